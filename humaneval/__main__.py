@@ -1,0 +1,6 @@
+"""`python -m humaneval`: the same as the `humaneval` command."""
+
+from humaneval.cli.main import main
+
+if __name__ == "__main__":
+    main()

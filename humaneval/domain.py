@@ -1,0 +1,142 @@
+"""The words of the field as values: stories, blanks, infills, passages, rows, responses; the Generator protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+SENTENCES = 5
+"""How many sentences a story has."""
+
+POSITIONS = tuple(range(1, SENTENCES + 1))
+
+Sentences: TypeAlias = tuple[str, str, str, str, str]
+
+
+class Role(StrEnum):
+    """What a generator is in a study: the gate, the ceiling, or a competitor."""
+
+    CONTROL = "control"
+    HUMAN = "human"
+    SYSTEM = "system"
+
+
+class InfillStatus(StrEnum):
+    """What became of a blank. Only `ok` is shown to annotators unless the study says otherwise."""
+
+    OK = "ok"
+    EMPTY = "empty"
+    CUT = "cut"
+    MISSING = "missing"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    ERROR = "error"
+    UNPRINTABLE = "unprintable"
+    SEVERAL_SENTENCES = "several sentences"
+    SAME_AS_ORIGINAL = "same as the original"
+    SAME_AS_NEIGHBOUR = "same as a neighbour"
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Five human sentences. They are the story's five fields; nothing re-cuts them."""
+
+    id: str
+    sentences: Sentences
+    title: str = ""
+    source: str = ""
+    split: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A story with the sentence at `position` (1–5) taken out; `sample` (from 1) counts draws for one blank."""
+
+    story: Story
+    position: int
+    sample: int = 1
+
+    @property
+    def original(self) -> str:
+        """The sentence that was taken out."""
+        return self.story.sentences[self.position - 1]
+
+    def filled(self, sentence: str) -> Sentences:
+        """The story's five sentences with `sentence` at the blank."""
+        kept = self.story.sentences
+        at = self.position - 1
+        return (*kept[:at], sentence, *kept[at + 1 :])  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Infill:
+    """The sentence a generator wrote for a blank. `detail` says why when the status is not `ok`."""
+
+    blank: Blank
+    text: str
+    status: InfillStatus = InfillStatus.OK
+    detail: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What the generator knows of this one infill: its own seed, tokens, tries, log-probability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where infills come from: enough to make them again. Stored once per run, with a hash of all of it."""
+
+    kind: str
+    checkpoint: str = ""
+    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    batch: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """A named configuration that turns blanks into infills.
+
+    `infill` answers in the order of the blanks, one infill a blank, and streams: it may batch inside, but it
+    never needs all blanks before it gives the first infill.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def provenance(self) -> Provenance: ...
+
+    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A story as shown: five sentences, the one at `position` by `generator` (for Human: the held-out one)."""
+
+    story_id: str
+    position: int
+    generator: str
+    role: Role
+    sentences: Sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One annotator's form: an ordered list of passages. `ordinal` counts from 1 within the study."""
+
+    ordinal: int
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An annotator's answer to the passage at `place` (from 1) of a form: the sentence (1–5) marked.
+
+    `seconds` is how long the passage was on screen before the choice; None where the browser did not say.
+    """
+
+    place: int
+    choice: int
+    seconds: float | None = None

@@ -1,0 +1,67 @@
+"""Every error that a person may see: one clear line, and what to do about it.
+
+    HumanEvalError              exit 1
+    ├── UsageError              exit 2: the command or its arguments make no sense
+    ├── SettingsError           exit 2: a setting is missing or wrong
+    ├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
+    ├── StoreError              exit 1: the database is missing, of another revision, or busy
+    ├── DesignError             exit 1: a study cannot be built from what there is
+    ├── PrerequisiteError       exit 1: a package, program or server is missing
+    ├── PlatformError           exit 1: a platform refused or could not be reached
+    └── PartialError            exit 3: some of the work is done; running the verb again does the rest
+"""
+
+from __future__ import annotations
+
+
+class HumanEvalError(Exception):
+    """What went wrong (`message`) and what mends it (`hint`, may be empty)."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(HumanEvalError):
+    """The command or its arguments make no sense."""
+
+    exit_code = 2
+
+
+class SettingsError(HumanEvalError):
+    """A setting is missing or wrong; the message names the setting and where its value came from."""
+
+    exit_code = 2
+
+
+class InputError(HumanEvalError):
+    """A file, or a row of it, cannot be used. Nothing was changed."""
+
+
+class StoreError(HumanEvalError):
+    """The database is missing, of another revision, damaged or busy."""
+
+
+class DesignError(HumanEvalError):
+    """A study cannot be built from the stories and infills that there are."""
+
+
+class PrerequisiteError(HumanEvalError):
+    """A package, program or server that this needs is missing; the hint says how to get it."""
+
+
+class PlatformError(HumanEvalError):
+    """A platform refused a call or could not be reached; `code` is the platform's own error code."""
+
+    def __init__(self, message: str, hint: str = "", code: str = "") -> None:
+        super().__init__(message, hint)
+        self.code = code
+
+
+class PartialError(HumanEvalError):
+    """Some of the work is done and stored; running the verb again does the rest."""
+
+    exit_code = 3

@@ -1,0 +1,58 @@
+"""What a platform takes on top of what people are paid: pure functions in exact cents.
+
+Mechanical Turk's published price: 20 % of rewards and bonuses, at least $0.01 for each; 40 % of rewards for HITs
+with ten assignments or more; 5 % of rewards more where Masters are asked for.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from humaneval.errors import UsageError
+
+CENT = Decimal("0.01")
+MANY_ASSIGNMENTS = 10
+"""From this many assignments on, a HIT's rewards carry the 40 % fee."""
+
+
+def money(value: str | int | Decimal) -> Decimal:
+    """`value` as dollars in whole cents; refuses floats' leftovers such as 0.30000000000000004.
+
+    >>> money("0.3")
+    Decimal('0.30')
+    """
+    try:
+        amount = Decimal(value)
+        exact = amount.quantize(CENT)
+    except ArithmeticError:
+        raise UsageError(f"{value!r} is not an amount of money", "Write dollars and cents, for example 0.75.") from None
+    if exact != amount or not amount.is_finite():
+        raise UsageError(f"{value} is finer than a cent", f"Round it yourself, for example to {exact}.")
+    return exact
+
+
+def reward_fee(reward: Decimal, assignments: int, *, masters: bool = False) -> Decimal:
+    """The fee on one assignment's reward, for a HIT that asks for `assignments` of them.
+
+    >>> reward_fee(Decimal("0.50"), 9), reward_fee(Decimal("0.50"), 10), reward_fee(Decimal("0.01"), 1)
+    (Decimal('0.10'), Decimal('0.20'), Decimal('0.01'))
+    """
+    rate = Decimal("0.40") if assignments >= MANY_ASSIGNMENTS else Decimal("0.20")
+    if masters:
+        rate += Decimal("0.05")
+    return _at_least_a_cent(reward * rate, reward)
+
+
+def bonus_fee(bonus: Decimal) -> Decimal:
+    """The fee on one bonus.
+
+    >>> bonus_fee(Decimal("0.03")), bonus_fee(Decimal("1.25"))
+    (Decimal('0.01'), Decimal('0.25'))
+    """
+    return _at_least_a_cent(bonus * Decimal("0.20"), bonus)
+
+
+def _at_least_a_cent(fee: Decimal, paid: Decimal) -> Decimal:
+    if paid == 0:
+        return Decimal("0.00")
+    return max(CENT, fee.quantize(CENT, ROUND_HALF_UP))
