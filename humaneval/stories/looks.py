@@ -111,6 +111,8 @@ def _refuse_grid(grid: _Grid, name: str, mapping: Mapping[str, str] | None) -> N
             "Mark the right ending: a header line InputSentence1,…,InputSentence4,RandomFifthSentenceQuiz1,"
             "RandomFifthSentenceQuiz2,AnswerRightEnding and 1 or 2 on each line."
         )
+    elif grid.width == 2:
+        hint = "Put a header line first, with a tab between: id and text, or title and text."
     elif grid.of_sentences and grid.width == 5:
         what += ": it looks like five sentences a line"
         hint = "Put this header line first, with the file's delimiter: sentence1,sentence2,sentence3,sentence4,sentence5"
@@ -133,7 +135,7 @@ def _grid(text: str, name: str) -> _Grid | None:
         except csv.Error:
             continue
         width, common = Counter(map(len, rows)).most_common(1)[0]
-        if width < 3 or common < 0.9 * len(rows):
+        if width < (2 if delimiter == "\t" else 3) or common < 0.9 * len(rows):
             continue
         grid = _Grid([row for row in rows if len(row) == width], width)
         if delimiter == "\t" or grid.of_sentences or name.lower().endswith((".csv", ".tsv")):

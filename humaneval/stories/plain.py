@@ -16,6 +16,7 @@ LINES = "text, a story a line"
 PARAGRAPHS = "text, a story a paragraph"
 
 _LOOKED_AT = 200
+_TITLE = re.compile(r"\W*\w(?:(?![.!?] ).){0,78}")
 _ENDS_A_SENTENCE = re.compile(r"[.!?…][\"'”’»)\]*]*\s*$")
 
 
@@ -40,11 +41,18 @@ def read_text(text: str, name: str) -> Records:
     if not by_line:
         raise InputError(f"{name} is empty", "Give a file of stories: CSV, JSONL or plain text.")
     paragraphs = len(by_line) > len(groups) and _nearer_five(groups, by_line)
+    titles = [_title(group) for group in groups] if paragraphs else []
+    titled = sum(map(bool, titles)) > 0.5 * len(titles)
+    if titled:
+        groups = [group[1:] if title else group for group, title in zip(groups, titles, strict=True)]
     units = [_unit(group) for group in (groups if paragraphs else by_line)]
     _refuse_running_text(units, lines, name, "paragraphs" if paragraphs else "lines")
     records = [Record(unit.line, unit.sentences, trouble=count_trouble(unit.sentences)) for unit in units]
+    if titled:
+        for record, title in zip(records, titles, strict=True):
+            record.title = title
     single = sum(len(unit.sentences) == 1 for unit in units)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ("the first line of a paragraph is taken as its title",) if titled else ()
     if single > 0.8 * len(units) and len(units) > 1:
         notes = ("one sentence a line: put each story on a line of its own, or blank lines between stories",)
     return Records(PARAGRAPHS if paragraphs else LINES, records, notes=notes)
@@ -69,6 +77,19 @@ def _unit(group: _Group) -> Unit:
     if len(group) == SENTENCES and all(_ENDS_A_SENTENCE.search(line) for _, line in group):
         return Unit(group[0][0], [line for _, line in group])
     return Unit(group[0][0], split_sentences(" ".join(line for _, line in group)))
+
+
+def _title(group: _Group) -> str:
+    """The first line of a paragraph where it is a title: no sentence, and ended though the next word had room."""
+    if len(group) < 2:
+        return ""
+    first, second = group[0][1].strip(), group[1][1].strip()
+    longest = max(len(line) for _, line in group)
+    had_room = len(first) + 1 + len(second.split()[0]) < longest
+    starts = not second[0].islower()
+    if had_room and starts and _TITLE.fullmatch(first) and not _ENDS_A_SENTENCE.search(first):
+        return first.lstrip("# ")
+    return ""
 
 
 def _nearer_five(groups: list[_Group], by_line: list[_Group]) -> bool:

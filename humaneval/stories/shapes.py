@@ -14,7 +14,7 @@ from humaneval.text import split_sentences
 def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bool = False) -> Record:
     """The record at `line` whose `fields` hold a story in `shape`; `from_zero`: the answer 0 means the first ending."""
     record = Record(line)
-    if "id" in fields:
+    if fields.get("id") is not None:  # null in JSON is no id; an empty cell is an id that lacks
         record.id = _word(fields["id"])
     for name in ("title", "split", "source"):
         if fields.get(name):

@@ -152,7 +152,7 @@ def _width_trouble(row: list[str], width: int) -> str:
     if len(row) == width or not any(row):
         return ""
     if len(row) < width:
-        return f"{len(row)} fields where the header has {width}: a sentence or another field is missing"
+        return f"{len(row)} field{'s' * (len(row) > 1)} where the header has {width}: a sentence or another field is missing"
     if not any(cell.strip() for cell in row[width:]):
         return ""
     return f"{len(row)} fields where the header has {width}: a sixth sentence, or a delimiter outside quotation marks"

@@ -425,6 +425,14 @@ def test_five_lines_that_end_like_sentences_are_the_sentences_as_they_stand(writ
     assert [story.sentences for story in reading.stories] == [KITE, SOUP]
 
 
+def test_a_line_above_each_paragraph_is_its_title_and_no_part_of_its_first_sentence(write: Write) -> None:
+    content = f"# Soup\n{' '.join(SOUP)}\n\nThe Bread of Others\n{' '.join(SOUP).replace('soup', 'stew')}\n"
+    reading = read_stories(write(content, "stories.txt"))
+    assert [story.title for story in reading.stories] == ["Soup", "The Bread of Others"]
+    assert reading.stories[0].sentences == SOUP
+    assert "title" in reading.notes[0]
+
+
 def test_the_id_that_is_made_is_the_same_every_time(write: Write) -> None:
     line = read_stories(write(" ".join(SOUP), "a.txt")).stories[0]
     listed = read_stories(write(json.dumps({"sentences": SOUP}), "b.jsonl")).stories[0]
@@ -468,6 +476,7 @@ PROSE = (
         ("worker\ttext\tlabel\nw1\tHe left.\t1\n", "a table of responses"),
         ("\t".join(SOUP[:4]) + "\n" + "\t".join(KITE[:4]) + "\n", "4 columns: four sentences"),
         ("|".join([*SOUP, "They ate it."]) + "\n", "four sentences and two endings"),
+        ("Soup\t" + " ".join(SOUP) + "\n", "no header line and 2 columns"),
         ("\t".join(SOUP) + "\n", "five sentences a line"),
         ("id\tline\tmood\nx\ty\tz\n", "missing columns"),
         ("<!DOCTYPE html><html><body>Soup.</body></html>", "a web page"),
