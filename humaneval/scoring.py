@@ -93,6 +93,11 @@ class GeneratorScore:
         """How many passages had the machine's sentence at position 1, 2, … 5."""
         return tuple(sum(row) for row in self.picks)
 
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """How many annotators marked sentence 1, 2, … 5."""
+        return tuple(sum(column) for column in zip(*self.picks, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class Annotators:
