@@ -15,7 +15,6 @@ from markupsafe import Markup
 from humaneval.report import words
 from humaneval.report.data import MoneyFacts, ReportData
 from humaneval.report.plot import score_plot
-from humaneval.scoring import GeneratorScore
 
 SYMBOLS = {"USD": "$", "GBP": "£", "EUR": "€"}
 
@@ -30,10 +29,11 @@ def render_report(data: ReportData) -> str:
         data=data,
         table=data.table,
         rows=[(row, before[row.generator]) for row in data.table.scores],
+        shown={row.role.value for row in data.table.scores},
         plot=Markup(score_plot(data.table)),
         narrow_plot=Markup(score_plot(data.table, narrow=True)),
         warnings=_warnings(data),
-        findings=_findings(data),
+        key=_key_facts(data),
         dates=_dates(data),
         hashes=_hashes(data),
         payments=_payments(data.money) if data.money else [],
@@ -87,26 +87,21 @@ def _warnings(data: ReportData) -> list[tuple[str, str]]:
     return found
 
 
-def _findings(data: ReportData) -> list[str]:
-    """The headline in sentences: no comparison is drawn, only scores and their intervals."""
-    systems = [row for row in data.table.scores if row.role.value == "system"]
-    humans = [row for row in data.table.scores if row.role.value == "human"]
-
-    def finding(row: GeneratorScore) -> str:
-        return f"{row.generator} {words.percent(row.score)} % ({words.between(row.interval)})"
-
-    sentences = []
-    if systems:
-        sentences.append(
-            "Share of passages whose annotator did not mark the machine’s sentence, with "
-            f"{words.percent(data.table.level, 0)} % interval: {'; '.join(map(finding, systems))}."
-        )
-    if humans:
-        sentences.append(
-            f"For stories left as people wrote them, with the held-out sentence in the machine’s place: "
-            f"{'; '.join(map(finding, humans))}."
-        )
-    return [*sentences, words.chance(data.table)]
+def _key_facts(data: ReportData) -> list[tuple[str, str]]:
+    """The size of the study at a glance: a number and what it counts."""
+    table = data.table
+    people = table.annotators
+    of = f" of {people.collected:,}" if people.excluded else ""
+    facts = [
+        (f"{people.analysed:,}{of}", "annotators analysed"),
+        (f"{table.exclusions[-1].responses:,}", "responses analysed"),
+        (f"{len(table.scores)}", "generators" if len(table.scores) > 1 else "generator"),
+        (f"{words.percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%", "by chance alone"),
+    ]
+    money = data.money
+    if money and money.median_hourly is not None:
+        facts.append((_amount(money.median_hourly, money.currency), "median wage an hour"))
+    return facts
 
 
 def _dates(data: ReportData) -> list[tuple[str, str]]:
@@ -139,10 +134,7 @@ def _hashes(data: ReportData) -> list[tuple[str, str]]:
 
 def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
     def amount(value: Decimal | None) -> str:
-        if value is None:
-            return ""
-        symbol = SYMBOLS.get(money.currency, "")
-        return f"{symbol}{value:,.2f}" if symbol else f"{value:,.2f} {money.currency}"
+        return "" if value is None else _amount(value, money.currency)
 
     seconds = money.median_seconds
     source = f" ({money.time_source})" if money.time_source else ""
@@ -160,6 +152,11 @@ def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
         "Spent in all": amount(money.spent),
     }
     return [(name, value) for name, value in named.items() if value]
+
+
+def _amount(value: Decimal, currency: str) -> str:
+    symbol = SYMBOLS.get(currency, "")
+    return f"{symbol}{value:,.2f}" if symbol else f"{value:,.2f} {currency}"
 
 
 def _settings(values: Mapping[str, Any]) -> str:

@@ -50,7 +50,7 @@ def score_plot(table: ScoreTable, *, narrow: bool = False) -> str:
         warnings.simplefilter(
             "ignore"
         )  # glyphs that the measuring font lacks: the reader's fonts draw the text
-        width, step = (4.3, 0.52) if narrow else (9.2, 0.40)
+        width, step = (4.3, 0.6) if narrow else (9.2, 0.40)
         top, bottom = 0.42, 0.66
         height = step * _places(table) + top + bottom
         figure = Figure(figsize=(width, height))
@@ -77,7 +77,7 @@ def _places(table: ScoreTable) -> float:
 
 def _draw(axes: Any, table: ScoreTable, narrow: bool) -> None:
     colour = {name: values[0] for name, values in COLOURS.items()}
-    size = 10.5 if narrow else 11
+    size = 12.5 if narrow else 11
     bottom = _places(table) - 0.5
     axes.set_xlim(0, 100)
     axes.set_ylim(bottom, -0.5)
@@ -102,12 +102,12 @@ def _draw(axes: Any, table: ScoreTable, narrow: bool) -> None:
     line = 100 * table.chance.nominal
     axes.axvline(line, color=colour["chance"], linewidth=1.4, linestyle=(0, (5, 3)), zorder=1.5)
     axes.annotate(
-        f"chance {line:.0f} %", (line, -0.5), (0, 5), textcoords="offset points", ha="center", va="bottom",
+        f"chance {line:.0f}\N{NO-BREAK SPACE}%", (line, -0.5), (0, 5), textcoords="offset points", ha="center", va="bottom",
         fontsize=size, color=colour["chance"],
     )  # fmt: skip
     if not narrow:
         axes.annotate(
-            f"Score, {percent(table.level, 0)} % interval", (1, 1), (12, 5), xycoords="axes fraction",
+            f"Score, {percent(table.level, 0)}\N{NO-BREAK SPACE}% interval", (1, 1), (12, 5), xycoords="axes fraction",
             textcoords="offset points", ha="left", va="bottom", fontsize=size, color=colour["muted"],
         )  # fmt: skip
     place, previous = 0.0, table.scores[0].role
@@ -142,10 +142,16 @@ def _draw_row(axes: Any, row: GeneratorScore, place: float, size: float, narrow:
     name = _short(row.generator)
     if narrow:
         axes.text(
-            0, place - 0.12, f"{name}  {percent(row.score)}", fontsize=size, color=ink, va="bottom", ha="left"
+            0,
+            place - 0.12,
+            f"{name}\N{EN SPACE}{percent(row.score)}",
+            fontsize=size,
+            color=ink,
+            va="bottom",
+            ha="left",
         )
         return
-    numbers = f"{percent(row.score)}  ({between(row.interval)})"
+    numbers = f"{percent(row.score)}\N{EN SPACE}({between(row.interval)})"
     beside = {
         "xycoords": ("axes fraction", "data"),
         "textcoords": "offset points",
@@ -181,7 +187,7 @@ def _finished(svg: str, table: ScoreTable, narrow: bool) -> str:
         "Forest plot. " + " ".join(sentence(row, table.level) for row in table.scores) + " " + chance(table),
         quote=False,
     )
-    title = f"Scores with {percent(table.level, 0)} % intervals"
+    title = f"Scores with {percent(table.level, 0)}\N{NO-BREAK SPACE}% intervals"
     return (
         f'<svg class="score-plot {kind}" xmlns="http://www.w3.org/2000/svg" '
         f'xmlns:xlink="http://www.w3.org/1999/xlink" {viewbox[0] if viewbox else ""} role="img" '

@@ -47,11 +47,15 @@ def step_name(step: ExclusionStep, table: ScoreTable) -> str:
     return STEPS[step.step]
 
 
+def _within(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
 def excluded(table: ScoreTable) -> str:
     """One sentence: how many annotators were left out, and why."""
     people = table.annotators
     reasons = [
-        f"{step_name(step, table).lower()}: {step.annotators_out:,}"
+        f"{_within(step_name(step, table))}: {step.annotators_out:,}"
         for step in table.exclusions
         if step.annotators_out and step.step not in ("tests", "collected")
     ]
@@ -61,10 +65,10 @@ def excluded(table: ScoreTable) -> str:
 
 def chance(table: ScoreTable) -> str:
     """One sentence on the score that chance alone gives."""
-    text = f"Chance alone gives {percent(table.chance.nominal, 0)} %"
+    text = f"Chance alone gives {percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%"
     achieved = table.chance.achieved
     return (
-        f"{text}; with the positions and picks of this study, {percent(achieved)} %."
+        f"{text}; with the positions and picks of this study, {percent(achieved)}\N{NO-BREAK SPACE}%."
         if achieved
         else f"{text}."
     )
@@ -74,7 +78,7 @@ def method(scores: Sequence[GeneratorScore]) -> str:
     """How the intervals of these scores were made, for a reader."""
     widened = [row for row in scores if row.method == WIDENED]
     if not widened:
-        return "Wilson's score interval: each annotator and each story occurs once per generator."
+        return "Wilson’s score interval: each annotator and each story occurs once per generator."
     effects = sorted(row.design_effect for row in widened)
     span = (
         f"{effects[0]:.2f}"
@@ -86,12 +90,12 @@ def method(scores: Sequence[GeneratorScore]) -> str:
         if len(widened) == len(scores)
         else f" for {', '.join(row.generator for row in widened)}; plain elsewhere"
     )
-    return f"Wilson's score interval at n divided by the design effect ({span}), because annotators or stories recur{whose}."
+    return f"Wilson’s score interval at n divided by the design effect ({span}), because annotators or stories recur{whose}."
 
 
 def sentence(row: GeneratorScore, level: float) -> str:
     """One generator's result as a sentence for those who cannot see the plot."""
     return (
-        f"{row.generator}: {percent(row.score)} %, {percent(level, 0)} % interval {percent(row.interval.low)} to "
-        f"{percent(row.interval.high)} %, {row.not_identified} of {row.n}."
+        f"{row.generator}: {percent(row.score)}\N{NO-BREAK SPACE}%, {percent(level, 0)}\N{NO-BREAK SPACE}% interval {percent(row.interval.low)} to "
+        f"{percent(row.interval.high)}\N{NO-BREAK SPACE}%, {row.not_identified} of {row.n}."
     )
