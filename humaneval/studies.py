@@ -268,3 +268,15 @@ def _summary(session: Session, study: StudyRow, *, was_there: bool) -> Created:
     stories = session.scalar(select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id)) or 0
     return Created(study.name, rows, passages, stories, study.design_hash, study.settings_hash, was_there)
 
+
+
+def settings_of_study(engine: Engine, name: str) -> StudyFile:
+    """The settings of the study called `name`."""
+    with reading(engine) as session:
+        return settings_of(get_study(session, name))
+
+
+def mark_simulated(engine: Engine, name: str) -> None:
+    """Say for good that programs answer this study."""
+    with writing(engine) as session:
+        get_study(session, name).simulated = True

@@ -40,11 +40,11 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
     if there is not None:
         return
     hit = session.get_one(HitRow, assignment.hit_id)
-    each = platform.cost(settings_of(study).hit.reward, hit.assignments)
+    each = platform.cost(settings_of(study).hit.reward, hit.assignments).each(hit.assignments)
     session.add(
         PaymentRow(
             study_id=study.id, endpoint=assignment.endpoint, assignment_id=assignment.id, kind="reward", purpose="reward",
-            amount=each.rewards / hit.assignments, fee=each.fees / hit.assignments, state="paid", paid_at=now(),
+            amount=each.rewards, fee=each.fees, state="paid", paid_at=now(),
         )
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -213,8 +213,3 @@ def _hint(code: str, endpoint: Endpoint) -> str:
     if code in ("UnrecognizedClientException", "InvalidSignatureException", "AccessDeniedException", "InvalidClientTokenId"):
         return f"Check the AWS keys of your profile for {endpoint.name}."
     return f"The platform's code is {code}."
-
-
-def expiry_after(days: float, now: datetime) -> datetime:
-    """The moment `days` from now."""
-    return now + timedelta(days=days)

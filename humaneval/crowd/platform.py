@@ -88,6 +88,10 @@ class Cost:
     def total(self) -> Decimal:
         return self.rewards + self.fees
 
+    def each(self, assignments: int) -> Cost:
+        """The share of one of `assignments`: every one costs the same, in whole cents."""
+        return Cost(self.rewards / assignments, self.fees / assignments)
+
 
 class Platform(Protocol):
     """A way to people. Every call is safe to repeat; PlatformError says what was refused."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.claims import form_of
@@ -141,13 +141,8 @@ def publish(
         _make(engine, intent, platform, offer, found, settings)
         made, adopted = (made, adopted + 1) if found else (made + 1, adopted)
         advance(1)
-    with reading(engine) as session:
-        groups = session.scalars(
-            select(OutboxRow.answer).where(OutboxRow.study_id == study_id, OutboxRow.endpoint == endpoint.name, OutboxRow.operation == PUBLISH)
-        )
-        urls = dict.fromkeys(endpoint.preview_url.format(type=answer["group"]) for answer in groups if answer)
-        assignments = sum(offer.assignments for offer in offers.values())
-    return PublishResult(made, adopted, already_up, assignments, tuple(urls))
+    assignments = sum(offer.assignments for offer in offers.values())
+    return PublishResult(made, adopted, already_up, assignments, preview_urls(engine, name, endpoint))
 
 
 def _make(engine: Engine, intent: Intent, platform: Platform, offer: Offer, found: Published | None, settings: StudyFile) -> None:
@@ -193,3 +188,58 @@ def _refuse_if_too_poor(platform: Platform, offers: Any, settings: StudyFile) ->
             f"the balance at {platform.endpoint.name} is ${balance}, and this costs ${cost}",
             "Nothing was published. Add funds, or make the study smaller.",
         )
+
+
+def preview_urls(engine: Engine, name: str, endpoint: Endpoint) -> tuple[str, ...]:
+    """Where workers find what is up."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        answers = session.scalars(
+            select(OutboxRow.answer)
+            .where(OutboxRow.study_id == study.id, OutboxRow.endpoint == endpoint.name, OutboxRow.operation == PUBLISH)
+            .order_by(OutboxRow.id)
+        )
+        return tuple(dict.fromkeys(endpoint.preview_url.format(type=answer["group"]) for answer in answers if answer))
+
+
+def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> int:
+    """Let every HIT of the study that is up be found for `days` from now; returns how many there are."""
+    until = now() + timedelta(days=days)
+    hits = _up(engine, name, platform.endpoint)
+    for hit_id, external_id in hits:
+        platform.extend(external_id, until)
+        _set_expiry(engine, hit_id, until)
+    return len(hits)
+
+
+def expire_all(engine: Engine, name: str, platform: Platform) -> tuple[int, int]:
+    """Take every HIT of the study down; returns how many, and how many people have an open form."""
+    hits = _up(engine, name, platform.endpoint)
+    for hit_id, external_id in hits:
+        platform.expire(external_id)
+        _set_expiry(engine, hit_id, now())
+    with reading(engine) as session:
+        study = get_study(session, name)
+        working = session.scalar(
+            select(func.count()).select_from(AssignmentRow).where(
+                AssignmentRow.study_id == study.id, AssignmentRow.endpoint == platform.endpoint.name, AssignmentRow.state == "opened",
+                AssignmentRow.lease_until > now(),
+            )
+        )  # fmt: skip
+    return len(hits), working or 0
+
+
+def _up(engine: Engine, name: str, endpoint: Endpoint) -> list[tuple[int, str]]:
+    with reading(engine) as session:
+        study = get_study(session, name)
+        hits = session.scalars(
+            select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint.name, HitRow.external_id.is_not(None)).order_by(HitRow.id)
+        ).all()
+    if not hits:
+        raise UsageError(f"study {name!r} has no HITs at {endpoint.name}", f"`humaneval publish {name} --to {endpoint.name}` puts them up.")
+    return [(hit.id, hit.external_id or "") for hit in hits]
+
+
+def _set_expiry(engine: Engine, hit_id: int, moment: datetime) -> None:
+    with writing(engine) as session:
+        session.get_one(HitRow, hit_id).expires_at = moment

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.ledger import find_assignment, reward_paid
 from humaneval.crowd.outbox import Intent, intend, perform
-from humaneval.crowd.platform import Platform
+from humaneval.crowd.platform import Cost, Platform
 from humaneval.errors import PartialError, PlatformError
-from humaneval.store.engine import writing
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, ResponseRow, StudyRow
 from humaneval.studies import get_study, settings_of
 
@@ -128,3 +129,21 @@ def _approve(engine: Engine, intent: Intent, study_id: int, platform: Platform, 
         return {"assignment": external_id}
 
     perform(engine, intent, lambda: platform.approve(external_id, feedback), record)
+
+
+def approval_cost(engine: Engine, name: str, platform: Platform, assignments: Collection[str] | None = None) -> Cost:
+    """What approving the assignments named, or all submitted ones, would cost."""
+    endpoint = platform.endpoint.name
+    with reading(engine) as session:
+        study = get_study(session, name)
+        query = (
+            select(HitRow.assignments)
+            .join(AssignmentRow, AssignmentRow.hit_id == HitRow.id)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.state == "submitted")
+        )
+        if assignments is not None:
+            query = query.where(AssignmentRow.external_id.in_(assignments))
+        reward = settings_of(study).hit.reward
+        costs = [platform.cost(reward, size).each(size) for size in session.scalars(query)]
+    zero = Decimal("0.00")
+    return Cost(sum((cost.rewards for cost in costs), zero), sum((cost.fees for cost in costs), zero))
