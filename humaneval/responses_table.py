@@ -98,7 +98,7 @@ def _decoded(data: bytes, path: Path, encoding: str | None) -> str:
     guessed = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     name = encoding or guessed
     try:
-        return data.decode(name)
+        text = data.decode(name)
     except LookupError:
         raise InputError(f"{name} is not an encoding", "Say for example --encoding cp1252.") from None
     except UnicodeDecodeError as error:
@@ -107,6 +107,12 @@ def _decoded(data: bytes, path: Path, encoding: str | None) -> str:
             f"{path}, line {line}: this is not {name.upper()} text",
             "Save it as UTF-8, or name its encoding, for example --encoding cp1252.",
         ) from None
+    if "\0" in text:
+        raise InputError(
+            f"{path}: this is not text, or UTF-16 without a byte order mark",
+            "Save it as UTF-8, or say --encoding utf-16-le.",
+        )
+    return text
 
 
 def _cell_records(text: str, path: Path) -> Iterator[_Record]:

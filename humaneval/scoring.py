@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from humaneval.domain import SENTENCES, Role
-from humaneval.errors import InputError
+from humaneval.errors import InputError, UsageError
 from humaneval.judgments import Flags, Judgments, judgments
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.sandwich import design_effect
@@ -41,6 +41,17 @@ class Rule:
     """Of several answers by one annotator to one story and generator only the first counts."""
     tests: Literal["leave out", "only"] = "leave out"
     """Tests and pilots are never pooled with the rest: they are left out, or scored alone."""
+
+    def __post_init__(self) -> None:
+        for name, choices in {
+            "control": ("annotator", "row", "none"),
+            "tests": ("leave out", "only"),
+        }.items():
+            if getattr(self, name) not in choices:
+                raise UsageError(
+                    f"The exclusion rule has no {name} {getattr(self, name)!r}",
+                    f"There are: {', '.join(choices)}.",
+                )
 
     @property
     def hash(self) -> str:
@@ -76,6 +87,9 @@ class GeneratorScore:
     role: Role
     n: int
     not_identified: int
+    workers: int
+    stories: int
+    """How many different annotators judged how many different stories."""
     interval: Interval
     method: str
     """How the interval was made: "wilson", or "wilson, n / design effect" where workers or stories recur."""
@@ -277,16 +291,15 @@ def _one_score(
     n, x = int(mine.size), int(missed.sum())
     worker, story = answers.worker[mine], answers.story[mine]
     effect, method = 1.0, PLAIN
-    if not np.unique(worker).size == np.unique(story).size == n:
+    workers, stories = int(np.unique(worker).size), int(np.unique(story).size)
+    if not workers == stories == n:
         effect, method = design_effect(missed, worker, story), WIDENED
     grid = np.bincount((position - 1) * SENTENCES + choice - 1, minlength=SENTENCES**2).reshape(
         SENTENCES, SENTENCES
     )
     picks = tuple(tuple(int(count) for count in row) for row in grid)
-    effective = n / effect
-    return GeneratorScore(
-        name, role, n, x, wilson(x / n * effective, effective, level), method, effect, picks
-    )
+    interval = wilson(x / n * (n / effect), n / effect, level)
+    return GeneratorScore(name, role, n, x, workers, stories, interval, method, effect, picks)
 
 
 def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:
@@ -317,6 +330,8 @@ def _score_json(row: GeneratorScore, level: float) -> dict[str, Any]:
         "interval_method": row.method,
         "level": level,
         "design_effect": row.design_effect,
+        "workers": row.workers,
+        "stories": row.stories,
     }
 
 

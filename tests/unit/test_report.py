@@ -193,9 +193,22 @@ def test_text_that_looks_like_markup_stays_text() -> None:
     ElementTree.fromstring(score_plot(hostile))
 
 
+def test_few_clusters_are_owned_up_to() -> None:
+    repeated = responses(annotators=40)
+    few = repeated.assign(story="s" + (repeated["worker"].str[1:].astype(int) % 4).astype(str))
+    text = prose(render_report(ReportData("Scores", score(few))))
+    assert "at n divided by the design effect" in text
+    assert "With only 4 annotators or stories such an interval tends to be too narrow" in text
+    one = prose(render_report(ReportData("Scores", score(repeated.assign(story="s")))))
+    assert "With a single annotator or story, all its responses count as one" in one
+    assert "design effect" not in prose(render_report(ReportData("Scores", score(repeated))))
+
+
 def test_ids_are_there_once(table: ScoreTable) -> None:
     ids = [
-        attributes["id"] for _, attributes in Outline(render_report(whole(table))).tags if "id" in attributes
+        str(attributes["id"])
+        for _, attributes in Outline(render_report(whole(table))).tags
+        if "id" in attributes
     ]
     assert sorted(ids) == sorted(set(ids))
 
@@ -307,7 +320,7 @@ def test_the_terminal_table_fits_and_keeps_its_numbers(table: ScoreTable, width:
 def test_the_terminal_table_draws_every_point_to_scale() -> None:
     interval = wilson(20, 40)
     row = GeneratorScore(
-        "LM", Role.SYSTEM, 40, 20, interval, "wilson", 1.0, ((20, 20, 0, 0, 0), *[(0,) * 5] * 4)
+        "LM", Role.SYSTEM, 40, 20, 40, 40, interval, "wilson", 1.0, ((20, 20, 0, 0, 0), *[(0,) * 5] * 4)
     )
     table = score(responses(), Rule(control="none"))
     line = next(line for line in printed(replace(table, scores=(row,)), 200) if line.startswith("LM"))

@@ -56,6 +56,11 @@ def test_c61_another_encoding_is_named_or_asked_for(tmp_path: Path) -> None:
         read_responses(path)
     assert "--encoding cp1252" in error.value.hint
     assert read_responses(path, encoding="cp1252")["story"][0] == "Zoë’s “day”"
+    headless = file(tmp_path, CSV.replace("’", ""), "headless.csv", "utf-16-le")
+    with pytest.raises(InputError, match=r"not text, or UTF-16 without|not UTF-8") as error:
+        read_responses(headless)
+    assert "--encoding" in error.value.hint
+    assert len(read_responses(headless, encoding="utf-16-le")) == 2
     with pytest.raises(InputError, match="klingon is not an encoding"):
         read_responses(path, encoding="klingon")
 

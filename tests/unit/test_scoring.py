@@ -107,6 +107,12 @@ def test_c50_every_exclusion_is_counted_and_the_rule_has_a_hash() -> None:
     assert "missed a Control passage are left out with all their answers" in Rule().describe()
 
 
+def test_a_rule_with_words_that_it_does_not_know_is_an_error() -> None:
+    with pytest.raises(UsageError, match="no control 'everyone'") as error:
+        Rule(control="everyone")  # type: ignore[arg-type]
+    assert error.value.hint == "There are: annotator, row, none."
+
+
 def test_the_hash_of_the_published_rule_never_changes() -> None:
     assert Rule().hash[:12] == "269e7b838378"
 
@@ -163,7 +169,7 @@ def test_the_document_has_the_fields_that_programs_read() -> None:
     assert document["annotators"] == {"collected": 3, "excluded": 1, "analysed": 2}
     assert document["scores"][1] | {"interval": None} == {
         "generator": "ilm", "role": "system", "n": 2, "not_identified": 1, "score": 0.5, "interval": None,
-        "interval_method": "wilson", "level": 0.95, "design_effect": 1.0,
+        "interval_method": "wilson", "level": 0.95, "design_effect": 1.0, "workers": 2, "stories": 2,
     }  # fmt: skip
     assert document["scores"][1]["interval"] == pytest.approx([0.094531, 0.905469], abs=1e-6)
     assert document["control"]["passed"] == 2
