@@ -46,7 +46,7 @@ def record_of(session: Session, worker: Worker) -> Record:
         .where(Assignment.worker_number == worker.number, Assignment.state.in_(FINISHED))
         .group_by(Assignment.state)
     )
-    by_state: dict[State, int] = dict(rows.tuples().all())
+    by_state = {state: int(count) for state, count in rows}
     approved, rejected = by_state.get(State.APPROVED, 0), by_state.get(State.REJECTED, 0)
     small = sum(by_state.values()) < SMALL_RECORD or approved + rejected == 0
     return Record(100 if small else 100 * approved // (approved + rejected), approved, worker.country)

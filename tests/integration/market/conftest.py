@@ -158,22 +158,42 @@ def server(
 
 
 @pytest.fixture
-def mturk(server: MarketServer) -> Iterator[Any]:
-    client = connect(server.url)
-    yield client
-    client.close()
+def connect(server: MarketServer) -> Iterator[Callable[..., Any]]:
+    """Makes real boto3 clients for the marketplace."""
+    clients = []
+
+    def make(retries: int = 2) -> Any:
+        client = boto3.client(
+            "mturk",
+            endpoint_url=server.url,
+            region_name="us-east-1",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
+            config=Config(retries={"mode": "standard", "max_attempts": retries}),
+        )
+        clients.append(client)
+        return client
+
+    yield make
+    for client in clients:
+        client.close()
 
 
-def connect(url: str, retries: int = 2) -> Any:
-    """The real boto3 client."""
-    return boto3.client(
-        "mturk",
-        endpoint_url=url,
-        region_name="us-east-1",
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-        config=Config(retries={"mode": "standard", "max_attempts": retries}),
-    )
+@pytest.fixture
+def mturk(connect: Callable[..., Any]) -> Any:
+    return connect()
+
+
+@pytest.fixture
+def external() -> str:
+    """A question on the requester's own server."""
+    return EXTERNAL
+
+
+@pytest.fixture
+def html() -> str:
+    """A question that comes with its HIT."""
+    return HTML
 
 
 @pytest.fixture
