@@ -1,0 +1,8 @@
+"""A self-hosted marketplace: Mechanical Turk's requester protocol for programs, a worker site for people."""
+
+from humaneval.market.app import create_market_app
+from humaneval.market.database import Mode, open_account, open_market
+from humaneval.market.serving import MarketServer
+from humaneval.market.wire import Trouble
+
+__all__ = ["MarketServer", "Mode", "Trouble", "create_market_app", "open_account", "open_market"]

@@ -1,0 +1,92 @@
+"""`humaneval market`: run the self-hosted marketplace."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import click
+
+from humaneval.fees import money
+
+REGION = "us-east-1"
+
+
+class Dollars(click.ParamType[Decimal]):
+    """An amount of money in whole cents."""
+
+    name = "dollars"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """`value` as an amount; the error names what was wrong with it."""
+        return money(str(value))
+
+
+@click.group()
+def market() -> None:
+    """The self-hosted marketplace: Mechanical Turk's protocol for programs, a worker site for people."""
+
+
+@market.command()
+@click.option(
+    "--mode",
+    type=click.Choice(["local", "sandbox"]),
+    default="local",
+    show_default=True,
+    help="Whether the account counts every cent, or has a balance that never falls.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on. Any key pair is accepted."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8731, show_default=True, help="0 takes any free one."
+)
+@click.option(
+    "--database",
+    type=click.Path(dir_okay=False),
+    default="market.db",
+    show_default=True,
+    help="The marketplace's own file, made when it is not there.",
+)
+@click.option("--balance", type=Dollars(), help="What a new account opens with. [default: 10000.00]")
+@click.option("--public-url", help="Where workers' browsers reach it, if not at the address it listens on.")
+@click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON document.")
+def serve(
+    mode: str,
+    host: str,
+    port: int,
+    database: str,
+    balance: Decimal | None,
+    public_url: str | None,
+    as_json: bool,
+) -> None:
+    """Serve the marketplace until Ctrl-C.
+
+    Prints the worker site's address and the lines that point any boto3 program at it.
+    """
+    # Here, so that listing the commands needs no web server.
+    from humaneval.market import MarketServer, Mode, open_account, open_market
+
+    engine = open_market(database)
+    try:
+        open_account(engine, Mode(mode), balance=balance)
+        server = MarketServer(engine, mode=Mode(mode), host=host, port=port, public_url=public_url)
+        environment = {
+            "AWS_ENDPOINT_URL_MTURK": server.url,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": "local",
+            "AWS_SECRET_ACCESS_KEY": "local",
+        }
+        if as_json:
+            click.echo(
+                json.dumps({"worker_site": f"{server.url}/", "mode": mode, "environment": environment})
+            )
+        else:
+            click.echo(f"Worker site: {server.url}/")
+            click.echo("For a program of your own:")
+            for name, value in environment.items():
+                click.echo(f"  export {name}={value}")
+            click.echo("Press Ctrl-C to stop.", err=True)
+        server.serve_forever()
+    finally:
+        engine.dispose()

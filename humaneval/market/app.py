@@ -1,0 +1,61 @@
+"""The marketplace as one Flask application: the requester protocol at POST /, the worker site everywhere else."""
+
+from __future__ import annotations
+
+from flask import Flask
+from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response
+
+from humaneval.market.database import Clock, Mode, open_account, utc_now
+from humaneval.market.frames import frames_blueprint
+from humaneval.market.market import Market
+from humaneval.market.pages import WorkerSite, pages_blueprint
+from humaneval.market.security import Seals
+from humaneval.market.wire import TroubleMaker, wire_blueprint
+from humaneval.market.wording import duration_text, moment_text, money_text
+
+MOST_BYTES = 4 * 1024 * 1024
+MOST_FIELDS = 5000
+
+
+def create_market_app(
+    engine: Engine,
+    *,
+    mode: Mode,
+    public_url: str,
+    clock: Clock = utc_now,
+    trouble: TroubleMaker | None = None,
+) -> Flask:
+    """The application over an opened market.
+
+    `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo`. `trouble` lets a test of a
+    client bring about throttling, outages and lost replies.
+    """
+    seals = Seals(open_account(engine, mode, clock=clock))
+    market = Market(engine, mode, clock)
+    site = WorkerSite(market, seals, public_url)
+    app = Flask(__name__)
+    app.config.update(
+        MAX_CONTENT_LENGTH=MOST_BYTES, MAX_FORM_MEMORY_SIZE=MOST_BYTES, MAX_FORM_PARTS=MOST_FIELDS
+    )
+    app.jinja_env.filters.update(money=money_text, duration=duration_text, moment=moment_text)
+    app.register_blueprint(wire_blueprint(market, trouble))
+    app.register_blueprint(frames_blueprint(market, public_url))
+    app.register_blueprint(pages_blueprint(site))
+
+    @app.errorhandler(HTTPException)
+    def refused(error: HTTPException) -> Response:
+        return site.problem(error.description or error.name, error.code or 500)
+
+    @app.errorhandler(OperationalError)
+    def busy(error: OperationalError) -> Response:
+        app.logger.warning("The database is busy: %s", error.orig)
+        response = site.problem(
+            "The marketplace is busy. Nothing was lost: go back and try again in a moment.", 503
+        )
+        response.headers["Retry-After"] = "2"
+        return response
+
+    return app

@@ -1,0 +1,188 @@
+"""What follows from a change: a HIT's status, the money held for it, and everything that time alone brings about.
+
+Money lies in four pots: available, on hold, paid to workers, paid in fees. Making a HIT moves its whole price to
+the hold; an approval pays out of the hold; a rejection, a place that expired unused and work that ran out after
+the HIT did go back to available. A bonus and its fee leave available at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from sqlalchemy import Select, func, or_, select
+from sqlalchemy.orm import Session
+
+from humaneval.market.database import Mode, Transaction
+from humaneval.market.refusals import insufficient_funds
+from humaneval.market.tables import TAKEN, Assignment, Entry, Hit, State
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of a HIT's places are at which stage."""
+
+    accepted: int = 0
+    submitted: int = 0
+    approved: int = 0
+    rejected: int = 0
+    places: int = 0
+
+    @property
+    def free(self) -> int:
+        """Places nobody has taken, whether or not the HIT may still be taken."""
+        return self.places - self.accepted - self.submitted - self.approved - self.rejected
+
+    @property
+    def finished(self) -> int:
+        """Places with an answer in them."""
+        return self.submitted + self.approved + self.rejected
+
+    @property
+    def reviewed(self) -> int:
+        """What MTurk calls completed: approved or rejected."""
+        return self.approved + self.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The account's four pots, in cents."""
+
+    available: int
+    on_hold: int
+    paid: int
+    fees: int
+
+
+def dollars(cents: int) -> Decimal:
+    """`cents` as dollars.
+
+    >>> dollars(75)
+    Decimal('0.75')
+    """
+    return Decimal(cents).scaleb(-2)
+
+
+def counts(session: Session, hits: Sequence[Hit]) -> dict[int, Counts]:
+    """The counts of each of `hits`, by the HIT's number."""
+    rows = session.execute(
+        select(Assignment.hit_number, Assignment.state, func.count())
+        .where(Assignment.hit_number.in_([hit.number for hit in hits]), Assignment.state.in_(TAKEN))
+        .group_by(Assignment.hit_number, Assignment.state)
+    ).all()
+    found: dict[int, dict[str, int]] = {hit.number: {} for hit in hits}
+    for number, state, count in rows:
+        found[number][state.value] = count
+    return {hit.number: Counts(places=hit.max_assignments, **found[hit.number]) for hit in hits}
+
+
+def balance(session: Session) -> Balance:
+    """The account's pots, added up from the journal."""
+    row = session.execute(
+        select(func.sum(Entry.available), func.sum(Entry.on_hold), func.sum(Entry.paid), func.sum(Entry.fees))
+    ).one()
+    return Balance(*(pot or 0 for pot in row))
+
+
+def post(
+    work: Transaction,
+    kind: str,
+    hit: Hit,
+    assignment: Assignment | None = None,
+    *,
+    available: int = 0,
+    on_hold: int = 0,
+    paid: int = 0,
+    fees: int = 0,
+) -> None:
+    """Write one line of the journal. Raises RefusedError where the account cannot pay; a sandbox always can."""
+    if available < 0 and work.mode is Mode.LOCAL and balance(work.session).available + available < 0:
+        raise insufficient_funds()
+    work.session.add(
+        Entry(
+            kind=kind,
+            hit_number=hit.number,
+            assignment_number=assignment.number if assignment else None,
+            available=available,
+            on_hold=on_hold,
+            paid=paid,
+            fees=fees,
+            made_at=work.now,
+        )
+    )
+    work.session.flush()
+
+
+def pay_reward(work: Transaction, assignment: Assignment) -> None:
+    """Pay an assignment's reward and its fee out of the hold of its HIT."""
+    hit = assignment.hit
+    price, reward, fee = hit.price_cents, hit.hit_type.reward_cents, hit.fee_cents
+    post(work, "reward", hit, assignment, on_hold=-price, paid=reward, fees=fee)
+
+
+def refresh(work: Transaction, hit: Hit) -> Counts:
+    """Bring a HIT's status and hold in line with its assignments and its expiry. Gives its counts."""
+    work.session.flush()
+    count = counts(work.session, [hit])[hit.number]
+    _settle_hold(work, hit, count)
+    hit.status = _status(hit, count)
+    work.session.flush()
+    return count
+
+
+def something_is_due(work: Transaction) -> bool:
+    """Whether time alone has changed anything since it was last looked at."""
+    due = (_late(work.now), _unreviewed(work.now), _expiring(work.now))
+    return bool(work.session.scalar(select(or_(*(query.exists() for query in due)))))
+
+
+def let_time_pass(work: Transaction) -> None:
+    """Abandon what ran out, approve what waited too long, expire what is past its time; each as of its own moment."""
+    late = work.session.scalars(_late(work.now)).all()
+    for assignment in late:
+        assignment.state, assignment.ended_at = State.ABANDONED, assignment.deadline
+    waiting = work.session.scalars(_unreviewed(work.now)).all()
+    for assignment in waiting:
+        pay_reward(work, assignment)
+        assignment.state, assignment.approved_at = State.APPROVED, assignment.auto_approve_at
+    expiring = work.session.scalars(_expiring(work.now)).all()
+    for hit in expiring:
+        hit.expired = True
+    changed = {hit.number: hit for hit in (*expiring, *(item.hit for item in (*late, *waiting)))}
+    for hit in changed.values():
+        refresh(work, hit)
+
+
+def _late(now: datetime) -> Select[Assignment]:
+    return select(Assignment).where(Assignment.state == State.ACCEPTED, Assignment.deadline <= now)
+
+
+def _unreviewed(now: datetime) -> Select[Assignment]:
+    return select(Assignment).where(Assignment.state == State.SUBMITTED, Assignment.auto_approve_at <= now)
+
+
+def _expiring(now: datetime) -> Select[Hit]:
+    return select(Hit).where(Hit.expired.is_(False), Hit.expires_at <= now)
+
+
+def _settle_hold(work: Transaction, hit: Hit, count: Counts) -> None:
+    """Hold the price of every place that may still have to be paid for, and of no other."""
+    open_places = 0 if hit.expired or hit.disposed else count.free
+    wanted = hit.price_cents * (open_places + count.accepted + count.submitted)
+    held = work.session.scalar(
+        select(func.coalesce(func.sum(Entry.on_hold), 0)).where(Entry.hit_number == hit.number)
+    )
+    more = wanted - (held or 0)
+    if more:
+        post(work, "hold" if more > 0 else "release", hit, on_hold=more, available=-more)
+
+
+def _status(hit: Hit, count: Counts) -> str:
+    if hit.disposed:
+        return "Disposed"
+    if count.finished == count.places or (hit.expired and not count.accepted):
+        return "Reviewing" if hit.reviewing else "Reviewable"
+    hit.reviewing = False
+    return "Assignable" if count.free and not hit.expired else "Unassignable"

@@ -1,0 +1,134 @@
+"""The marketplace's file: open it, make it on first use, and run one transaction at a time against it."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.orm import Session
+
+from humaneval.errors import SettingsError, StoreError
+from humaneval.fees import money
+from humaneval.market.tables import Account, Entry, MarketTable
+
+Clock = Callable[[], datetime]
+
+BUSY_SECONDS = 30
+"""How long a writer waits for another before the database counts as locked."""
+
+OPENING_BALANCE = Decimal("10000.00")
+
+
+class Mode(StrEnum):
+    """`local` counts every cent; `sandbox` has a balance that never falls, as MTurk's sandbox had."""
+
+    LOCAL = "local"
+    SANDBOX = "sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One transaction at the market: everything an operation may look at, and the moment it happens at."""
+
+    session: Session
+    now: datetime
+    mode: Mode
+
+
+def utc_now() -> datetime:
+    """The present, aware, to the microsecond."""
+    return datetime.now(UTC)
+
+
+def open_market(path: Path | str) -> Engine:
+    """The engine of the market's own SQLite file, which is made when it is not there.
+
+    Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`).
+    """
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY_SECONDS}, max_overflow=50
+    )
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    try:
+        MarketTable.metadata.create_all(engine)
+    except DatabaseError as error:
+        engine.dispose()
+        raise StoreError(f"{path} cannot be used as the marketplace's database: {error.orig}") from None
+    return engine
+
+
+def open_account(
+    engine: Engine, mode: Mode, *, balance: Decimal | None = None, clock: Clock = utc_now
+) -> str:
+    """Make sure that the account is there, and give the key that signs cookies and forms.
+
+    The opening balance (10000.00 unless told otherwise) counts only when the file is new. Raises SettingsError
+    where the file was made in the other mode, or where a balance is given for a file that has one.
+    """
+    with Session(engine) as session, session.begin():
+        make_writer(session)
+        account = session.get(Account, 1)
+        if account is None:
+            opening = money(OPENING_BALANCE if balance is None else balance)
+            if opening < 0:
+                raise SettingsError(
+                    f"An account cannot open with {opening}", "Give a balance of 0.00 or more."
+                )
+            account = Account(id=1, mode=mode, signing_key=secrets.token_urlsafe(48), made_at=clock())
+            session.add(account)
+            session.add(Entry(kind="opening", available=int(opening * 100), made_at=clock()))
+        elif account.mode != mode:
+            raise SettingsError(
+                f"This marketplace was made in {account.mode} mode and cannot be opened in {mode} mode",
+                f"Use --mode {account.mode}, or another --database.",
+            )
+        elif balance is not None:
+            raise SettingsError(
+                "This marketplace has an account already; its balance cannot be set again",
+                "Leave --balance out, or use another --database.",
+            )
+        return account.signing_key
+
+
+def make_writer(session: Session) -> None:
+    """Ask for the write lock at BEGIN: a reader that turns writer half-way loses its race and its write."""
+    session.connection(execution_options={"market_writes": True})
+
+
+@contextmanager
+def transaction(engine: Engine, mode: Mode, clock: Clock, *, writes: bool) -> Iterator[Transaction]:
+    """One transaction: committed when the block ends, rolled back when it raises."""
+    with Session(engine, expire_on_commit=False) as session, session.begin():
+        if writes:
+            make_writer(session)
+        # The clock is read after the lock is held, so that times in the file never run backwards.
+        yield Transaction(session, clock(), mode)
+
+
+def _prepare(connection: Any, _record: object) -> None:
+    assert isinstance(connection, sqlite3.Connection)
+    # Python's own transaction handling never says BEGIN IMMEDIATE; 3.11 has no `autocommit` to switch it off with.
+    connection.isolation_level = None
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        f"busy_timeout={BUSY_SECONDS * 1000}",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("market_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

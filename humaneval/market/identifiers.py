@@ -1,0 +1,22 @@
+"""Ids in Mechanical Turk's own shape, from the system's randomness: an assignment's id is its only key."""
+
+from __future__ import annotations
+
+import secrets
+import string
+
+_ALPHABET = string.ascii_uppercase + string.digits
+
+
+def new_entity_id() -> str:
+    """A HIT's, HIT type's or assignment's id: 30 characters, about 150 bits."""
+    return "3" + _random(29)
+
+
+def new_worker_id() -> str:
+    """A worker's id: A and 13 characters."""
+    return "A" + _random(13)
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))

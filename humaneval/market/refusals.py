@@ -1,0 +1,56 @@
+"""What the marketplace refuses, in the words and codes that Mechanical Turk's own clients know."""
+
+from __future__ import annotations
+
+_PREFIX = "AWS.MechanicalTurk."
+
+
+class RefusedError(Exception):
+    """A call that is understood and refused; nothing was changed. `code` is MTurk's TurkErrorCode."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = _PREFIX + code
+        self.message = message
+
+
+def invalid(message: str) -> RefusedError:
+    """A parameter that fits the model and still makes no sense."""
+    return RefusedError("InvalidParameterValue", message)
+
+
+def no_such_hit(hit_id: str) -> RefusedError:
+    """The answer to an unknown HIT id."""
+    return RefusedError("HITDoesNotExist", f"Hit {hit_id} does not exist.")
+
+
+def no_such_assignment(assignment_id: str) -> RefusedError:
+    """The answer to an unknown assignment id."""
+    return RefusedError("AssignmentDoesNotExist", f"Assignment {assignment_id} does not exist.")
+
+
+def wrong_assignment_state(allowed: str, assignment_id: str, state: str) -> RefusedError:
+    """The answer where an assignment's status does not allow the call.
+
+    The first sentence is the real service's, word for word: programs match on it.
+    """
+    return RefusedError(
+        "InvalidAssignmentState",
+        f"This operation can be called with a status of: {allowed} (assignment {assignment_id} is {state.capitalize()})",
+    )
+
+
+def wrong_hit_state(allowed: str, state: str) -> RefusedError:
+    """The answer where a HIT's status does not allow the call, in the real service's words."""
+    return RefusedError(
+        "InvalidHITState",
+        f"This HIT is currently in the state '{state}'.  This operation can be called with a status of: {allowed}",
+    )
+
+
+def insufficient_funds() -> RefusedError:
+    """The answer where the account cannot pay, in the real service's words."""
+    return RefusedError(
+        "InsufficientFunds",
+        "This Requester has insufficient funds in their account to complete this transaction.",
+    )

@@ -1,0 +1,168 @@
+"""The requester's side of finished work: read answers, approve, reject, pay bonuses, ask for the balance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import select
+
+from humaneval.fees import bonus_fee
+from humaneval.market.bookkeeping import balance, dollars, pay_reward, post, refresh
+from humaneval.market.database import OPENING_BALANCE, Mode, Transaction
+from humaneval.market.hits import amount, described, find_hit
+from humaneval.market.identifiers import new_entity_id
+from humaneval.market.paging import page
+from humaneval.market.refusals import RefusedError, invalid, no_such_assignment, wrong_assignment_state
+from humaneval.market.tables import FINISHED, Assignment, Bonus, State
+from humaneval.market.tokens import refuse_repeat, remember
+
+Params = Mapping[str, Any]
+Reply = dict[str, Any]
+
+LONGEST_MESSAGE = 1024
+OVERRIDE_DAYS = 30
+
+_READABLE = "Reviewable,Approved,Rejected"
+
+
+def get_assignment(work: Transaction, params: Params) -> Reply:
+    """GetAssignment: only work that was submitted can be read."""
+    assignment = find_assignment(work, params["AssignmentId"])
+    if assignment.state not in FINISHED:
+        raise wrong_assignment_state(_READABLE, assignment.id, assignment.state)
+    return {"Assignment": _description(assignment), "HIT": described(work, [assignment.hit])[0]}
+
+
+def list_assignments(work: Transaction, params: Params) -> Reply:
+    """ListAssignmentsForHIT: what was submitted, in the order it came in."""
+    hit = find_hit(work, params["HITId"])
+    wanted = [State(status.lower()) for status in params.get("AssignmentStatuses", ())] or FINISHED
+    query = select(Assignment).where(Assignment.hit_number == hit.number, Assignment.state.in_(wanted))
+    rows, envelope = page(work.session, query, Assignment.turn, params)
+    return {"Assignments": [_description(row) for row in rows], **envelope}
+
+
+def approve_assignment(work: Transaction, params: Params) -> Reply:
+    """ApproveAssignment: pays the reward and the fee. A rejection can be overridden for 30 days."""
+    assignment = find_assignment(work, params["AssignmentId"])
+    override = params.get("OverrideRejection", False) and assignment.state is State.REJECTED
+    if assignment.state is not State.SUBMITTED and not override:
+        raise wrong_assignment_state("Submitted", assignment.id, assignment.state)
+    if override:
+        assert assignment.submitted_at is not None
+        if assignment.hit.disposed or work.now > assignment.submitted_at + timedelta(days=OVERRIDE_DAYS):
+            raise RefusedError(
+                "InvalidAssignmentState",
+                f"A rejection can be overridden within {OVERRIDE_DAYS} days of the submission, while the HIT is there.",
+            )
+        _take_hold_again(work, assignment)
+    assignment.feedback = _message(params, "RequesterFeedback") or assignment.feedback
+    pay_reward(work, assignment)
+    assignment.state, assignment.approved_at = State.APPROVED, work.now
+    refresh(work, assignment.hit)
+    return {}
+
+
+def reject_assignment(work: Transaction, params: Params) -> Reply:
+    """RejectAssignment: the worker is not paid, and the money held for it is available again."""
+    assignment = find_assignment(work, params["AssignmentId"])
+    if assignment.state is not State.SUBMITTED:
+        raise wrong_assignment_state("Submitted", assignment.id, assignment.state)
+    assignment.feedback = _message(params, "RequesterFeedback")
+    assignment.state, assignment.rejected_at = State.REJECTED, work.now
+    refresh(work, assignment.hit)
+    return {}
+
+
+def send_bonus(work: Transaction, params: Params) -> Reply:
+    """SendBonus: takes the amount and its fee at once."""
+    refuse_repeat(work, "SendBonus", params)
+    assignment = find_assignment(work, params["AssignmentId"])
+    if assignment.worker.id != params["WorkerId"]:
+        raise invalid(f"Worker {params['WorkerId']} did not work on assignment {assignment.id}.")
+    if assignment.state not in FINISHED:
+        raise wrong_assignment_state(_READABLE, assignment.id, assignment.state)
+    cents = amount(params["BonusAmount"], "BonusAmount")
+    if cents < 1:
+        raise invalid("BonusAmount must be at least 0.01.")
+    reason = _message(params, "Reason")
+    if not reason.strip():
+        raise invalid("Reason must not be empty: the worker reads it.")
+    fee = int(bonus_fee(dollars(cents)) * 100)
+    bonus = Bonus(assignment=assignment, cents=cents, fee_cents=fee, reason=reason, paid_at=work.now)
+    post(work, "bonus", assignment.hit, assignment, available=-(cents + fee), paid=cents, fees=fee)
+    work.session.add(bonus)
+    remember(work, "SendBonus", params, new_entity_id())
+    return {}
+
+
+def list_bonus_payments(work: Transaction, params: Params) -> Reply:
+    """ListBonusPayments: for one HIT or one assignment, in the order they were paid."""
+    if ("HITId" in params) == ("AssignmentId" in params):
+        raise invalid("Either HITId or AssignmentId must be given.")
+    query = select(Bonus).join(Bonus.assignment)
+    if "HITId" in params:
+        query = query.where(Assignment.hit_number == find_hit(work, params["HITId"]).number)
+    else:
+        query = query.where(Assignment.number == find_assignment(work, params["AssignmentId"]).number)
+    rows, envelope = page(work.session, query, Bonus.number, params)
+    payments = [
+        {
+            "WorkerId": bonus.assignment.worker.id,
+            "BonusAmount": str(dollars(bonus.cents)),
+            "AssignmentId": bonus.assignment.id,
+            "Reason": bonus.reason,
+            "GrantTime": bonus.paid_at,
+        }
+        for bonus in rows
+    ]
+    return {"BonusPayments": payments, **envelope}
+
+
+def get_account_balance(work: Transaction, params: Params) -> Reply:
+    """GetAccountBalance; a sandbox always has 10000.00."""
+    if work.mode is Mode.SANDBOX:
+        return {"AvailableBalance": str(OPENING_BALANCE), "OnHoldBalance": "0.00"}
+    pots = balance(work.session)
+    return {"AvailableBalance": str(dollars(pots.available)), "OnHoldBalance": str(dollars(pots.on_hold))}
+
+
+def find_assignment(work: Transaction, assignment_id: str) -> Assignment:
+    """The assignment with this id. Raises RefusedError."""
+    assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
+    if assignment is None:
+        raise no_such_assignment(assignment_id)
+    return assignment
+
+
+def _take_hold_again(work: Transaction, assignment: Assignment) -> None:
+    """Hold the price that the rejection had given back."""
+    price = assignment.hit.price_cents
+    post(work, "hold", assignment.hit, assignment, on_hold=price, available=-price)
+
+
+def _message(params: Params, name: str) -> str:
+    text: str = params.get(name, "")
+    if len(text) > LONGEST_MESSAGE:
+        raise invalid(f"{name} has {len(text)} characters; it must not be longer than {LONGEST_MESSAGE}.")
+    return text
+
+
+def _description(assignment: Assignment) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "AssignmentId": assignment.id,
+        "WorkerId": assignment.worker.id,
+        "HITId": assignment.hit.id,
+        "AssignmentStatus": assignment.state.value.capitalize(),
+        "AutoApprovalTime": assignment.auto_approve_at,
+        "AcceptTime": assignment.accepted_at,
+        "SubmitTime": assignment.submitted_at,
+        "ApprovalTime": assignment.approved_at,
+        "RejectionTime": assignment.rejected_at,
+        "Deadline": assignment.deadline,
+        "Answer": assignment.answer,
+        "RequesterFeedback": assignment.feedback or None,
+    }
+    return {name: value for name, value in values.items() if value is not None}

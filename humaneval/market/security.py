@@ -1,0 +1,96 @@
+"""Who a request comes from, and what a browser is told not to do with the answer."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import Request, Response
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+COOKIE = "market_worker"
+SIGNED_IN_SECONDS = 30 * 24 * 3600
+
+FRAME_SANDBOX = "allow-scripts allow-forms allow-modals allow-popups allow-top-navigation-by-user-activation"
+"""What a requester's own HTML may do in its frame. Not allow-same-origin: it must not act as the worker."""
+
+
+class Seals:
+    """Signs the worker's cookie and the token in every form, with the market's own key."""
+
+    def __init__(self, key: str) -> None:
+        self._cookie = URLSafeTimedSerializer(key, salt="market-worker")
+        self._form = URLSafeTimedSerializer(key, salt="market-form")
+
+    def cookie(self, worker_id: str) -> str:
+        """The value that keeps a worker signed in."""
+        return self._cookie.dumps(worker_id)
+
+    def form_token(self, worker_id: str) -> str:
+        """The token for a form on a page that this worker was shown."""
+        return self._form.dumps(worker_id)
+
+    def worker_id(self, request: Request) -> str | None:
+        """The worker that the request's cookie names; None without a good one."""
+        return _unsealed(self._cookie, request.cookies.get(COOKIE, ""))
+
+    def form_is_from(self, request: Request, worker_id: str) -> bool:
+        """Whether the posted form was on a page that this worker was shown."""
+        return _unsealed(self._form, request.form.get("csrf", "")) == worker_id
+
+
+def _unsealed(serializer: URLSafeTimedSerializer, sealed: str) -> str | None:
+    try:
+        value = serializer.loads(sealed, max_age=SIGNED_IN_SECONDS)
+    except BadSignature:
+        return None
+    return value if isinstance(value, str) else None
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def comes_from_elsewhere(request: Request, public_origin: str) -> bool:
+    """Whether a browser says that another site's page sent this request. Other programs say nothing."""
+    origin = request.headers.get("Origin")
+    return origin is not None and origin not in (public_origin, origin_of(request.host_url))
+
+
+def safe_path(path: str) -> str:
+    """`path` where it is one of this site's own, else the list of HITs: no redirects to elsewhere."""
+    inside = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
+    return path if inside else "/hits"
+
+
+def protect_page(response: Response, frame_origin: str = "") -> Response:
+    """Headers for a page of the site itself. It may frame the question's origin and can be framed by nobody."""
+    frames = " ".join(part for part in ("'self'", frame_origin) if part)
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'self'; frame-src {frames}; frame-ancestors 'none'; form-action 'self'; "
+        "base-uri 'none'; object-src 'none'"
+    )
+    return _common(response)
+
+
+def protect_answer(response: Response, public_origin: str) -> Response:
+    """Headers for what a frame shows after a submission: it is framed by us, or by the requester's page within ours."""
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src {public_origin}; frame-ancestors *; form-action 'none'; base-uri 'none'"
+    )
+    return _common(response)
+
+
+def protect_content(response: Response) -> Response:
+    """Headers for a requester's own HTML: in a box of its own even where it is opened outside the frame."""
+    response.headers["Content-Security-Policy"] = f"sandbox {FRAME_SANDBOX}; frame-ancestors 'self'"
+    return _common(response)
+
+
+def _common(response: Response) -> Response:
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    # Not no-referrer: with it browsers send "Origin: null" with our own forms.
+    response.headers["Referrer-Policy"] = "same-origin"
+    response.headers["Cache-Control"] = "no-store"
+    return response

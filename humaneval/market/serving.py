@@ -1,0 +1,115 @@
+"""The marketplace as a running server: in a thread for tests and the demo, in the foreground for the command."""
+
+from __future__ import annotations
+
+import socket
+from threading import Thread
+from types import TracebackType
+from urllib.parse import urlsplit
+
+from sqlalchemy import Engine
+from waitress import wasyncore
+from waitress.server import create_server
+
+from humaneval.errors import PrerequisiteError
+from humaneval.market.app import create_market_app
+from humaneval.market.database import Clock, Mode, utc_now
+from humaneval.market.wire import TroubleMaker
+
+THREADS = 16
+CONNECTIONS = 500
+BACKLOG = 256
+
+
+class MarketServer:
+    """One marketplace at one address. The port is known, and connections wait, from the moment it is made.
+
+    Use it as a context manager for a server in a thread, or call `serve_forever`.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        mode: Mode,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        public_url: str | None = None,
+        clock: Clock = utc_now,
+        trouble: TroubleMaker | None = None,
+    ) -> None:
+        self._socket = _listen(host, port)
+        try:
+            self.port: int = self._socket.getsockname()[1]
+            shown = f"[{host}]" if ":" in host else host
+            self.url = (public_url or f"http://{shown}:{self.port}").rstrip("/")
+            app = create_market_app(engine, mode=mode, public_url=self.url, clock=clock, trouble=trouble)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._map: dict[int, object] = {}
+        self._server = create_server(
+            app,
+            map=self._map,
+            sockets=[self._socket],
+            threads=THREADS,
+            connection_limit=CONNECTIONS,
+            ident=None,
+            # Behind a proxy the public address is what --public-url says, never what a header says.
+            url_scheme=urlsplit(self.url).scheme,
+        )
+        self._stopping = False
+        self._thread: Thread | None = None
+
+    def __enter__(self) -> MarketServer:
+        self._thread = Thread(target=self.serve_forever, name="market", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def serve_forever(self) -> None:
+        """Serve until Ctrl-C, or in the thread until `close`."""
+        try:
+            while not self._stopping:
+                wasyncore.loop(timeout=1, map=self._map, count=1)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self._release()
+
+    def close(self) -> None:
+        """Finish the requests in hand and stop. The engine stays open: it belongs to whoever made it."""
+        self._stopping = True
+        if self._thread is None:
+            self._release()
+            return
+        self._server.pull_trigger()
+        self._thread.join()
+        self._thread = None
+
+    def _release(self) -> None:
+        self._server.task_dispatcher.shutdown()
+        wasyncore.close_all(self._map)
+        self._socket.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise PrerequisiteError(f"{host} is not an address of this machine: {error}") from None
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise PrerequisiteError(
+            f"The marketplace cannot listen on {host}:{port}: {error.strerror}", "Choose another --port."
+        ) from None
+    return listening

@@ -1,0 +1,267 @@
+"""The marketplace's own tables: HITs, assignments, workers, and a journal that every balance is read from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    DateTime,
+    Dialect,
+    Enum,
+    ForeignKey,
+    Index,
+    MetaData,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.types import TypeDecorator
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time: aware at the border, UTC in the file. Refuses a datetime without a zone."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value!r} has no time zone")
+        return value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class MarketTable(DeclarativeBase):
+    """The base of the marketplace's tables; they share no metadata with the toolkit's own."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {datetime: Moment(), dict[str, Any]: JSON, list[Any]: JSON}  # noqa: RUF012
+
+
+class State(StrEnum):
+    """What became of a worker's go at a HIT."""
+
+    ACCEPTED = "accepted"
+    SUBMITTED = "submitted"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RETURNED = "returned"
+    ABANDONED = "abandoned"
+
+
+TAKEN = (State.ACCEPTED, State.SUBMITTED, State.APPROVED, State.REJECTED)
+"""The states in which an assignment fills one of its HIT's places."""
+
+FINISHED = (State.SUBMITTED, State.APPROVED, State.REJECTED)
+"""The states in which an answer is there to be read."""
+
+
+_STATE = Enum(
+    State,
+    name="state",
+    native_enum=False,
+    create_constraint=True,
+    values_callable=lambda states: [state.value for state in states],
+)
+
+
+class Account(MarketTable):
+    """The one requester's account and this file's fixed facts: its mode and its signing key."""
+
+    __tablename__ = "account"
+    __table_args__ = (
+        CheckConstraint("id = 1", name="one_row"),
+        CheckConstraint("mode IN ('local', 'sandbox')", name="mode"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    mode: Mapped[str]
+    signing_key: Mapped[str]
+    made_at: Mapped[datetime]
+
+
+class HitType(MarketTable):
+    """What HITs of one kind have in common. `fingerprint` is a hash of all of it: same values, same type."""
+
+    __tablename__ = "hit_types"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    group_id: Mapped[str] = mapped_column(unique=True)
+    fingerprint: Mapped[str] = mapped_column(unique=True)
+    title: Mapped[str]
+    description: Mapped[str]
+    keywords: Mapped[str]
+    reward_cents: Mapped[int]
+    assignment_seconds: Mapped[int]
+    auto_approval_seconds: Mapped[int]
+    qualifications: Mapped[list[Any]]
+    made_at: Mapped[datetime]
+
+    __table_args__ = (CheckConstraint("reward_cents >= 0", name="reward"),)
+
+
+class Hit(MarketTable):
+    """One question, to be answered by up to `max_assignments` workers, until it expires.
+
+    `status` is MTurk's own word. It is kept, not worked out, so that lists can be read by it; `bookkeeping.refresh`
+    is the only writer.
+    """
+
+    __tablename__ = "hits"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    hit_type_number: Mapped[int] = mapped_column(ForeignKey("hit_types.number"), index=True)
+    question: Mapped[str]
+    annotation: Mapped[str]
+    max_assignments: Mapped[int]
+    fee_cents: Mapped[int]
+    status: Mapped[str] = mapped_column(index=True)
+    reviewing: Mapped[bool] = mapped_column(default=False)
+    disposed: Mapped[bool] = mapped_column(default=False)
+    expired: Mapped[bool] = mapped_column(default=False)
+    expires_at: Mapped[datetime]
+    made_at: Mapped[datetime]
+
+    hit_type: Mapped[HitType] = relationship(lazy="joined", innerjoin=True)
+
+    __table_args__ = (
+        CheckConstraint("max_assignments >= 1", name="max_assignments"),
+        CheckConstraint("fee_cents >= 0", name="fee"),
+        CheckConstraint(
+            "status IN ('Assignable', 'Unassignable', 'Reviewable', 'Reviewing', 'Disposed')", name="status"
+        ),
+        Index(None, "expired", "expires_at"),
+    )
+
+    @property
+    def price_cents(self) -> int:
+        """What one approved assignment costs: reward and fee."""
+        return self.hit_type.reward_cents + self.fee_cents
+
+
+class Worker(MarketTable):
+    """A person of the panel. `handle` is the name they sign in with, folded so that case does not matter."""
+
+    __tablename__ = "workers"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    handle: Mapped[str] = mapped_column(unique=True)
+    name: Mapped[str]
+    country: Mapped[str]
+    made_at: Mapped[datetime]
+
+
+class Assignment(MarketTable):
+    """One worker's go at one HIT. `turn` counts submissions from 1, so that pages of results never skip one."""
+
+    __tablename__ = "assignments"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    hit_number: Mapped[int] = mapped_column(ForeignKey("hits.number"))
+    worker_number: Mapped[int] = mapped_column(ForeignKey("workers.number"), index=True)
+    state: Mapped[State] = mapped_column(_STATE, default=State.ACCEPTED)
+    accepted_at: Mapped[datetime]
+    deadline: Mapped[datetime]
+    turn: Mapped[int | None] = mapped_column(unique=True)
+    submitted_at: Mapped[datetime | None]
+    auto_approve_at: Mapped[datetime | None]
+    approved_at: Mapped[datetime | None]
+    rejected_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    answer: Mapped[str | None]
+    feedback: Mapped[str | None]
+
+    hit: Mapped[Hit] = relationship(lazy="joined", innerjoin=True)
+    worker: Mapped[Worker] = relationship(lazy="joined", innerjoin=True)
+
+    __table_args__ = (
+        CheckConstraint("(answer IS NULL) = (submitted_at IS NULL)", name="answer"),
+        Index(None, "hit_number", "state"),
+        Index(None, "state", "deadline"),
+        Index(None, "state", "auto_approve_at"),
+        # Returned and abandoned work may be taken up again; anything else is a worker's one go.
+        Index(
+            "uq_assignments_one_go",
+            "hit_number",
+            "worker_number",
+            unique=True,
+            sqlite_where=text("state IN ('accepted', 'submitted', 'approved', 'rejected')"),
+            postgresql_where=text("state IN ('accepted', 'submitted', 'approved', 'rejected')"),
+        ),
+    )
+
+
+class Bonus(MarketTable):
+    """A bonus that was paid."""
+
+    __tablename__ = "bonuses"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    assignment_number: Mapped[int] = mapped_column(ForeignKey("assignments.number"), index=True)
+    cents: Mapped[int]
+    fee_cents: Mapped[int]
+    reason: Mapped[str]
+    paid_at: Mapped[datetime]
+
+    assignment: Mapped[Assignment] = relationship(lazy="joined", innerjoin=True)
+
+    __table_args__ = (CheckConstraint("cents > 0", name="amount"),)
+
+
+class Entry(MarketTable):
+    """One line of the journal: what moved between the four pots, in cents. Lines are added, never changed.
+
+    Every line but the opening one sums to nothing, so available + on hold + paid + fees is what the account
+    opened with, always.
+    """
+
+    __tablename__ = "entries"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    hit_number: Mapped[int | None] = mapped_column(ForeignKey("hits.number"), index=True)
+    assignment_number: Mapped[int | None] = mapped_column(ForeignKey("assignments.number"), index=True)
+    available: Mapped[int] = mapped_column(default=0)
+    on_hold: Mapped[int] = mapped_column(default=0)
+    paid: Mapped[int] = mapped_column(default=0)
+    fees: Mapped[int] = mapped_column(default=0)
+    made_at: Mapped[datetime]
+
+    __table_args__ = (
+        CheckConstraint("kind IN ('opening', 'hold', 'release', 'reward', 'bonus')", name="kind"),
+        CheckConstraint("kind = 'opening' OR available + on_hold + paid + fees = 0", name="balanced"),
+    )
+
+
+class RequestToken(MarketTable):
+    """A UniqueRequestToken that has done its work, and the id it made. Kept for ever; MTurk forgot after a day."""
+
+    __tablename__ = "request_tokens"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    operation: Mapped[str]
+    token: Mapped[str]
+    made: Mapped[str]
+    made_at: Mapped[datetime]
+
+    __table_args__ = (UniqueConstraint("operation", "token"),)

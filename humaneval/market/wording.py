@@ -1,0 +1,70 @@
+"""Money, times and countries in words, for the worker site's pages."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+_UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+
+
+class Country(NamedTuple):
+    """A country or territory of ISO 3166."""
+
+    code: str
+    name: str
+
+
+@cache
+def countries() -> tuple[Country, ...]:
+    """All of them, by name. The table is the time zone database's, which is in the public domain."""
+    text = files("humaneval.market").joinpath("countries.txt").read_text(encoding="utf-8")
+    return tuple(Country(*line.split("\t")) for line in text.splitlines())
+
+
+def money_text(cents: int) -> str:
+    """Cents as dollars.
+
+    >>> money_text(5), money_text(123456)
+    ('$0.05', '$1,234.56')
+    """
+    return f"${cents // 100:,}.{cents % 100:02d}"
+
+
+def duration_text(seconds: float) -> str:
+    """A length of time in at most two units, rounded down; never less than nothing.
+
+    >>> duration_text(3600), duration_text(5400.9), duration_text(59), duration_text(-1)
+    ('1 hour', '1 hour 30 minutes', '59 seconds', '0 seconds')
+    """
+    left = max(0, int(seconds))
+    words: list[str] = []
+    for size, unit in _UNITS:
+        count, rest = divmod(left, size)
+        if count:
+            words.append(f"{count} {unit}{'s' if count > 1 else ''}")
+            left = rest
+        elif words:
+            break
+        if len(words) == 2:
+            break
+    return " ".join(words) or "0 seconds"
+
+
+def moment_text(moment: datetime) -> str:
+    """A point in time to the minute, with its zone.
+
+    >>> from datetime import UTC
+    >>> moment_text(datetime(2026, 11, 3, 14, 5, tzinfo=UTC))
+    '3 Nov 2026, 14:05 UTC'
+    """
+    return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
+
+
+def time_left(deadline: datetime, now: datetime) -> str:
+    """How long until `deadline`, in words; a minute or more in whole minutes."""
+    left: timedelta = deadline - now
+    seconds = left.total_seconds()
+    return duration_text(seconds - seconds % 60 if seconds >= 60 else seconds)

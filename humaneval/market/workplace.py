@@ -1,0 +1,229 @@
+"""The worker's side: sign up, look, accept, return, submit."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import func, select
+
+from humaneval.market.answers import Field, answer_xml
+from humaneval.market.bookkeeping import refresh
+from humaneval.market.database import Transaction
+from humaneval.market.identifiers import new_entity_id, new_worker_id
+from humaneval.market.qualifications import Record, record_of, unmet
+from humaneval.market.tables import FINISHED, TAKEN, Assignment, Bonus, Hit, State, Worker
+
+LONGEST_NAME = 100
+
+
+class NotPossibleError(Exception):
+    """A worker's step that cannot be taken; the message is for the worker, `status` is the page's HTTP status."""
+
+    def __init__(self, message: str, status: int = 409) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A group of like HITs as a worker sees it: the one they would get next, and how many there are."""
+
+    hit: Hit
+    available: int
+    obstacles: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One go at a HIT and what it earned, bonuses included, in cents."""
+
+    assignment: Assignment
+    bonus_cents: int
+
+    @property
+    def earned_cents(self) -> int:
+        """What has been paid for it so far."""
+        reward = self.assignment.hit.hit_type.reward_cents if self.assignment.state is State.APPROVED else 0
+        return reward + self.bonus_cents
+
+
+def sign_up(work: Transaction, name: str, country: str) -> Worker:
+    """The worker of this name, who is made on their first visit. A country that is given replaces the earlier one."""
+    name = " ".join(unicodedata.normalize("NFC", name).split())
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise NotPossibleError(f"Write a name of 1 to {LONGEST_NAME} characters.", 400)
+    handle = unicodedata.normalize("NFC", name.casefold())
+    worker = work.session.scalar(select(Worker).where(Worker.handle == handle))
+    if worker is None:
+        worker = Worker(id=new_worker_id(), handle=handle, name=name, country=country, made_at=work.now)
+        work.session.add(worker)
+    elif country:
+        worker.country = country
+    work.session.flush()
+    return worker
+
+
+def find_worker(work: Transaction, worker_id: str) -> Worker | None:
+    """The worker with this id, if there is one."""
+    return work.session.scalar(select(Worker).where(Worker.id == worker_id))
+
+
+def offers(work: Transaction, worker: Worker) -> list[Offer]:
+    """What this worker may see, newest group first: of each group the oldest HIT that they have not taken."""
+    taken = select(Assignment.hit_number).where(
+        Assignment.worker_number == worker.number, Assignment.state.in_(TAKEN)
+    )
+    open_to_me = (
+        select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
+        .where(Hit.status == "Assignable", Hit.number.not_in(taken))
+        .group_by(Hit.hit_type_number)
+        .subquery()
+    )
+    rows = work.session.execute(
+        select(Hit, open_to_me.c.available)
+        .join(open_to_me, Hit.number == open_to_me.c.first)
+        .order_by(Hit.number.desc())
+    ).all()
+    record = record_of(work.session, worker)
+    return [
+        Offer(hit, available, unmet(hit.hit_type.qualifications, record, "accept"))
+        for hit, available in rows
+        if not unmet(hit.hit_type.qualifications, record, "discover")
+    ]
+
+
+def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | None:
+    """The HIT that a worker would get next of a group, named by its HITGroupId or HITTypeId."""
+    for offer in offers(work, worker):
+        if group_id in (offer.hit.hit_type.group_id, offer.hit.hit_type.id):
+            return offer.hit
+    return None
+
+
+def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> tuple[Hit, list[str]]:
+    """A HIT, and in words what keeps this worker from accepting it. Raises NotPossibleError where it may not be seen."""
+    hit = _hit(work, hit_id)
+    record = record_of(work.session, worker)
+    hidden = unmet(hit.hit_type.qualifications, record, "preview")
+    if hidden:
+        raise NotPossibleError(f"This HIT can be seen only where {' and '.join(hidden)}.", 403)
+    return hit, _obstacles(hit, record)
+
+
+def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignment | None:
+    """The go at a HIT that this worker has in hand, if any."""
+    return work.session.scalar(
+        select(Assignment)
+        .join(Assignment.hit)
+        .where(
+            Hit.id == hit_id, Assignment.worker_number == worker.number, Assignment.state == State.ACCEPTED
+        )
+    )
+
+
+def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
+    """Take one place of a HIT. Asking again while it is in hand gives the same one. Raises NotPossibleError."""
+    hit = _hit(work, hit_id)
+    mine = work.session.scalar(
+        select(Assignment).where(
+            Assignment.hit_number == hit.number,
+            Assignment.worker_number == worker.number,
+            Assignment.state.in_(TAKEN),
+        )
+    )
+    if mine is not None and mine.state is State.ACCEPTED:
+        return mine
+    if mine is not None:
+        raise NotPossibleError("You have done this HIT already. Each HIT can be done once.")
+    obstacles = _obstacles(hit, record_of(work.session, worker))
+    if obstacles:
+        raise NotPossibleError(
+            f"You cannot accept this HIT. It asks that {' and that '.join(obstacles)}.", 403
+        )
+    if hit.status != "Assignable":
+        raise NotPossibleError("This HIT is no longer available: others have taken it, or its time is over.")
+    assignment = Assignment(
+        id=new_entity_id(),
+        hit=hit,
+        worker=worker,
+        state=State.ACCEPTED,
+        accepted_at=work.now,
+        deadline=work.now + timedelta(seconds=hit.hit_type.assignment_seconds),
+    )
+    work.session.add(assignment)
+    refresh(work, hit)
+    return assignment
+
+
+def find_own(work: Transaction, worker: Worker, assignment_id: str) -> Assignment:
+    """This worker's own assignment. Raises NotPossibleError."""
+    assignment = work.session.scalar(
+        select(Assignment).where(Assignment.id == assignment_id, Assignment.worker_number == worker.number)
+    )
+    if assignment is None:
+        raise NotPossibleError("You have no such work.", 404)
+    return assignment
+
+
+def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
+    """Return work in hand; its place is free for someone else. Returning twice is harmless."""
+    assignment = find_own(work, worker, assignment_id)
+    if assignment.state in FINISHED:
+        raise NotPossibleError("This work was submitted and cannot be returned any more.")
+    if assignment.state is State.ACCEPTED:
+        assignment.state, assignment.ended_at = State.RETURNED, work.now
+        refresh(work, assignment.hit)
+
+
+def submit(work: Transaction, assignment_id: str, fields: Iterable[Field]) -> Assignment:
+    """Keep the answer to an accepted assignment. A second submission changes nothing. Raises NotPossibleError.
+
+    The assignment's unguessable id is the only key: in a frame on another site there is no cookie.
+    """
+    assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
+    if assignment is None:
+        raise NotPossibleError("There is no work with this assignment id.", 404)
+    if assignment.state in FINISHED:
+        return assignment
+    if assignment.state is State.RETURNED:
+        raise NotPossibleError("This work was returned, so no answer was stored.")
+    if assignment.state is State.ABANDONED:
+        raise NotPossibleError("The time for this work ran out, so no answer was stored.")
+    assignment.answer = answer_xml(fields)
+    assignment.submitted_at = work.now
+    assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)
+    assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
+    assignment.state = State.SUBMITTED
+    refresh(work, assignment.hit)
+    return assignment
+
+
+def work_of(work: Transaction, worker: Worker) -> list[Work]:
+    """All of a worker's goes, newest first."""
+    bonuses = (
+        select(Bonus.assignment_number, func.sum(Bonus.cents).label("cents"))
+        .group_by(Bonus.assignment_number)
+        .subquery()
+    )
+    rows = work.session.execute(
+        select(Assignment, func.coalesce(bonuses.c.cents, 0))
+        .outerjoin(bonuses, bonuses.c.assignment_number == Assignment.number)
+        .where(Assignment.worker_number == worker.number)
+        .order_by(Assignment.number.desc())
+    ).all()
+    return [Work(assignment, cents) for assignment, cents in rows]
+
+
+def _hit(work: Transaction, hit_id: str) -> Hit:
+    hit = work.session.scalar(select(Hit).where(Hit.id == hit_id))
+    if hit is None or hit.disposed:
+        raise NotPossibleError("There is no such HIT.", 404)
+    return hit
+
+
+def _obstacles(hit: Hit, record: Record) -> list[str]:
+    return unmet(hit.hit_type.qualifications, record, "accept")
