@@ -52,7 +52,9 @@ class Crowd:
         """The annotator with this number: the same one each time."""
         rng = Random(f"annotator {self.seed} {number}")
         careless = rng.random() < self.careless
-        return Annotator(f"simulated-{self.seed}-{number:04d}", Skills() if careless else self.skills, careless, rng)
+        return Annotator(
+            f"simulated-{self.seed}-{number:04d}", Skills() if careless else self.skills, careless, rng
+        )
 
 
 @dataclass(slots=True)
@@ -66,11 +68,17 @@ class Annotator:
 
     def fill_in(self, form: FoundForm, key: Key) -> dict[str, str]:
         """What to enter into `form`: nothing but fields that are there."""
-        passages = sorted((name for name in form.choices if name.startswith("choice-")), key=lambda name: int(name.split("-")[1]))
+        passages = sorted(
+            (name for name in form.choices if name.startswith("choice-")),
+            key=lambda name: int(name.split("-")[1]),
+        )
         sentences = [[text for _, text in form.choices[name]] for name in passages]
         truth = key.get(shown_hash(sentences))
         if truth is None:
-            raise PlatformError("the form on the page is not in the key", "Give the key of this study: `humaneval study show STUDY --key`.")
+            raise PlatformError(
+                "the form on the page is not in the key",
+                "Give the key of this study: `humaneval study show STUDY --key`.",
+            )
         entered = dict(form.boxes)
         for name, passage in zip(passages, truth, strict=True):
             knows = self.rng.random() < self.skills.of(str(passage["generator"]))

@@ -65,6 +65,16 @@ def _server(app: Flask, host: str, port: int):  # type: ignore[no-untyped-def]  
     from waitress import create_server
 
     try:
-        return create_server(app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, ident="humaneval", clear_untrusted_proxy_headers=False)
+        return create_server(
+            app,
+            host=host,
+            port=port,
+            threads=THREADS,
+            connection_limit=CONNECTIONS,
+            ident="humaneval",
+            clear_untrusted_proxy_headers=False,
+        )
     except OSError as error:
-        raise PrerequisiteError(f"cannot listen on {host}:{port}: {error.strerror}", "Choose another port with --port.") from None
+        raise PrerequisiteError(
+            f"cannot listen on {host}:{port}: {error.strerror}", "Choose another port with --port."
+        ) from None
