@@ -222,11 +222,12 @@ def test_C42_what_comes_back_from_the_sandbox_is_a_test_and_from_production_is_n
     assert verb("publish", "study", "--to", endpoint, *live(endpoint)).code == 0
     with reading(study) as session:
         external = session.scalars(select(HitRow.external_id)).one()
-        form = session.scalars(select(RowRow.shown_hash)).first()
-    fields = {"form": form, "consent": "1", **{f"choice-{n}": "2" for n in (1, 2, 3, 4)}}
-    work = person("Ada").accept(f"{market.url}/hits/{external}")
-    work.submit_directly(fields)
-    assert verb("collect", "study", "--to", endpoint, "--json").document["new"] == 1
+        forms = session.scalars(select(RowRow.shown_hash).order_by(RowRow.ordinal)).all()
+    fields = {"consent": "1", **{f"choice-{n}": "2" for n in (1, 2, 3, 4)}}
+    first, second = (person(name).accept(f"{market.url}/hits/{external}") for name in ("Ada", "Ben"))
+    for work, form in zip((first, second), forms, strict=False):
+        work.submit_directly({**fields, "form": form})
+    assert verb("collect", "study", "--to", endpoint, "--json").document["new"] == 2
     with reading(study) as session:
         lines = response_lines(session, get_study(session, "study"))
     assert {(line["endpoint"], line["test"]) for line in lines} == {(endpoint, endpoint == "sandbox")}
@@ -237,9 +238,9 @@ def test_C42_what_comes_back_from_the_sandbox_is_a_test_and_from_production_is_n
         assert set(session.scalars(select(AssignmentRow.endpoint))) == {endpoint}
     # Money: each verb that spends asks for the sum, and calls nothing until it has it.
     for arguments, cost in (
+        (["approve", "study", first.id], "0.96"),
         (["review", "study", "--approve"], "0.96"),
-        (["approve", "study", work.id], "0.96"),
-        (["bonus", "study", work.id, "--amount", "0.50", "--reason", "Thanks"], "0.60"),
+        (["bonus", "study", first.id, "--amount", "0.50", "--reason", "Thanks"], "0.60"),
     ):
         if endpoint == "production":
             wire.sent.clear()
@@ -257,8 +258,9 @@ def test_C42_what_comes_back_from_the_sandbox_is_a_test_and_from_production_is_n
         assert verb(*arguments, "--to", endpoint, *live(endpoint, cost)).code == 0
     with reading(study) as session:
         paid = session.execute(select(PaymentRow.endpoint, PaymentRow.kind, PaymentRow.state)).all()
-    assert sorted(map(tuple, paid)) == [(endpoint, "bonus", "paid"), (endpoint, "reward", "paid")]
-    assert wire.operations.count("ApproveAssignment") == wire.operations.count("SendBonus") == 1
+    assert sorted(map(tuple, paid)) == [
+        (endpoint, "bonus", "paid"), (endpoint, "reward", "paid"), (endpoint, "reward", "paid"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

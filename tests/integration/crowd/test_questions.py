@@ -189,7 +189,7 @@ def _long_and_short() -> Iterator[Story]:
 def test_C31_one_page_that_is_too_large_stops_the_study_before_the_first_call(
     sqlite_engine: Engine, study_of: Callable, platform: MTurk, troubles: Any, listed: Callable
 ) -> None:
-    study_of(sqlite_engine, list(_long_and_short()), design={"annotators": 8})
+    study_of(sqlite_engine, list(_long_and_short()), design={"annotators": 8, "seed": 2})
     with reading(sqlite_engine) as session:
         study = get_study(session, "study")
         pages = [
