@@ -109,7 +109,9 @@ def test_C14_ten_assignments_cost_forty_per_cent_and_nine_cost_twenty(mturk: Any
     assert balances(mturk)[1] == 9 * Decimal("0.60") + 10 * Decimal("0.70")
 
 
-def test_C14_a_hit_that_cannot_be_paid_for_is_refused_and_changes_nothing(mturk: Any, new_hit: NewHit) -> None:
+def test_C14_a_hit_that_cannot_be_paid_for_is_refused_and_changes_nothing(
+    mturk: Any, new_hit: NewHit
+) -> None:
     assert refusal(new_hit, Reward="2000.00", MaxAssignments=5) == "InsufficientFunds"
     assert balances(mturk) == (Decimal("10000.00"), Decimal("0.00"))
     assert mturk.list_hits()["NumResults"] == 0
@@ -118,7 +120,10 @@ def test_C14_a_hit_that_cannot_be_paid_for_is_refused_and_changes_nothing(mturk:
 def test_a_hit_of_fewer_than_ten_assignments_cannot_be_extended_to_ten(mturk: Any, new_hit: NewHit) -> None:
     hit = new_hit(MaxAssignments=8)
     extend = mturk.create_additional_assignments_for_hit
-    assert refusal(extend, HITId=hit["HITId"], NumberOfAdditionalAssignments=2) == "InvalidMaximumAssignmentsIncrease"
+    assert (
+        refusal(extend, HITId=hit["HITId"], NumberOfAdditionalAssignments=2)
+        == "InvalidMaximumAssignmentsIncrease"
+    )
     extend(HITId=hit["HITId"], NumberOfAdditionalAssignments=1, UniqueRequestToken="more")
     again = {"HITId": hit["HITId"], "NumberOfAdditionalAssignments": 1, "UniqueRequestToken": "more"}
     assert refusal(extend, **again) == "DuplicateRequest"
@@ -140,7 +145,9 @@ def test_C16_submitted_work_is_approved_by_itself_at_its_deadline(
 
 
 @pytest.mark.parametrize("amount", ["0.9752", "1,00", "-1", "1.00\n", "$1", "1e3", ""])
-def test_C17_an_amount_that_is_not_dollars_and_cents_is_refused(mturk: Any, new_hit: NewHit, amount: str) -> None:
+def test_C17_an_amount_that_is_not_dollars_and_cents_is_refused(
+    mturk: Any, new_hit: NewHit, amount: str
+) -> None:
     assert refusal(new_hit, Reward=amount) == "ValidationException"
 
 
@@ -228,13 +235,18 @@ def test_a_next_token_of_another_list_is_refused(mturk: Any, new_hit: NewHit) ->
     hit = new_hit()
     token = mturk.list_hits(MaxResults=1)["NextToken"]
     for wrong in (token, "x", "MTpudW1iZXI6LTE="):
-        assert refusal(mturk.list_assignments_for_hit, HITId=hit["HITId"], NextToken=wrong) == "InvalidParameterValue"
+        assert (
+            refusal(mturk.list_assignments_for_hit, HITId=hit["HITId"], NextToken=wrong)
+            == "InvalidParameterValue"
+        )
 
 
 def test_C30_emoji_and_markup_in_a_question_and_title_come_back_as_they_were(
     mturk: Any, new_hit: NewHit, html: str
 ) -> None:
-    question = html.replace("<title>q</title>", "<title>\U0001f600 {{7*7}} <script>alert('&')</script></title>")
+    question = html.replace(
+        "<title>q</title>", "<title>\U0001f600 {{7*7}} <script>alert('&')</script></title>"
+    )
     hit = new_hit(Title="\U0001f600 <b>{{7*7}}</b>", Question=question)
     now = hit_now(mturk, hit)
     assert (now["Title"], now["Question"]) == ("\U0001f600 <b>{{7*7}}</b>", question)
@@ -247,7 +259,9 @@ def test_C31_a_question_of_65535_bytes_is_taken_and_one_more_is_not(new_hit: New
     assert refusal(new_hit, Question=html.replace("</form>", filling + "a</form>")) == "InvalidParameterValue"
 
 
-def test_C48_completed_counts_only_work_that_was_reviewed(mturk: Any, new_hit: NewHit, person: SignIn) -> None:
+def test_C48_completed_counts_only_work_that_was_reviewed(
+    mturk: Any, new_hit: NewHit, person: SignIn
+) -> None:
     hit = new_hit(MaxAssignments=4)
     ids = [person(name).do(hit["HITId"]) for name in ("Ada", "Grace", "Mary")]
     person("Joan").accept(hit["HITId"])
@@ -294,7 +308,10 @@ def test_a_rejection_can_be_overridden_for_thirty_days(
     mturk.approve_assignment(AssignmentId=early, OverrideRejection=True)
     assert balances(mturk) == (Decimal("9999.40"), Decimal("0.00"))
     clock.pass_time(days=31)
-    assert refusal(mturk.approve_assignment, AssignmentId=late, OverrideRejection=True) == "InvalidAssignmentState"
+    assert (
+        refusal(mturk.approve_assignment, AssignmentId=late, OverrideRejection=True)
+        == "InvalidAssignmentState"
+    )
 
 
 def test_reviewing_and_back(mturk: Any, new_hit: NewHit, person: SignIn) -> None:
@@ -353,7 +370,9 @@ class TestSandbox:
     def mode(self) -> Mode:
         return Mode.SANDBOX
 
-    def test_its_balance_never_falls(self, mturk: Any, new_hit: NewHit, person: SignIn, external: str) -> None:
+    def test_its_balance_never_falls(
+        self, mturk: Any, new_hit: NewHit, person: SignIn, external: str
+    ) -> None:
         question = external.replace("https://lab.example", "http://localhost:5000")
         hit = new_hit(Reward="9000.00", MaxAssignments=9, Question=question)
         mturk.approve_assignment(AssignmentId=person().do(hit["HITId"]))
