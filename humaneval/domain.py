@@ -94,6 +94,20 @@ class Provenance:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class GeneratorRequest:
+    """What a builder gets: everything that `humaneval generate` was told about the generator it is to make."""
+
+    kind: str
+    name: str = ""
+    """The name to give it; empty means the kind's own."""
+    checkpoint: str = ""
+    """A folder or file that the kind reads; empty where it needs none."""
+    device: str = "auto"
+    seed: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
 @runtime_checkable
 class Generator(Protocol):
     """A named configuration that turns blanks into infills.
@@ -109,6 +123,15 @@ class Generator(Protocol):
     def provenance(self) -> Provenance: ...
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]: ...
+
+
+@runtime_checkable
+class ChecksStories(Protocol):
+    """A generator that can tell, before any blank is filled, that it does not fit the stories."""
+
+    def check(self, stories: Mapping[str, Story]) -> None:
+        """Raise InputError when what the generator brings does not fit `stories` (by id)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

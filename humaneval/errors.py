@@ -1,14 +1,14 @@
 """Every error that a person may see: one clear line, and what to do about it.
 
-    HumanEvalError              exit 1
-    ├── UsageError              exit 2: the command or its arguments make no sense
-    ├── SettingsError           exit 2: a setting is missing or wrong
-    ├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
-    ├── StoreError              exit 1: the database is missing, of another revision, or busy
-    ├── DesignError             exit 1: a study cannot be built from what there is
-    ├── PrerequisiteError       exit 1: a package, program or server is missing
-    ├── PlatformError           exit 1: a platform refused or could not be reached
-    └── PartialError            exit 3: some of the work is done; running the verb again does the rest
+HumanEvalError              exit 1
+├── UsageError              exit 2: the command or its arguments make no sense
+├── SettingsError           exit 2: a setting is missing or wrong
+├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
+├── StoreError              exit 1: the database is missing, of another revision, or busy
+├── DesignError             exit 1: a study cannot be built from what there is
+├── PrerequisiteError       exit 1: a package, program or server is missing
+├── PlatformError           exit 1: a platform refused or could not be reached
+└── PartialError            exit 3: some of the work is done; running the verb again does the rest
 """
 
 from __future__ import annotations

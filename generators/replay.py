@@ -1,0 +1,165 @@
+"""Replay: infills that were made elsewhere, read from a file. How people bring the outputs of their own models.
+
+The file is CSV or JSONL with the columns `story, position, generator, text`, and optionally `sample`; many
+generators may share one file, and each becomes a generator of that name.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from humaneval.domain import POSITIONS, Blank, Generator, GeneratorRequest, Infill, InfillStatus, Provenance, Story
+from humaneval.errors import InputError, UsageError
+from humaneval.text import normalise
+
+COLUMNS = ("story", "position", "generator", "text")
+
+
+class Entry(NamedTuple):
+    """One line of the file."""
+
+    line: int
+    story: str
+    position: int
+    generator: str
+    sample: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Answers blanks from the entries of one generator; a blank that has none is `missing`."""
+
+    name: str
+    path: str
+    file_hash: str
+    entries: Mapping[tuple[str, int, int], Entry]
+    as_written: str
+    """The generator's name in the file."""
+
+    @property
+    def provenance(self) -> Provenance:
+        settings = {"file_sha256": self.file_hash, "generator": self.as_written}
+        return Provenance(kind="replay", checkpoint=Path(self.path).name, settings=settings)
+
+    def check(self, stories: Mapping[str, Story]) -> None:
+        """Every entry is about a story that is there."""
+        strange = [entry for entry in self.entries.values() if entry.story not in stories]
+        if strange:
+            first = strange[0]
+            more = f" (and {len(strange) - 1} more lines)" if len(strange) > 1 else ""
+            raise InputError(
+                f"{self.path}:{first.line}: story {first.story!r} is not in the database{more}",
+                "Import the stories first, or use the ids that `humaneval stories list` shows.",
+            )
+
+    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
+        for blank in blanks:
+            entry = self.entries.get((blank.story.id, blank.position, blank.sample))
+            if entry is None:
+                yield Infill(blank, "", InfillStatus.MISSING, f"{Path(self.path).name} has no line for this blank")
+            else:
+                yield Infill(blank, normalise(entry.text))
+
+
+def build(request: GeneratorRequest) -> Sequence[Generator]:
+    """`checkpoint` is the file. Option `generator` picks one of several; `--as` renames a single one."""
+    if not request.checkpoint:
+        raise UsageError("replay needs a file", "Name it with --checkpoint FILE (columns: story, position, generator, text).")
+    path = Path(request.checkpoint)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", "Name a CSV or JSONL file with --checkpoint.") from None
+    entries = list(_entries(path, content))
+    wanted = request.options.get("generator")
+    names = list(dict.fromkeys(entry.generator for entry in entries))
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"{path} has no generator {wanted!r}", f"It has: {', '.join(names)}.")
+    chosen = [wanted] if wanted is not None else names
+    if request.name and len(chosen) > 1:
+        raise UsageError(f"{path} has {len(chosen)} generators; --as can rename only one", f"Pick one with --option generator=NAME: {', '.join(names)}.")
+    file_hash = hashlib.sha256(content).hexdigest()
+    return [Replay(request.name or name, str(path), file_hash, _by_blank(path, entries, name), name) for name in chosen]
+
+
+def _by_blank(path: Path, entries: Iterable[Entry], name: str) -> dict[tuple[str, int, int], Entry]:
+    found: dict[tuple[str, int, int], Entry] = {}
+    for entry in entries:
+        if entry.generator != name:
+            continue
+        key = (entry.story, entry.position, entry.sample)
+        if key in found:
+            raise InputError(
+                f"{path}:{entry.line}: {name} has story {entry.story!r} position {entry.position} twice (first in line {found[key].line})",
+                "Keep one, or number them in a column `sample`.",
+            )
+        found[key] = entry
+    return found
+
+
+def _entries(path: Path, content: bytes) -> Iterator[Entry]:
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}:{line}: not UTF-8", "Save the file as UTF-8.") from None
+    records = _json_lines(path, text) if text.lstrip().startswith("{") else _csv_lines(path, text)
+    empty = True
+    for line, record in records:
+        empty = False
+        yield _entry(path, line, record)
+    if empty:
+        raise InputError(f"{path} has no lines", f"Columns: {', '.join(COLUMNS)}.")
+
+
+def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for line, raw in enumerate(text.splitlines() if "\n" not in text else text.split("\n"), 1):
+        if not raw.strip():
+            continue
+        try:
+            record = json.loads(raw)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}:{line}: not JSON: {error.msg}", "One JSON object a line.") from None
+        if not isinstance(record, dict):
+            raise InputError(f"{path}:{line}: not a JSON object", "One JSON object a line.")
+        yield line, record
+
+
+def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    header = text.splitlines()[0] if text.strip() else ""
+    delimiter = max(",;\t", key=header.count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
+    if missing:
+        raise InputError(f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}", f"Its header is: {header[:120]}")
+    before = reader.line_num
+    try:
+        for record in reader:
+            yield before + 1, record
+            before = reader.line_num
+    except csv.Error as error:
+        raise InputError(f"{path}:{before + 1}: {error}", "Check the quotes from this line on.") from None
+
+
+def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
+    lacking = [column for column in COLUMNS if record.get(column) is None]
+    if lacking:
+        raise InputError(f"{path}:{line}: no {', '.join(lacking)}", f"Columns: {', '.join(COLUMNS)}.")
+    try:
+        position, sample = int(record["position"]), int(record.get("sample") or 1)
+    except ValueError:
+        raise InputError(f"{path}:{line}: position {record['position']!r} is not a number", "Positions run from 1 to 5.") from None
+    if position not in POSITIONS or sample < 1:
+        raise InputError(f"{path}:{line}: position {position}, sample {sample}", "Positions run from 1 to 5, samples from 1.")
+    name = str(record["generator"]).strip()
+    if not name:
+        raise InputError(f"{path}:{line}: no generator", "Name the system that wrote the text.")
+    return Entry(line, str(record["story"]).strip(), position, name, sample, str(record["text"]))

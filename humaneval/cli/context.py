@@ -1,0 +1,105 @@
+"""What every verb needs: settings, the opened database, a platform, and one way to print."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from humaneval.errors import UsageError
+from humaneval.settings import Loaded, Settings, load_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from sqlalchemy import Engine
+
+    from humaneval.crowd.mturk import MTurk
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class App:
+    """One run of one verb."""
+
+    def __init__(self, flags: dict[str, object]) -> None:
+        self._flags = flags
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        return load_settings(self._flags)
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The database, of the current revision; an empty one gets its tables."""
+        from humaneval.store.engine import open_engine
+        from humaneval.store.migrate import open_current
+
+        engine = open_engine(self.settings.database)
+        open_current(engine)
+        return engine
+
+    def platform(self, name: str) -> MTurk:
+        """The platform behind `--to NAME`."""
+        from humaneval.crowd.endpoints import endpoint
+        from humaneval.crowd.mturk import MTurk
+
+        return MTurk(endpoint(name, self.settings), profile=self.settings.aws_profile)
+
+
+def with_app(function: F) -> F:
+    """Give a verb an App as its first argument."""
+
+    @click.pass_context
+    @wraps(function)
+    def call(context: click.Context, *args: Any, **kwargs: Any) -> Any:
+        return function(App(dict(context.obj or {})), *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+to_option = click.option(
+    "--to", "endpoint", type=click.Choice(["local", "sandbox", "production"]), default="local", show_default=True, help="Which marketplace."
+)
+
+
+def emit(document: Any) -> None:
+    """Print the one JSON document of `--json`."""
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+
+
+def say(message: str = "", *, err: bool = False) -> None:
+    """Print a line for people."""
+    click.echo(message, err=err)
+
+
+def console() -> Console:
+    """A terminal for tables: colours where there is one, plain text in a pipe."""
+    from rich.console import Console
+
+    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+
+
+def confirm_spending(spends_money: bool, where: str, total: Decimal, *, live: bool, spend: str | None) -> None:
+    """Real money goes out only with --live and the exact sum, by flag or typed at the prompt."""
+    if not spends_money:
+        return
+    if not live:
+        raise UsageError(f"{where} spends real money: ${total}", f"Say so with --live and the sum: --live --spend {total}")
+    if spend is None:
+        if not sys.stdin.isatty():
+            raise UsageError(f"this spends ${total}, and there is no terminal to ask at", f"Give the sum: --live --spend {total}")
+        spend = click.prompt(f"This spends ${total} of real money at {where}. Type the sum to go on", default="", show_default=False)
+    from humaneval.fees import money
+
+    if money(spend.strip().lstrip("$") or "0") != total:
+        raise UsageError(f"the sum does not match: this costs ${total}, not {spend!r}", "Nothing was sent.")

@@ -1,0 +1,64 @@
+"""`db`: upgrade, copy or check the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.errors import StoreError
+
+
+@click.group()
+def db() -> None:
+    """Upgrade, copy or check the database."""
+
+
+@db.command()
+@with_app
+def upgrade(app: App) -> None:
+    """Bring the database to this version's tables; a SQLite file is copied to safety first."""
+    from humaneval.store import migrate
+    from humaneval.store.engine import open_engine
+
+    engine = open_engine(app.settings.database)
+    before = migrate.revision(engine)
+    if before == migrate.HEAD:
+        say(f"Already at revision {before}.")
+        return
+    if before is not None and engine.dialect.name == "sqlite":
+        say(f"Copied to {migrate.backup(engine)}.")
+    migrate.upgrade(engine)
+    say(f"Upgraded from {before or 'nothing'} to {migrate.HEAD}.")
+
+
+@db.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@with_app
+def backup(app: App, file: Path | None) -> None:
+    """Copy a SQLite database to FILE while it is in use."""
+    from humaneval.store import migrate
+    from humaneval.store.engine import open_engine
+
+    engine = open_engine(app.settings.database)
+    if migrate.revision(engine) is None:
+        raise StoreError(f"{app.settings.database} holds no data of this toolkit", "Name the database with --database.")
+    say(f"Copied to {migrate.backup(engine, file)}.")
+
+
+@db.command()
+@json_option
+@with_app
+def check(app: App, as_json: bool) -> None:
+    """Compare the tables with this version's, and look for damage and broken references."""
+    from humaneval.store import migrate
+    from humaneval.store.engine import open_engine
+
+    problems = migrate.check(open_engine(app.settings.database))
+    if as_json:
+        emit({"database": app.settings.database, "problems": problems})
+    if problems:
+        raise StoreError(f"{len(problems)} problems: {'; '.join(problems[:5])}", "`humaneval db upgrade` mends an older revision; for damage restore a copy.")
+    if not as_json:
+        say("The database is sound.")

@@ -1,0 +1,40 @@
+"""`extend` and `expire`: how long a study's HITs can be found."""
+
+from __future__ import annotations
+
+import click
+
+from humaneval.cli.context import App, emit, json_option, say, to_option, with_app
+
+
+@click.command()
+@click.argument("study")
+@click.option("--days", type=click.FloatRange(min=0, min_open=True, max=365), required=True, help="From now.")
+@to_option
+@json_option
+@with_app
+def extend(app: App, study: str, days: float, endpoint: str, as_json: bool) -> None:
+    """Let the HITs of STUDY be found for so many days from now."""
+    from humaneval.crowd.publishing import extend_all
+
+    changed = extend_all(app.engine, study, app.platform(endpoint), days)
+    if as_json:
+        emit({"study": study, "endpoint": endpoint, "extended": changed})
+    else:
+        say(f"{changed} HITs can be found for {days:g} days from now.")
+
+
+@click.command()
+@click.argument("study")
+@to_option
+@json_option
+@with_app
+def expire(app: App, study: str, endpoint: str, as_json: bool) -> None:
+    """Take the HITs of STUDY off the list. Who has accepted one can still finish and is paid."""
+    from humaneval.crowd.publishing import expire_all
+
+    changed, working = expire_all(app.engine, study, app.platform(endpoint))
+    if as_json:
+        emit({"study": study, "endpoint": endpoint, "expired": changed, "still_working": working})
+    else:
+        say(f"{changed} HITs taken down; {working} people have an open form and may still submit.")

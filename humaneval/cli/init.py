@@ -1,0 +1,44 @@
+"""`init`: the two files that say where the toolkit runs and what is studied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from humaneval.cli.context import say
+from humaneval.errors import UsageError
+from humaneval.resources import bundled
+from humaneval.settings import CONFIG_FILE, ENVIRONMENT, SECRETS, Settings
+
+STUDY_FILE = "study.toml"
+
+
+@click.command()
+@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Where to write them; here if not given.")
+def init(folder: Path) -> None:
+    """Write a commented humaneval.toml and study.toml. Files that exist are left alone."""
+    files = {CONFIG_FILE: config_text(), STUDY_FILE: (bundled("bundled") / STUDY_FILE).read_text(encoding="utf-8")}
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder", "Make it first.")
+    for name, text in files.items():
+        path = folder / name
+        if path.exists():
+            say(f"{path} exists; left alone")
+        else:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            say(f"{path} written")
+    say("Next: humaneval stories import FILE --split test")
+
+
+def config_text() -> str:
+    """humaneval.toml with every setting at its default, commented out and explained."""
+    lines = ["# Where the toolkit runs. Precedence: flag > environment > this file > default.", "# `humaneval config show` says where each value came from.", ""]
+    for name, field in Settings.model_fields.items():
+        variable = ENVIRONMENT[name][0]
+        if name in SECRETS:
+            lines += [f"# {name}: from the environment only: {variable}. {field.description}", ""]
+            continue
+        value = f'"{field.default}"' if isinstance(field.default, str) else field.default
+        lines += [f"# {field.description} ({variable})", f"# {name} = {value}", ""]
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""`score`: detection scores of a study, or of a table of responses from anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from humaneval.cli.context import App, console, emit, json_option, with_app
+from humaneval.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from humaneval.scoring import Rule, ScoreTable
+
+
+@click.command()
+@click.argument("study", required=False)
+@click.option("--responses", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A response table (CSV, TSV, JSONL) instead of a study.")
+@click.option("--control", help="With --responses: the generator that is the control.")
+@click.option("--human", help="With --responses: the generator that is human.")
+@click.option("--tests", is_flag=True, help="Score pilots and sandbox answers alone, instead of leaving them out.")
+@click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals.")
+@json_option
+@with_app
+def score(app: App, study: str | None, responses: Path | None, control: str | None, human: str | None, tests: bool, level: float, as_json: bool) -> None:
+    """Score STUDY, or a table of responses. The score is the share of passages whose machine sentence went unnoticed."""
+    if (study is None) == (responses is None):
+        raise UsageError("name a study, or a table with --responses FILE")
+    if study is not None:
+        if control or human:
+            raise UsageError("--control and --human go with --responses", "A study knows its own.")
+        table = study_table(app, study, tests=tests, level=level)
+    else:
+        from humaneval.responses_table import read_responses
+        from humaneval.scoring import Rule
+        from humaneval.scoring import score as compute
+
+        assert responses is not None
+        table = compute(read_responses(responses), Rule(tests="only" if tests else "leave out"), control=control, human=human, level=level)
+    if as_json:
+        emit(table.to_json())
+        return
+    from humaneval.report.terminal import render_table
+
+    render_table(table, console())
+
+
+def study_table(app: App, study: str, *, tests: bool = False, level: float = 0.95) -> ScoreTable:
+    """The scores of a study under its own frozen rule. A study that is a pilot, or all in a sandbox, is scored as such."""
+    import pandas as pd
+
+    from humaneval.scoring import score as compute
+    from humaneval.store.engine import reading
+    from humaneval.store.queries import response_lines
+    from humaneval.studies import get_study
+
+    with reading(app.engine) as session:
+        row = get_study(session, study)
+        lines = response_lines(session, row)
+        rule = study_rule(row.settings, tests)
+    if not lines:
+        raise InputError(f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work.")
+    return compute(pd.DataFrame(lines), rule, level=level)
+
+
+def study_rule(settings: dict[str, dict[str, object]], tests: bool) -> Rule:
+    """The exclusion rule that the study file fixed."""
+    from humaneval.scoring import Rule
+    from humaneval.study_file import StudyFile
+
+    exclusions = StudyFile.model_validate(settings).exclusions
+    return Rule(control=exclusions.missed_control, incomplete=exclusions.incomplete, tests="only" if tests else "leave out")

@@ -1,0 +1,21 @@
+"""`serve`: the annotators' forms."""
+
+from __future__ import annotations
+
+import click
+
+from humaneval.cli.context import App, say, with_app
+
+
+@click.command()
+@click.option("--host", help="The address to listen on. [default: 127.0.0.1]")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on. [default: 8730]")
+@with_app
+def serve(app: App, host: str | None, port: int | None) -> None:
+    """Serve the annotators' forms until Ctrl-C. They must be reachable under `public_url`."""
+    from humaneval.web.app import create_app, run
+
+    host, port = host or app.settings.host, app.settings.port if port is None else port
+    application = create_app(app.settings, app.engine)
+    say(f"Serving forms on http://{host}:{port}, for browsers at {app.settings.public_url}. Ctrl-C stops.", err=True)
+    run(application, host, port)

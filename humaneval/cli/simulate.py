@@ -1,0 +1,71 @@
+"""`simulate`: simulated annotators for a study at the local marketplace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.errors import UsageError
+
+
+@click.command()
+@click.argument("study")
+@click.option("--annotators", type=click.IntRange(min=1), help="How many. [default: as many as the study has rows]")
+@click.option("--skill", "skills", multiple=True, metavar="[GENERATOR=]SKILL", help="How often the machine's sentence is known, 0 to 1; can be repeated.")
+@click.option("--careless", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="The share that reads nothing and guesses.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--key", "key_file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A key from `study show --key`, instead of the store's.")
+@json_option
+@with_app
+def simulate(app: App, study: str, annotators: int | None, skills: tuple[str, ...], careless: float, seed: int, key_file: Path | None, as_json: bool) -> None:
+    """Let simulated annotators go through the real pages of STUDY over HTTP. The study is marked as simulated for good.
+
+    `humaneval serve` and `humaneval market serve` must be running. With a control in the study, say what it takes
+    to notice it: --skill control=1.
+    """
+    from humaneval.crowd.endpoints import endpoint
+    from humaneval.crowd.publishing import preview_urls
+    from humaneval.progress import progress
+    from humaneval.simulated import Crowd, work_through
+    from humaneval.studies import mark_simulated, settings_of_study, study_key
+
+    urls = preview_urls(app.engine, study, endpoint("local", app.settings))
+    if not urls:
+        raise UsageError(f"study {study!r} is not up at the local marketplace", f"humaneval publish {study} --to local")
+    settings = settings_of_study(app.engine, study)
+    crowd = Crowd(annotators or settings.design.annotators, parse_skills(skills, settings.design.generators), careless, seed)
+    key = json.loads(key_file.read_text(encoding="utf-8")) if key_file else study_key(app.engine, study)
+    mark_simulated(app.engine, study)
+    with progress("Simulated annotators", crowd.size, unit="annotators") as advance:
+        worked = work_through(crowd, urls[0], key, advance)
+    if as_json:
+        emit({"study": study, "simulated": True, "submitted": worked.submitted, "found_nothing": worked.found_nothing, "seed": seed})
+        return
+    say(f"{worked.submitted} simulated annotators submitted; {worked.found_nothing} found nothing to do.")
+    for generator in settings.design.generators:
+        say(f"  {generator}: skill {crowd.skills.of(generator):g}, true score {crowd.skills.true_score(generator):.0%}")
+
+
+def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]):  # type: ignore[no-untyped-def]  # imported late
+    """`0.5` for all, `ilm=0.4` for one."""
+    from humaneval.simulated import Skills
+
+    default, by_generator = 0.0, {}
+    for text in texts:
+        name, equals, number = text.rpartition("=")
+        try:
+            skill = float(number)
+        except ValueError:
+            raise UsageError(f"skill {text!r} is not a number", "Write 0.5, or generator=0.5.") from None
+        if not 0 <= skill <= 1:
+            raise UsageError(f"skill {text!r} is not between 0 and 1")
+        if equals and name not in generators:
+            raise UsageError(f"the study has no generator {name!r}", f"It has: {', '.join(generators)}.")
+        if equals:
+            by_generator[name] = skill
+        else:
+            default = skill
+    return Skills(default, by_generator)

@@ -1,0 +1,35 @@
+"""`status`: how far a study is, and what it has cost."""
+
+from __future__ import annotations
+
+import click
+
+from humaneval.cli.context import App, emit, json_option, say, with_app
+
+
+@click.command()
+@click.argument("study")
+@json_option
+@with_app
+def status(app: App, study: str, as_json: bool) -> None:
+    """Say for each endpoint of STUDY how many forms are planned, up, answered, submitted and approved, and the cost.
+
+    Counted from assignments: a marketplace's own "completed" counts only reviewed ones.
+    """
+    from humaneval.crowd.ledger import spent
+    from humaneval.crowd.progress import study_status
+
+    lines = study_status(app.engine, study)
+    if as_json:
+        emit({"study": study, "endpoints": [line._asdict() for line in lines]})
+        return
+    if not lines:
+        say(f"{study} is not published. Next: humaneval publish {study} --to local")
+    for line in lines:
+        cost = spent(app.engine, study, line.endpoint)
+        say(f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; {line.approved} approved, {line.opened} open now.")
+        say(f"  {line.hits_up} of {line.hits} HITs up; paid ${cost.rewards} + ${cost.fees} fees.")
+        if line.answered:
+            say(f"  {line.answered} answered on our server and not yet submitted.")
+        if line.unconfirmed:
+            say(f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted.")

@@ -1,0 +1,87 @@
+"""One schema for what people answer, whichever way it arrives: form fields, or a platform's QuestionFormAnswers XML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from humaneval.domain import POSITIONS, Choice
+from humaneval.errors import InputError
+
+FORM = "form"
+"""The field with the hash of what the form showed: ties an answer to its row even if our server never saw it."""
+CONSENT = "consent"
+COMMENT = "comment"
+MAX_SECONDS = 24 * 3600.0
+
+
+def choice_field(place: int) -> str:
+    """The name of the radio buttons of the passage at `place` (from 1)."""
+    return f"choice-{place}"
+
+
+def seconds_field(place: int) -> str:
+    """The name of the hidden field with the seconds that the passage at `place` was on screen."""
+    return f"seconds-{place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What one form said: a choice per place that was answered, the consent given, a comment."""
+
+    choices: tuple[Choice, ...]
+    form: str
+    consent: str
+    comment: str
+
+    def missing(self, places: int) -> list[int]:
+        """The places from 1 to `places` that have no choice."""
+        given = {choice.place for choice in self.choices}
+        return [place for place in range(1, places + 1) if place not in given]
+
+
+def read_answers(fields: Mapping[str, str]) -> Answers:
+    """Answers from form fields. A choice outside 1–5 counts as not given; times that make no sense are dropped."""
+    choices = []
+    for name, value in fields.items():
+        match = re.fullmatch(r"choice-([1-9][0-9]{0,2})", name)
+        if match and value.isascii() and value.isdecimal() and len(value) == 1 and int(value) in POSITIONS:
+            place = int(match[1])
+            choices.append(Choice(place, int(value), _seconds(fields.get(seconds_field(place), ""))))
+    choices.sort(key=lambda choice: choice.place)
+    return Answers(tuple(choices), fields.get(FORM, ""), fields.get(CONSENT, ""), fields.get(COMMENT, "")[:2000])
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return round(seconds, 3) if 0 <= seconds <= MAX_SECONDS else None
+
+
+def fields_from_xml(xml: str) -> dict[str, str]:
+    """The fields of a QuestionFormAnswers document; of a repeated field all values, separated by `|`.
+
+    Raises InputError where it is not XML or brings its own entities.
+    """
+    if "<!DOCTYPE" in xml or "<!ENTITY" in xml:
+        raise InputError("an answer brings its own XML entities", "The platform never sends these: look at the raw answer.")
+    try:
+        root = ElementTree.fromstring(xml)
+    except ElementTree.ParseError as error:
+        raise InputError(f"an answer is not XML: {error}") from None
+    fields: dict[str, list[str]] = {}
+    for answer in root.iter():
+        if _local(answer.tag) != "Answer":
+            continue
+        parts = {_local(child.tag): child.text or "" for child in answer}
+        identifier = parts.pop("QuestionIdentifier", "")
+        fields.setdefault(identifier, []).extend(parts.values())
+    return {name: "|".join(values) for name, values in fields.items()}
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]

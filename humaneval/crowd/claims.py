@@ -1,0 +1,210 @@
+"""Hands rows to workers: the next free row, once, under a lease; and keeps their answers the moment they arrive.
+
+Opening an accepted form is the one write that a GET may do. It is idempotent by (endpoint, assignment, worker).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import Engine, and_, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from humaneval.crowd.answers import read_answers
+from humaneval.crowd.people import worker_row
+from humaneval.crowd.questions import Form, ShownPassage
+from humaneval.domain import Sentences
+from humaneval.errors import StoreError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import (
+    AnswerRow,
+    AssignmentRow,
+    HitRow,
+    PassageRow,
+    RowPassageRow,
+    RowRow,
+    StudyRow,
+)
+from humaneval.studies import settings_of
+
+TRIES = 20
+"""How often a claim is tried when others take the row first; each try means that someone else got one."""
+
+ANSWERED = ("answered", "submitted", "approved", "rejected")
+GRACE = timedelta(minutes=5)
+"""After the platform's own deadline, for clocks that differ and answers on their way."""
+
+
+class Outcome(StrEnum):
+    """What opening a form led to."""
+
+    FORM = "form"
+    ANSWERED = "answered"
+    """These answers are safe already; only the hand-over to the platform may be missing."""
+    FULL = "full"
+    """Every row is taken."""
+    LIMIT = "limit"
+    """This person has done as many forms as the study allows."""
+    UNKNOWN = "unknown"
+    """Not a HIT of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The outcome, and for FORM and ANSWERED which assignment it is about."""
+
+    outcome: Outcome
+    assignment_id: int = 0
+
+
+def open_form(engine: Engine, *, hit_key: str, external_hit: str, assignment: str, worker: str, now: datetime) -> Opened:
+    """Give (assignment, worker) its row: the one it has, else the next free one."""
+    for _ in range(TRIES):
+        try:
+            with writing(engine) as session:
+                return _open(session, hit_key, external_hit, assignment, worker, now)
+        except IntegrityError:
+            continue  # someone else was faster at the same row; the next try sees theirs
+    raise StoreError("no row could be claimed: too many people at once", "Reload the page.")
+
+
+def _open(session: Session, hit_key: str, external_hit: str, external_id: str, worker_id: str, now: datetime) -> Opened:
+    hit = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
+    # Until publish has confirmed the HIT we do not know the platform's id; the unguessable key vouches for it.
+    if hit is None or hit.row_id is not None or (hit.external_id and external_hit and hit.external_id != external_hit):
+        return Opened(Outcome.UNKNOWN)
+    worker = worker_row(session, hit.endpoint, worker_id)
+    mine = session.scalar(
+        select(AssignmentRow).where(
+            AssignmentRow.endpoint == hit.endpoint, AssignmentRow.external_id == external_id, AssignmentRow.worker_id == worker.id
+        )
+    )
+    if mine is not None and mine.state in ANSWERED:
+        return Opened(Outcome.ANSWERED, mine.id)
+    if mine is not None and mine.state == "opened" and mine.holds_row:
+        return Opened(Outcome.FORM, mine.id)
+    settings = settings_of(hit.study)
+    earlier = session.scalars(
+        select(AssignmentRow).where(
+            AssignmentRow.study_id == hit.study_id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.worker_id == worker.id
+        )
+    ).all()
+    done = [other for other in earlier if other.state in ANSWERED]
+    if len(done) >= settings.design.rows_per_annotator:
+        return Opened(Outcome.LIMIT)
+    _release(session, hit, external_id, worker.id, now)
+    row_id = _free_row(session, hit, [other.row_id for other in done if other.row_id is not None])
+    if row_id is None:
+        return Opened(Outcome.FULL)
+    if mine is None:
+        mine = AssignmentRow(study_id=hit.study_id, hit_id=hit.id, endpoint=hit.endpoint, external_id=external_id, worker_id=worker.id, state="opened")
+        session.add(mine)
+    mine.state, mine.row_id, mine.holds_row, mine.opened_at = "opened", row_id, True, now
+    mine.lease_until = now + timedelta(minutes=settings.hit.assignment_minutes) + GRACE
+    session.flush()
+    return Opened(Outcome.FORM, mine.id)
+
+
+def _release(session: Session, hit: HitRow, external_id: str, worker_id: int, now: datetime) -> None:
+    """Let go of rows whose lease ran out, of what this worker has left unanswered elsewhere in the study, and of an
+    earlier worker's claim under the same assignment id: the platform gave that id to somebody else."""
+    session.execute(
+        update(AssignmentRow)
+        .where(
+            AssignmentRow.study_id == hit.study_id,
+            AssignmentRow.endpoint == hit.endpoint,
+            AssignmentRow.state == "opened",
+            AssignmentRow.holds_row,
+            or_(
+                AssignmentRow.lease_until < now,
+                AssignmentRow.worker_id == worker_id,
+                and_(AssignmentRow.external_id == external_id, AssignmentRow.worker_id != worker_id),
+            ),
+        )
+        .values(holds_row=False, state="superseded")
+        .execution_options(synchronize_session="fetch")
+    )
+    session.flush()
+
+
+def _free_row(session: Session, hit: HitRow, done_rows: list[int]) -> int | None:
+    """The first row of the study that nobody holds and that shows no story this worker has met."""
+    held = select(AssignmentRow.id).where(
+        AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.holds_row
+    )
+    query = select(RowRow.id).where(RowRow.study_id == hit.study_id, ~held.exists())
+    if done_rows:
+        met = select(PassageRow.story_id).join(RowPassageRow).where(RowPassageRow.row_id.in_(done_rows))
+        repeats = (
+            select(RowPassageRow.row_id).join(PassageRow).where(RowPassageRow.row_id == RowRow.id, PassageRow.story_id.in_(met))
+        )
+        query = query.where(~repeats.exists())
+    query = query.order_by(RowRow.ordinal).limit(1).with_for_update(of=RowRow, skip_locked=True)
+    return session.scalar(query)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a form stands: what to show, and where its answers go afterwards."""
+
+    form: Form
+    assignment_id: int
+    external_id: str
+    endpoint: str
+    hit_key: str
+    answered: Mapping[str, str] | None
+    """The answers that are safe already, as they came."""
+
+
+def load_form(engine: Engine, assignment_id: int) -> Place:
+    """The form of an opened assignment."""
+    with reading(engine) as session:
+        assignment = session.get_one(
+            AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
+        )
+        answer = session.scalar(select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server"))
+        form = form_of(session, assignment.hit.study, assignment.row_id)
+        return Place(
+            form, assignment.id, assignment.external_id, assignment.endpoint, assignment.hit.key, answer.fields if answer else None
+        )
+
+
+def form_of(session: Session, study: StudyRow, row_id: int | None) -> Form:
+    """What row `row_id` of `study` shows; None shows nothing."""
+    settings = settings_of(study)
+    test = "This is a pilot." if study.is_test else ""
+    if row_id is None:
+        return Form(settings, (), "", study.simulated, test)
+    row = session.get_one(
+        RowRow, row_id, options=[selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.story)]
+    )
+    passages = tuple(
+        ShownPassage(place.place, _five(place.passage.sentences), place.passage.story.title if settings.page.show_titles else "")
+        for place in row.places
+    )
+    return Form(settings, passages, row.shown_hash, study.simulated, test)
+
+
+def _five(sentences: list[str]) -> Sentences:
+    first, second, third, fourth, fifth = sentences
+    return first, second, third, fourth, fifth
+
+
+def keep_answers(engine: Engine, assignment_id: int, fields: Mapping[str, str], now: datetime) -> Mapping[str, str]:
+    """Keep the answers of a form; the first complete set stays. Returns the set that is kept, safe on the disk."""
+    with writing(engine) as session:
+        assignment = session.get_one(AssignmentRow, assignment_id)
+        kept = session.scalar(select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server"))
+        if kept is not None:
+            return dict(kept.fields)
+        session.add(AnswerRow(assignment_id=assignment_id, source="server", fields=dict(fields), received_at=now))
+        assignment.answered_at = now
+        assignment.consent_version = read_answers(fields).consent
+        if assignment.state in ("opened", "superseded"):
+            # Superseded: the lease ran out under the worker's hands. What arrived is kept all the same.
+            assignment.state = "answered"
+        return dict(fields)

@@ -1,0 +1,75 @@
+"""`local`, `sandbox`, `production`: where each one is, and what must not be mixed up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from humaneval.crowd.platform import Endpoint
+from humaneval.errors import SettingsError, UsageError
+from humaneval.settings import Settings
+
+NAMES = ("local", "sandbox", "production")
+
+SANDBOX = Endpoint(
+    name="sandbox",
+    api_url="https://mturk-requester-sandbox.us-east-1.amazonaws.com",
+    submit_origin="https://workersandbox.mturk.com",
+    worker_sites=("https://workersandbox.mturk.com",),
+    preview_url="https://workersandbox.mturk.com/mturk/preview?groupId={type}",
+    spends_money=False,
+    is_test=True,
+)
+PRODUCTION = Endpoint(
+    name="production",
+    api_url="https://mturk-requester.us-east-1.amazonaws.com",
+    submit_origin="https://www.mturk.com",
+    worker_sites=("https://worker.mturk.com", "https://www.mturk.com"),
+    preview_url="https://worker.mturk.com/mturk/preview?groupId={type}",
+    spends_money=True,
+    is_test=False,
+)
+
+
+def local(api_url: str, site: str = "") -> Endpoint:
+    """A marketplace of our own at `api_url`; `site` is its address as browsers see it, where that differs."""
+    origin = (site or api_url).rstrip("/")
+    return Endpoint(
+        name="local",
+        api_url=api_url.rstrip("/"),
+        submit_origin=origin,
+        worker_sites=(origin,),
+        preview_url=origin + "/mturk/preview?groupId={type}",
+        spends_money=False,
+        is_test=False,
+    )
+
+
+def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | None = None) -> Endpoint:
+    """The endpoint called `name`. Sandbox and production keep their own addresses whatever the environment says."""
+    environment = os.environ if environment is None else environment
+    if name == "local":
+        return local(settings.market_url, settings.market_site)
+    if name == "sandbox":
+        return SANDBOX
+    if name != "production":
+        raise UsageError(f"there is no endpoint {name!r}", f"Endpoints: {', '.join(NAMES)}.")
+    for variable in ("AWS_ENDPOINT_URL_MTURK", "AWS_ENDPOINT_URL"):
+        elsewhere = environment.get(variable, "").rstrip("/")
+        if elsewhere and elsewhere != PRODUCTION.api_url:
+            raise SettingsError(f"{variable} points to {elsewhere}, but you asked for production", f"Unset {variable}, or use --to local.")
+    return PRODUCTION
+
+
+def known(name: str, settings: Settings) -> Endpoint:
+    """The endpoint that a stored row names, whatever the environment says now."""
+    return {"sandbox": SANDBOX, "production": PRODUCTION}.get(name) or local(settings.market_url, settings.market_site)
+
+
+def require_public_https(endpoint: Endpoint, settings: Settings) -> None:
+    """Annotators of a platform on the web can only be shown a form that has an https address."""
+    if endpoint.name != "local" and not settings.public_url.startswith("https://"):
+        raise SettingsError(
+            f"public_url is {settings.public_url}; {endpoint.name} shows forms from https addresses only",
+            "Put `humaneval serve` behind a proxy with a certificate and set HUMANEVAL_PUBLIC_URL.",
+        )

@@ -1,0 +1,132 @@
+"""Who was paid what, for what: rewards and bonuses, each once; the sum that a study has cost."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.outbox import Intent, intend, perform
+from humaneval.crowd.people import external_worker_id
+from humaneval.crowd.platform import Cost, Platform
+from humaneval.errors import PlatformError, UsageError
+from humaneval.fees import money
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
+from humaneval.store.types import now
+from humaneval.studies import get_study, settings_of
+
+BONUS = "bonus"
+
+
+class BonusPaid(NamedTuple):
+    """What became of a bonus. `paid_now` is False where it had been paid before, or nothing was due."""
+
+    amount: Decimal
+    fee: Decimal
+    paid_now: bool
+    state: str
+
+
+def reward_paid(session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow) -> None:
+    """Enter the reward of an approved assignment, once."""
+    there = session.scalar(
+        select(PaymentRow).where(
+            PaymentRow.endpoint == assignment.endpoint, PaymentRow.assignment_id == assignment.id, PaymentRow.kind == "reward"
+        )
+    )
+    if there is not None:
+        return
+    hit = session.get_one(HitRow, assignment.hit_id)
+    each = platform.cost(settings_of(study).hit.reward, hit.assignments).each(hit.assignments)
+    session.add(
+        PaymentRow(
+            study_id=study.id, endpoint=assignment.endpoint, assignment_id=assignment.id, kind="reward", purpose="reward",
+            amount=each.rewards, fee=each.fees, state="paid", paid_at=now(),
+        )
+    )  # fmt: skip
+
+
+def find_assignment(session: Session, study_id: int, endpoint: str, external_id: str) -> AssignmentRow:
+    """The assignment that counts under a platform's id; says plainly when there is none or it is not submitted."""
+    found = session.scalars(
+        select(AssignmentRow).where(
+            AssignmentRow.study_id == study_id, AssignmentRow.endpoint == endpoint, AssignmentRow.external_id == external_id,
+            AssignmentRow.state != "superseded",
+        )
+    ).first()  # fmt: skip
+    if found is None:
+        raise UsageError(f"the study has no assignment {external_id!r} at {endpoint}", "`humaneval review STUDY` lists them; `humaneval collect` brings new ones in.")
+    if found.state in ("opened", "answered"):
+        raise PlatformError(f"assignment {external_id} is not submitted yet", "Run `humaneval collect` when it is.")
+    return found
+
+
+def pay_bonus(engine: Engine, name: str, platform: Platform, *, assignment: str, amount: Decimal, reason: str, purpose: str) -> BonusPaid:
+    """Pay a bonus once for each (assignment, purpose); a second one needs a purpose of its own.
+
+    Raises UsageError when the purpose was used with another amount.
+    """
+    amount = money(amount)
+    if amount < 0:
+        raise UsageError(f"a bonus of {amount} makes no sense")
+    if not reason.strip():
+        raise UsageError("a bonus needs a reason", "The worker reads it: --reason 'Thank you for …'.")
+    endpoint = platform.endpoint.name
+    cost = platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
+    with writing(engine) as session:
+        study = get_study(session, name)
+        work = find_assignment(session, study.id, endpoint, assignment)
+        worker = external_worker_id(session, work.worker_id)
+        payment = session.scalar(
+            select(PaymentRow).where(
+                PaymentRow.endpoint == endpoint, PaymentRow.assignment_id == work.id, PaymentRow.kind == BONUS, PaymentRow.purpose == purpose
+            )
+        )
+        if payment is not None and payment.amount != amount:
+            raise UsageError(
+                f"a bonus of ${payment.amount} for {purpose!r} is already {payment.state}", "Give another bonus a purpose of its own: --purpose NAME."
+            )
+        if payment is None:
+            payment = PaymentRow(
+                study_id=study.id, endpoint=endpoint, assignment_id=work.id, kind=BONUS, purpose=purpose, amount=amount, fee=cost.fees,
+                reason=reason, state="due" if amount else "nothing due",
+            )  # fmt: skip
+            session.add(payment)
+            session.flush()
+        if payment.state != "due":
+            return BonusPaid(amount, cost.fees, False, payment.state)
+        hit = session.get_one(HitRow, work.hit_id)
+        subject = f"assignment {assignment} worker {work.worker_id} purpose {purpose}"
+        row = intend(
+            session, study_id=study.id, endpoint=endpoint, operation=BONUS, subject=subject, key=hit.key, request={"amount": str(amount), "reason": reason}
+        )
+        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+        payment_id = payment.id
+
+    def record(session: Session, _: None) -> dict[str, str]:
+        paid = session.get_one(PaymentRow, payment_id)
+        paid.state, paid.paid_at = "paid", now()
+        return {"amount": str(amount)}
+
+    perform(engine, intent, lambda: platform.bonus(assignment, worker, amount, reason, intent.token), record)
+    return BonusPaid(amount, cost.fees, True, "paid")
+
+
+def spent(engine: Engine, name: str, endpoint: str | None = None) -> Cost:
+    """What the study has paid so far, on one endpoint or all."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        query = select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
+        if endpoint is not None:
+            query = query.where(PaymentRow.endpoint == endpoint)
+        payments = session.scalars(query).all()
+    zero = Decimal("0.00")
+    return Cost(sum((p.amount for p in payments), zero), sum((p.fee for p in payments), zero))
+
+
+def unconfirmed(session: Session, study_id: int) -> list[OutboxRow]:
+    """Writes that were intended and that no platform has confirmed."""
+    return list(session.scalars(select(OutboxRow).where(OutboxRow.study_id == study_id, OutboxRow.state != "confirmed").order_by(OutboxRow.id)))

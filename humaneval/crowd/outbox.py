@@ -1,0 +1,84 @@
+"""Writes to a platform that survive a kill: committed before the call, confirmed after it, never made twice."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.errors import PlatformError
+from humaneval.store.engine import writing
+from humaneval.store.tables import OutboxRow
+from humaneval.store.types import now
+
+T = TypeVar("T")
+
+
+class Intent(NamedTuple):
+    """A write that is to be made: what, about what, and with which token."""
+
+    id: int
+    operation: str
+    subject: str
+    token: str
+    attempted: bool
+
+
+def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:
+    """The token of one write: the same for every try, another for every other write. 64 characters.
+
+    `key` is random and stored with what the write is about: databases that count alike never share a token.
+    """
+    return hashlib.sha256("\n".join((endpoint, operation, subject, key)).encode()).hexdigest()
+
+
+def intend(session: Session, *, study_id: int, endpoint: str, operation: str, subject: str, key: str, request: Mapping[str, Any]) -> OutboxRow:
+    """Write the intent down in `session`, once: an intent that is there stays as it is."""
+    there = session.scalar(
+        select(OutboxRow).where(OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject)
+    )
+    if there is not None:
+        return there
+    row = OutboxRow(
+        study_id=study_id, endpoint=endpoint, operation=operation, subject=subject, token=token_for(endpoint, operation, subject, key), request=dict(request)
+    )
+    session.add(row)
+    session.flush()
+    return row
+
+
+def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:
+    """The writes that are not confirmed yet, in the order in which they were intended. Refused ones are tried again."""
+    rows = session.scalars(
+        select(OutboxRow)
+        .where(OutboxRow.study_id == study_id, OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.state != "confirmed")
+        .order_by(OutboxRow.id)
+    )
+    return [Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0) for row in rows]
+
+
+def perform(engine: Engine, intent: Intent, call: Callable[[], T], record: Callable[[Session, T], Mapping[str, Any]]) -> T:
+    """Make the call of `intent`; only when the platform has confirmed it, `record` what it means and confirm the intent.
+
+    `record` changes what it must in the same transaction and returns what to keep of the answer. A refusal is
+    noted with its reason and raised; a kill leaves the intent pending.
+    """
+    with writing(engine) as session:
+        row = session.get_one(OutboxRow, intent.id)
+        row.attempts += 1
+        row.attempted_at = now()
+    try:
+        result = call()
+    except PlatformError as error:
+        with writing(engine) as session:
+            row = session.get_one(OutboxRow, intent.id)
+            row.state, row.error = "refused", error.message
+        raise
+    with writing(engine) as session:
+        row = session.get_one(OutboxRow, intent.id)
+        row.answer = dict(record(session, result))
+        row.state, row.error, row.confirmed_at = "confirmed", "", now()
+    return result

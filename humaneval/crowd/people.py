@@ -1,0 +1,49 @@
+"""Workers as keyed pseudonyms: the same person keeps one name per database, and nobody can guess whose it is."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from humaneval.store.tables import MetaRow, WorkerIdentityRow, WorkerRow
+
+
+def stored_secret(session: Session, name: str) -> bytes:
+    """The secret called `name` of this database, made at its first use."""
+    row = session.get(MetaRow, name)
+    if row is None:
+        row = MetaRow(key=name, value=secrets.token_hex(32))
+        session.add(row)
+        session.flush()
+    return bytes.fromhex(row.value)
+
+
+def pseudonym(key: bytes, endpoint: str, external_id: str) -> str:
+    """HMAC-SHA-256 of the platform's worker id under `key`, shortened to 12 hex digits behind a `w`."""
+    digest = hmac.digest(key, f"{endpoint}\n{external_id}".encode(), "sha256")
+    return "w" + digest.hex()[:12]
+
+
+def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
+    """The worker with this id on this endpoint, made at first sight."""
+    known = session.scalar(
+        select(WorkerRow)
+        .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id)
+        .where(WorkerIdentityRow.endpoint == endpoint, WorkerIdentityRow.external_id == external_id)
+    )
+    if known is not None:
+        return known
+    worker = WorkerRow(pseudonym=pseudonym(stored_secret(session, "pseudonym key"), endpoint, external_id))
+    session.add(worker)
+    session.flush()
+    session.add(WorkerIdentityRow(worker_id=worker.id, endpoint=endpoint, external_id=external_id))
+    session.flush()
+    return worker
+
+
+def external_worker_id(session: Session, worker_id: int) -> str:
+    """The platform's own id of a worker: for paying, never for exports."""
+    return session.scalars(select(WorkerIdentityRow.external_id).where(WorkerIdentityRow.worker_id == worker_id)).one()

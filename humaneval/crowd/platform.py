@@ -1,0 +1,133 @@
+"""The seam to people: what any platform can do, in words that are not one platform's own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One place to publish to. `local`, `sandbox` and `production` are three values, not three classes."""
+
+    name: str
+    api_url: str
+    submit_origin: str
+    """Where an annotator's browser hands the answers over."""
+    worker_sites: tuple[str, ...]
+    """The sites that may show our form in a frame."""
+    preview_url: str
+    """With `{type}`: where a HIT can be looked at and taken."""
+    spends_money: bool
+    is_test: bool
+    """Whether answers from here are tests, left out of scores unless asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Participants:
+    """Who may take part, as far as the platform can tell."""
+
+    countries: tuple[str, ...] = ()
+    min_approved_percent: int = 0
+    min_approved_hits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What is published: a form for `assignments` people, and its terms. Exactly one of `form_url` and `page` is set."""
+
+    key: str
+    """Ours, unguessable: written into the platform's annotation, so that an orphan can be found again."""
+    title: str
+    description: str
+    keywords: tuple[str, ...]
+    reward: Decimal
+    assignments: int
+    assignment_seconds: int
+    lifetime_seconds: int
+    auto_approval_seconds: int
+    form_url: str = ""
+    """The address of the form on our server."""
+    page: str = ""
+    """A whole static page that the platform shows itself."""
+    participants: Participants = field(default_factory=Participants)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The platform's own ids of what was published; `group` opens its preview."""
+
+    external_id: str
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One worker's submitted work as the platform tells it. `state`: submitted, approved or rejected."""
+
+    external_id: str
+    worker: str
+    state: str
+    fields: Mapping[str, str]
+    accepted_at: datetime | None
+    submitted_at: datetime | None
+    auto_approval_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What people are paid, and what the platform takes on top."""
+
+    rewards: Decimal
+    fees: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        return self.rewards + self.fees
+
+    def each(self, assignments: int) -> Cost:
+        """The share of one of `assignments`: every one costs the same, in whole cents."""
+        return Cost(self.rewards / assignments, self.fees / assignments)
+
+
+class Platform(Protocol):
+    """A way to people. Every call is safe to repeat; PlatformError says what was refused."""
+
+    @property
+    def endpoint(self) -> Endpoint: ...
+
+    def check(self, offer: Offer) -> None:
+        """Raise before the first call if the platform would refuse the offer for what it is."""
+
+    def publish(self, offer: Offer, token: str) -> Published:
+        """Put the offer up; the same token never puts up a second one."""
+
+    def find(self, keys: Collection[str]) -> Mapping[str, Published]:
+        """Those of our offers that are already up, by key: adopts what a crash left unrecorded."""
+
+    def submissions(self, external_id: str) -> Iterator[Submission]:
+        """Everything submitted for one published offer, all pages of it."""
+
+    def approve(self, assignment: str, feedback: str = "") -> None:
+        """Pay for submitted work; approving approved work is success."""
+
+    def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
+        """Pay on top; the same token never pays twice."""
+
+    def extend(self, external_id: str, expires_at: datetime) -> None:
+        """Let an offer be found until `expires_at`."""
+
+    def expire(self, external_id: str) -> None:
+        """Take an offer off the list; work that was accepted can be finished."""
+
+    def balance(self) -> Decimal | None:
+        """What can still be spent; None where the platform does not say."""
+
+    def cost(self, reward: Decimal, assignments: int) -> Cost:
+        """What one offer costs if all its assignments are approved."""
+
+    def bonus_cost(self, amount: Decimal) -> Cost:
+        """What one bonus costs."""

@@ -1,0 +1,65 @@
+"""How far a study is, counted from its assignments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select
+
+from humaneval.store.engine import reading
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
+from humaneval.store.types import now
+from humaneval.studies import get_study
+
+
+class EndpointStatus(NamedTuple):
+    """The state of a study at one endpoint."""
+
+    endpoint: str
+    hits: int
+    hits_up: int
+    planned: int
+    """Forms that the HITs carry."""
+    opened: int
+    """Forms that somebody has open under a lease that runs."""
+    answered: int
+    """Safe on our server, not yet submitted at the platform as far as we know."""
+    submitted: int
+    """Submitted, whatever was decided since."""
+    approved: int
+    usable: int
+    """Submitted and not excluded by `review`."""
+    unconfirmed: int
+    """Writes that were intended and not confirmed."""
+
+
+def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
+    """One line for each endpoint that the study was published to, or was about to be."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
+        work = session.scalars(select(AssignmentRow).where(AssignmentRow.study_id == study.id)).all()
+        outbox = session.scalars(select(OutboxRow.endpoint).where(OutboxRow.study_id == study.id, OutboxRow.state != "confirmed"))
+        unconfirmed = Counter(outbox)
+    moment = now()
+    lines = []
+    for endpoint in dict.fromkeys(hit.endpoint for hit in hits):
+        mine = [hit for hit in hits if hit.endpoint == endpoint]
+        here = [line for line in work if line.endpoint == endpoint]
+        submitted = [line for line in here if line.state in ("submitted", "approved", "rejected")]
+        lines.append(
+            EndpointStatus(
+                endpoint=endpoint,
+                hits=len(mine),
+                hits_up=sum(hit.external_id is not None for hit in mine),
+                planned=sum(hit.assignments for hit in mine),
+                opened=sum(line.state == "opened" and line.lease_until is not None and line.lease_until > moment for line in here),
+                answered=sum(line.state == "answered" for line in here),
+                submitted=len(submitted),
+                approved=sum(line.state == "approved" for line in here),
+                usable=sum(not line.excluded and line.state != "rejected" for line in submitted),
+                unconfirmed=unconfirmed[endpoint],
+            )
+        )
+    return lines

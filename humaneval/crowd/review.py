@@ -1,0 +1,149 @@
+"""Looks through what was collected: who missed the control, who is excluded, who is to be paid; and pays them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session, joinedload
+
+from humaneval.crowd.ledger import find_assignment, reward_paid
+from humaneval.crowd.outbox import Intent, intend, perform
+from humaneval.crowd.platform import Cost, Platform
+from humaneval.errors import PartialError, PlatformError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, ResponseRow, StudyRow
+from humaneval.studies import get_study, settings_of
+
+APPROVE = "approve"
+MISSED_CONTROL = "missed the control"
+INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """One assignment as a reviewer sees it. `seconds` is the sum over its passages, where the browser said."""
+
+    external_id: str
+    worker: str
+    state: str
+    answered: int
+    passages: int
+    seconds: float | None
+    excluded: str
+    auto_approval_at: datetime | None
+    differences: str
+
+
+def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
+    """Every collected assignment, with the exclusions that the study's own rule decides; rows freed where it tops up."""
+    with writing(engine) as session:
+        study = get_study(session, name)
+        settings = settings_of(study)
+        work = session.scalars(
+            select(AssignmentRow)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.state.in_(("submitted", "approved", "rejected")))
+            .options(joinedload(AssignmentRow.worker))
+            .order_by(AssignmentRow.id)
+        ).all()
+        reviewed = []
+        for assignment in work:
+            lines = session.execute(
+                select(ResponseRow, PassageRow).join(PassageRow, PassageRow.id == ResponseRow.passage_id).where(ResponseRow.assignment_id == assignment.id)
+            ).tuples().all()  # fmt: skip
+            expected = len(settings.design.generators)
+            missed = any(passage.role == "control" and response.choice != passage.position for response, passage in lines)
+            reason = ""
+            if settings.exclusions.incomplete and len(lines) < expected:
+                reason = INCOMPLETE
+            elif settings.exclusions.missed_control != "none" and missed:
+                reason = MISSED_CONTROL
+            assignment.excluded = reason
+            if reason and settings.design.top_up == "auto":
+                assignment.holds_row = False
+            timed = [response.seconds for response, _ in lines if response.seconds is not None]
+            reviewed.append(
+                Reviewed(
+                    assignment.external_id, assignment.worker.pseudonym, assignment.state, len(lines), expected,
+                    round(sum(timed), 1) if timed else None, reason, assignment.auto_approval_at, assignment.differences,
+                )
+            )  # fmt: skip
+        return reviewed
+
+
+def approve(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    *,
+    assignments: Collection[str] | None = None,
+    feedback: str = "",
+    advance: Callable[[int], None] = lambda amount: None,
+) -> int:
+    """Approve submitted work: the assignments named, or all of it. Returns how many this call approved.
+
+    One that the platform refuses does not stop the others; PartialError says how many are left and why.
+    """
+    endpoint = platform.endpoint.name
+    with writing(engine) as session:
+        study = get_study(session, name)
+        study_id = study.id
+        if assignments is None:
+            work = session.scalars(
+                select(AssignmentRow)
+                .where(AssignmentRow.study_id == study_id, AssignmentRow.endpoint == endpoint, AssignmentRow.state == "submitted")
+                .order_by(AssignmentRow.id)
+            ).all()
+        else:
+            found = [find_assignment(session, study_id, endpoint, external_id) for external_id in assignments]
+            work = [assignment for assignment in found if assignment.state == "submitted"]
+        intents = [(_intent(session, study_id, assignment), assignment.id, assignment.external_id) for assignment in work]
+    approved, refused = 0, []
+    for intent, assignment_id, external_id in intents:
+        try:
+            _approve(engine, intent, study_id, platform, assignment_id, external_id, feedback)
+            approved += 1
+        except PlatformError as error:
+            refused.append(error)
+        advance(1)
+    if refused:
+        raise PartialError(f"{approved} approved, {len(refused)} not: {refused[0].message}", "Run the command again to try the rest.")
+    return approved
+
+
+def _intent(session: Session, study_id: int, assignment: AssignmentRow) -> Intent:
+    hit = session.get_one(HitRow, assignment.hit_id)
+    subject = f"assignment {assignment.external_id} worker {assignment.worker_id}"
+    row = intend(session, study_id=study_id, endpoint=assignment.endpoint, operation=APPROVE, subject=subject, key=hit.key, request={})
+    return Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+
+
+def _approve(engine: Engine, intent: Intent, study_id: int, platform: Platform, assignment_id: int, external_id: str, feedback: str) -> None:
+    def record(session: Session, _: None) -> dict[str, str]:
+        assignment = session.get_one(AssignmentRow, assignment_id)
+        assignment.state = "approved"
+        reward_paid(session, session.get_one(StudyRow, study_id), platform, assignment)
+        return {"assignment": external_id}
+
+    perform(engine, intent, lambda: platform.approve(external_id, feedback), record)
+
+
+def approval_cost(engine: Engine, name: str, platform: Platform, assignments: Collection[str] | None = None) -> Cost:
+    """What approving the assignments named, or all submitted ones, would cost."""
+    endpoint = platform.endpoint.name
+    with reading(engine) as session:
+        study = get_study(session, name)
+        query = (
+            select(HitRow.assignments)
+            .join(AssignmentRow, AssignmentRow.hit_id == HitRow.id)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.state == "submitted")
+        )
+        if assignments is not None:
+            query = query.where(AssignmentRow.external_id.in_(assignments))
+        reward = settings_of(study).hit.reward
+        costs = [platform.cost(reward, size).each(size) for size in session.scalars(query)]
+    zero = Decimal("0.00")
+    return Cost(sum((cost.rewards for cost in costs), zero), sum((cost.fees for cost in costs), zero))

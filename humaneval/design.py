@@ -1,0 +1,163 @@
+"""Who sees what, in which order: seeded, balanced rows of passages.
+
+The design works in *squares* of P × m rows (P positions, m generators; 40 rows for 8 generators and 5 positions)
+over P × m blanks, each of which every generator fills once. Number the rows t = 0, 1, …:
+
+- generator g's passage in row t is at position (t + a_g) mod P, with a_g spread over the positions anew in each
+  square: every P rows hold each position once for each generator;
+- it is the blank number (s + g) mod m of that position, s = t div P within the square: each blank meets every
+  generator once, in m different rows, and a row never meets a blank number twice. Stories are dealt so that two
+  blank numbers never share one: no row shows a story twice;
+- the order within a row is row (t + t div lcm(m, P)) mod m of a Williams square, for odd m of the square and its
+  mirror image by turns: for even m every generator stands
+  once at each place, and every ordered pair of neighbours occurs once, in each m rows. The slow shift keeps place
+  and position apart where m and P have a common divisor.
+
+So every count (generator × position, × place, ordered neighbours) is within 1 of equal after any number of rows.
+For odd m, where ordered neighbours balance only over 2m rows, those alone are within 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import lcm
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from humaneval.domain import POSITIONS
+from humaneval.errors import DesignError
+
+
+class Cell(NamedTuple):
+    """One passage of a row: whose infill of which story's blank."""
+
+    story: str
+    position: int
+    generator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Rows of cells, in the order in which annotators are to get them."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+    positions: tuple[int, ...]
+
+
+def williams(m: int) -> list[list[int]]:
+    """The rows of a Williams design for `m` conditions: m rows for even m, 2m for odd m (the second m mirrored).
+
+    Williams (1949): first row 0, 1, m−1, 2, m−2, …; row i adds i (mod m).
+
+    >>> williams(4)
+    [[0, 1, 3, 2], [1, 2, 0, 3], [2, 3, 1, 0], [3, 0, 2, 1]]
+    """
+    first = [0]
+    for step in range(1, m):
+        first.append((step + 1) // 2 if step % 2 else m - step // 2)
+    square = [[(symbol + i) % m for symbol in first] for i in range(m)]
+    mirrored = [row[::-1] for row in square] if m % 2 and m > 1 else []
+    return square + mirrored
+
+
+def make_design(
+    *,
+    generators: Sequence[str],
+    blanks: Mapping[str, Collection[int]],
+    annotators: int,
+    seed: int,
+    positions: Sequence[int] = POSITIONS,
+) -> Design:
+    """A design of `annotators` rows.
+
+    `blanks` gives, for each story id, the positions that every generator has filled. Raises DesignError where
+    there are too few stories, saying how many are needed.
+    """
+    m, P = len(generators), len(positions)
+    _refuse_bad_sizes(generators, annotators)
+    rng = Random(f"design {seed}")
+    names = list(generators)
+    rng.shuffle(names)
+    orders = williams(m)
+    dealer = _Dealer(blanks, positions, m, rng)
+    rows: list[tuple[Cell, ...]] = []
+    offsets: list[int] = []
+    dealt: list[list[str]] = []
+    for t in range(annotators):
+        s, r = divmod(t % (P * m), P)
+        if t % (P * m) == 0:
+            offsets = _spread(m, P, rng)
+            dealt = dealer.deal()
+        block, shift = t // m, t // lcm(m, P)
+        order = orders[block * m % len(orders) + (t + shift) % m]
+        cells = []
+        for g in order:
+            at = (r + offsets[g]) % P
+            cells.append(Cell(dealt[at][(s + g) % m], positions[at], names[g]))
+        rows.append(tuple(cells))
+    return Design(tuple(rows), tuple(positions))
+
+
+def _refuse_bad_sizes(generators: Sequence[str], annotators: int) -> None:
+    if len(generators) < 2:
+        raise DesignError("a study needs at least two generators", "Name them in the study file: generators = [...].")
+    if len(set(generators)) != len(generators):
+        raise DesignError("a generator is named twice", "Each generator stands once in a row.")
+    if annotators < 1:
+        raise DesignError("a study needs at least one annotator", "Set annotators in the study file.")
+
+
+def _spread(m: int, P: int, rng: Random) -> list[int]:
+    """An offset for each generator such that a row's positions are as varied as they can be."""
+    turn = rng.randrange(P)
+    offsets = [(i + turn) % P for i in range(m)]
+    rng.shuffle(offsets)
+    return offsets
+
+
+class _Dealer:
+    """Deals stories to the P × m blanks of one square after the other, using each story and blank evenly."""
+
+    def __init__(self, blanks: Mapping[str, Collection[int]], positions: Sequence[int], m: int, rng: Random) -> None:
+        self.m, self.positions = m, positions
+        self.stories = [story for story, filled in blanks.items() if set(filled) & set(positions)]
+        rng.shuffle(self.stories)
+        self.fits = np.array([[position in blanks[story] for story in self.stories] for position in positions], dtype=bool)
+        self.used = np.zeros(self.fits.shape, dtype=np.int64)
+        if len(self.stories) < m:
+            raise DesignError(
+                f"{m} generators need at least {m} stories whose blanks all of them have filled; there are {len(self.stories)}",
+                "Generate for more stories, or check that every generator ran on the same ones.",
+            )
+        for at, position in enumerate(positions):
+            if self.fits[at].sum() < m:
+                raise DesignError(
+                    f"position {position} has only {int(self.fits[at].sum())} stories that all generators have filled; {m} are needed",
+                    "Run every generator on all positions, or leave the position out of the study.",
+                )
+
+    def deal(self) -> list[list[str]]:
+        """For each position, m stories; no story under two blank numbers. Least used first."""
+        pile = np.full(len(self.stories), -1, dtype=np.int64)
+        dealt: list[list[str]] = [[""] * self.m for _ in self.positions]
+        # The position that the fewest stories fit chooses first.
+        for at in sorted(range(len(self.positions)), key=lambda at: int(self.fits[at].sum())):
+            for number in range(self.m):
+                free = self.fits[at] & ((pile == -1) | (pile == number))
+                if not free.any():
+                    raise DesignError(
+                        f"no story is left for position {self.positions[at]} that keeps every row free of repeats",
+                        "Generate for more stories.",
+                    )
+                total = self.used.sum(axis=0)
+                # A blank is reused only when its position has no fresher one; then the least used story.
+                # A story already in this pile is kept for when there is nothing else: more stories, more to learn.
+                cost = self.used[at] * 1_000_000 + total * 10 + (pile == number)
+                best = int(np.argmin(np.where(free, cost, np.iinfo(np.int64).max)))
+                pile[best] = number
+                self.used[at, best] += 1
+                dealt[at][number] = self.stories[best]
+        return dealt

@@ -1,0 +1,194 @@
+"""Fills blanks: finds generators by entry point without importing them, runs them, and can be killed at any time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
+from itertools import islice
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.domain import Blank, ChecksStories, Generator, GeneratorRequest, Infill, InfillStatus, Provenance, Story
+from humaneval.errors import InputError, PrerequisiteError, UsageError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
+from humaneval.text import normalise, refused_characters, split_sentences
+
+GROUP = "humaneval.generators"
+COMMIT_EVERY = 50
+"""Infills between commits: what a kill can cost."""
+
+
+class Kind(NamedTuple):
+    """A kind of generator as it is registered; nothing of it is imported."""
+
+    name: str
+    target: str
+    distribution: str
+
+
+def kinds() -> list[Kind]:
+    """Every registered kind, by name."""
+    return sorted(Kind(point.name, point.value, point.dist.name if point.dist else "") for point in entry_points(group=GROUP))
+
+
+def build(request: GeneratorRequest) -> Sequence[Generator]:
+    """The generators that `request` stands for: nearly always one."""
+    point = _entry_point(request.kind)
+    try:
+        builder: Callable[[GeneratorRequest], Sequence[Generator]] = point.load()
+        return builder(request)
+    except ModuleNotFoundError as error:
+        raise PrerequisiteError(
+            f"generator {request.kind!r} needs the package {error.name}", "pip install 'humaneval-toolkit[models]'"
+        ) from None
+
+
+def _entry_point(kind: str) -> EntryPoint:
+    found = list(entry_points(group=GROUP, name=kind))
+    if not found:
+        raise UsageError(f"there is no generator kind {kind!r}", f"Kinds: {', '.join(k.name for k in kinds())}.")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What one run did: infills written now by status, and how many were there before."""
+
+    generator: str
+    written: Mapping[str, int]
+    already_there: int
+
+
+def configuration_hash(provenance: Provenance) -> str:
+    """Of what makes a generator itself: kind, checkpoint, seed, settings. Not of machine, batch or versions."""
+    return _hash([provenance.kind, provenance.checkpoint, provenance.seed, dict(provenance.settings)])
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def judge(infill: Infill) -> Infill:
+    """Give an `ok` infill the status that its text deserves; other statuses stand.
+
+    The machine's sentence must be one printable sentence that differs from the original and its neighbours.
+    """
+    if infill.status is not InfillStatus.OK:
+        return infill
+    text = normalise(infill.text)
+    refused = refused_characters(text)
+    if refused:
+        return replace(infill, text="", status=InfillStatus.UNPRINTABLE, detail=f"characters that no page can carry: {refused}")
+    if not text:
+        return replace(infill, text="", status=InfillStatus.EMPTY)
+    blank = infill.blank
+    if text == normalise(blank.original):
+        return replace(infill, text=text, status=InfillStatus.SAME_AS_ORIGINAL)
+    if text in blank.story.sentences:
+        return replace(infill, text=text, status=InfillStatus.SAME_AS_NEIGHBOUR)
+    sentences = split_sentences(text)
+    if len(sentences) > 1:
+        return replace(infill, text=text, status=InfillStatus.SEVERAL_SENTENCES, detail=f"{len(sentences)} sentences")
+    return replace(infill, text=text)
+
+
+def select_stories(engine: Engine, *, split: str | None = None, first: int | None = None) -> list[Story]:
+    """Stories in the order of their import, of one split or all, the first `first` of them."""
+    with reading(engine) as session:
+        query = select(StoryRow).order_by(StoryRow.id)
+        if split is not None:
+            query = query.where(StoryRow.split == split)
+        if first is not None:
+            query = query.limit(first)
+        return [story_value(row) for row in session.scalars(query)]
+
+
+def story_value(row: StoryRow) -> Story:
+    """A stored story as a value."""
+    sentences = (row.sentence1, row.sentence2, row.sentence3, row.sentence4, row.sentence5)
+    return Story(row.key, sentences, row.title, row.source, row.split)
+
+
+def blanks_of(stories: Iterable[Story], positions: Sequence[int], samples: int = 1, *, shard: tuple[int, int] = (1, 1)) -> list[Blank]:
+    """Every blank of `stories`; with `shard` (i, n) the i-th of n parts, cut so that a story stays whole."""
+    index, parts = shard
+    mine = [story for number, story in enumerate(stories) if number % parts == index - 1]
+    return [Blank(story, position, sample) for story in mine for position in positions for sample in range(1, samples + 1)]
+
+
+def run(engine: Engine, generator: Generator, blanks: Sequence[Blank], advance: Callable[[int], None] = lambda amount: None) -> RunSummary:
+    """Fill the blanks that `generator` has not filled yet, committing as it goes. Run again after a kill: it goes on."""
+    if isinstance(generator, ChecksStories):
+        generator.check({story.id: story for story in select_stories(engine)})
+    provenance = generator.provenance
+    with writing(engine) as session:
+        generator_id, run_id = _register(session, generator.name, provenance)
+        story_ids = dict(session.execute(select(StoryRow.key, StoryRow.id)).tuples())
+        there = set(session.execute(select(InfillRow.story_id, InfillRow.position, InfillRow.sample).where(InfillRow.generator_id == generator_id)).tuples())
+    open_blanks = [blank for blank in blanks if (story_ids[blank.story.id], blank.position, blank.sample) not in there]
+    advance(len(blanks) - len(open_blanks))
+    written: Counter[str] = Counter()
+    for infills in _batches(_in_order(generator, open_blanks)):
+        judged = infills if provenance.kind == "human" else [judge(infill) for infill in infills]
+        with writing(engine) as session:
+            session.add_all(
+                InfillRow(
+                    generator_id=generator_id, run_id=run_id, story_id=story_ids[infill.blank.story.id], position=infill.blank.position,
+                    sample=infill.blank.sample, text=infill.text, status=str(infill.status), detail=infill.detail, extra=dict(infill.extra),
+                )
+                for infill in judged
+            )  # fmt: skip
+        written.update(str(infill.status) for infill in judged)
+        advance(len(judged))
+    return RunSummary(generator.name, dict(written), len(blanks) - len(open_blanks))
+
+
+def _in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
+    """The generator's infills, checked against the promise of one infill a blank in the blanks' order."""
+    given = iter(generator.infill(blanks))
+    for blank in blanks:
+        infill = next(given, None)
+        if infill is None or infill.blank != blank:
+            got = "nothing" if infill is None else f"{infill.blank.story.id} position {infill.blank.position}"
+            raise InputError(
+                f"generator {generator.name!r} owed an infill for {blank.story.id} position {blank.position} and gave {got}",
+                "A generator answers every blank, in order. This is a fault of its code.",
+            )
+        yield infill
+
+
+def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
+    while batch := list(islice(infills, COMMIT_EVERY)):
+        yield batch
+
+
+def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:
+    """The ids of the generator's and the run's rows, made if new; a name keeps one configuration for ever."""
+    wanted = configuration_hash(provenance)
+    generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))
+    if generator is None:
+        generator = GeneratorRow(name=name, kind=provenance.kind, configuration_hash=wanted)
+        session.add(generator)
+        session.flush()
+    elif generator.configuration_hash != wanted:
+        raise UsageError(
+            f"generator {name!r} already has infills made with another checkpoint, seed or settings",
+            "Give this configuration a name of its own with --as NAME.",
+        )
+    whole = asdict(provenance)
+    run = session.scalar(select(RunRow).where(RunRow.generator_id == generator.id, RunRow.hash == _hash(whole)))
+    if run is None:
+        run = RunRow(
+            generator_id=generator.id, checkpoint=provenance.checkpoint, seed=provenance.seed, settings=dict(provenance.settings),
+            batch=dict(provenance.batch), versions=dict(provenance.versions), hash=_hash(whole),
+        )  # fmt: skip
+        session.add(run)
+        session.flush()
+    return generator.id, run.id

@@ -1,0 +1,165 @@
+"""The report as one HTML file that needs nothing else: no network, no scripts, no fonts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from humaneval.report import words
+from humaneval.report.data import MoneyFacts, ReportData
+from humaneval.report.plot import score_plot
+
+SYMBOLS = {"USD": "$", "GBP": "£", "EUR": "€"}
+
+
+def render_report(data: ReportData) -> str:
+    """The page as text, to be written as UTF-8. The same data give the same bytes.
+
+    All text in `data` is escaped: nothing in it can become markup.
+    """
+    before = {row.generator: row for row in data.table.before_exclusions}
+    page = _environment().get_template("report.html").render(
+        data=data,
+        table=data.table,
+        rows=[(row, before[row.generator]) for row in data.table.scores],
+        shown={row.role.value for row in data.table.scores},
+        plot=Markup(score_plot(data.table)),
+        narrow_plot=Markup(score_plot(data.table, narrow=True)),
+        warnings=_warnings(data),
+        key=_key_facts(data),
+        dates=_dates(data),
+        hashes=_hashes(data),
+        payments=_payments(data.money) if data.money else [],
+    )  # fmt: skip
+    return page + "\n"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("humaneval.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "percent": words.percent,
+        "between": words.between,
+        "settings": _settings,
+        "compact": lambda mapping: ", ".join(f"{name} {value}" for name, value in mapping.items()),
+    }
+    environment.globals |= {
+        "chance": words.chance,
+        "count": words.count,
+        "excluded": words.excluded,
+        "method": words.method,
+        "roles": words.ROLES,
+        "sentence": words.sentence,
+        "step_name": words.step_name,
+    }
+    return environment
+
+
+def _warnings(data: ReportData) -> list[tuple[str, str]]:
+    """What must stand above everything else: a heading and a sentence each."""
+    found = []
+    if data.simulated:
+        who = words.count(data.simulated, "annotator")
+        are = "is a program" if data.simulated == 1 else "are programs"
+        found.append(
+            (
+                "Simulated annotators",
+                f"{who} in this study {are}. The scores say nothing about what people can tell.",
+            )
+        )
+    if data.test or data.table.rule.tests == "only":
+        found.append(
+            ("Test or pilot", "These responses were collected to try the study out. They are not results.")
+        )
+    return found
+
+
+def _key_facts(data: ReportData) -> list[tuple[str, str]]:
+    """The size of the study at a glance: a number and what it counts."""
+    table = data.table
+    people = table.annotators
+    of = f" of {people.collected:,}" if people.excluded else ""
+    facts = [
+        (f"{people.analysed:,}{of}", "annotators analysed"),
+        (f"{table.exclusions[-1].responses:,}", "responses analysed"),
+        (f"{len(table.scores)}", "generators" if len(table.scores) > 1 else "generator"),
+        (f"{words.percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%", "by chance alone"),
+    ]
+    money = data.money
+    if money and money.median_hourly is not None:
+        facts.append((_amount(money.median_hourly, money.currency), "median wage an hour"))
+    return facts
+
+
+def _dates(data: ReportData) -> list[tuple[str, str]]:
+    repeat = data.repeat
+    named = {
+        "Published": repeat.published_at,
+        "First response": repeat.first_response_at,
+        "Last response": repeat.last_response_at,
+        "Scored": repeat.scored_at,
+    }
+    return [(name, _instant(value)) for name, value in named.items() if value is not None]
+
+
+def _instant(value: datetime) -> str:
+    at = value.astimezone(UTC) if value.tzinfo else value
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def _hashes(data: ReportData) -> list[tuple[str, str]]:
+    named = {
+        "Study file": data.repeat.study_hash,
+        "Design": data.design.hash if data.design else "",
+        "Stories": data.repeat.stories_hash,
+        "Passages": data.repeat.passages_hash,
+        "Responses": data.repeat.responses_hash,
+        "Exclusion rule": data.table.rule.hash,
+    }
+    return [(name, value) for name, value in named.items() if value]
+
+
+def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
+    def amount(value: Decimal | None) -> str:
+        return "" if value is None else _amount(value, money.currency)
+
+    seconds = money.median_seconds
+    source = f" ({money.time_source})" if money.time_source else ""
+    time = "" if seconds is None else f"{seconds / 60:.1f} minutes{source}"
+    target = f", against a target of {amount(money.hourly_target)}" if money.hourly_target is not None else ""
+    hourly = "" if money.median_hourly is None else f"{amount(money.median_hourly)}{target}"
+    named = {
+        "Reward for one row": amount(money.reward),
+        "Median time for one row": time,
+        "Median wage for an hour": hourly,
+        "Rewards": amount(money.rewards),
+        "Bonuses": amount(money.bonuses),
+        "Platform’s fees": amount(money.fees),
+        "Planned in all": amount(money.planned),
+        "Spent in all": amount(money.spent),
+    }
+    return [(name, value) for name, value in named.items() if value]
+
+
+def _amount(value: Decimal, currency: str) -> str:
+    symbol = SYMBOLS.get(currency, "")
+    return f"{symbol}{value:,.2f}" if symbol else f"{value:,.2f} {currency}"
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name} = {value if isinstance(value, str) else json.dumps(value)}" for name, value in values.items()
+    )

@@ -1,0 +1,162 @@
+"""Fills a report from the store: generators with their provenance, the design, the money, what is needed to repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+from importlib.metadata import PackageNotFoundError, version
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from humaneval import __version__
+from humaneval.report.data import DesignFacts, GeneratorFacts, MoneyFacts, RepeatFacts, ReportData
+from humaneval.scoring import ScoreTable
+from humaneval.store.engine import reading
+from humaneval.store.queries import response_lines
+from humaneval.store.tables import (
+    AssignmentRow,
+    GeneratorRow,
+    HitRow,
+    InfillRow,
+    PassageRow,
+    PaymentRow,
+    RunRow,
+    StoryRow,
+    StudyRow,
+)
+from humaneval.store.types import now
+from humaneval.studies import get_study, settings_of
+from humaneval.study_file import StudyFile
+
+SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
+
+
+def study_report(engine: Engine, name: str, table: ScoreTable, *, title: str = "", summary: str = "", commands: Sequence[str] = ()) -> ReportData:
+    """Everything that the store knows about study `name`, around its scores."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        settings = settings_of(study)
+        lines = response_lines(session, study)
+        return ReportData(
+            title=title or name,
+            table=table,
+            summary=summary,
+            simulated=table.annotators.collected if study.simulated else 0,
+            test=study.is_test,
+            generators=tuple(_generator(session, study, settings, generator) for generator in settings.design.generators),
+            design=_design(session, study, settings),
+            money=_money(session, study, settings, lines),
+            repeat=_repeat(session, study, lines, commands),
+        )
+
+
+def _generator(session: Session, study: StudyRow, settings: StudyFile, name: str) -> GeneratorFacts:
+    row = session.scalars(select(GeneratorRow).where(GeneratorRow.name == name)).one()
+    run = session.scalars(select(RunRow).where(RunRow.generator_id == row.id).order_by(RunRow.id.desc())).first()
+    counts = session.execute(
+        select(InfillRow.status, func.count()).where(InfillRow.generator_id == row.id).group_by(InfillRow.status)
+    ).tuples()
+    facts = GeneratorFacts(name, str(settings.design.role(name)), row.kind, infills=dict(counts.all()))
+    if run is None:
+        return facts
+    return GeneratorFacts(
+        name, facts.role, row.kind, run.checkpoint, run.seed, run.settings, run.batch, {k: str(v) for k, v in run.versions.items()},
+        facts.infills, run.hash,
+    )  # fmt: skip
+
+
+def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFacts:
+    design = settings.design
+    stories = session.scalar(select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id))
+    preset = study.settings_text.partition("\n")[0].removeprefix("# preset: ") if study.settings_text.startswith("# preset: ") else ""
+    return DesignFacts(
+        question=settings.page.question,
+        stories=stories,
+        positions=design.positions,
+        rows=len(study.rows),
+        passages_per_row=len(design.generators),
+        annotators=-(-design.annotators // design.rows_per_annotator),
+        rows_per_annotator=design.rows_per_annotator,
+        order="Williams square",
+        top_up=design.top_up,
+        preset=preset,
+        seed=study.seed,
+        hash=study.design_hash,
+    )
+
+
+def _money(session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]) -> MoneyFacts:
+    paid: dict[str, Decimal] = defaultdict(lambda: Decimal("0.00"))
+    for payment in session.scalars(select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")):
+        paid[payment.kind] += payment.amount
+        paid["fees"] += payment.fee
+    planned = session.scalar(select(func.sum(HitRow.assignments)).where(HitRow.study_id == study.id)) or 0
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
+    for line in lines:
+        if line["seconds"] is not None:
+            seconds[line["worker"], line["assignment"]] += line["seconds"]
+    times = [spent for spent in seconds.values() if spent > 0]
+    hourly = median(float(settings.hit.reward) * 3600 / spent for spent in times) if times else None
+    return MoneyFacts(
+        reward=settings.hit.reward,
+        rewards=paid["reward"],
+        bonuses=paid["bonus"],
+        fees=paid["fees"],
+        planned=settings.hit.reward * planned,
+        spent=paid["reward"] + paid["bonus"] + paid["fees"],
+        median_seconds=median(times) if times else None,
+        median_hourly=Decimal(f"{hourly:.2f}") if hourly is not None else None,
+        hourly_target=settings.hit.hourly,
+        time_source="in-page timers" if times else "",
+    )
+
+
+def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]], commands: Sequence[str]) -> RepeatFacts:
+    stories = session.execute(
+        select(StoryRow.key, StoryRow.sentence1, StoryRow.sentence2, StoryRow.sentence3, StoryRow.sentence4, StoryRow.sentence5)
+        .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
+        .order_by(StoryRow.key)
+    ).tuples()
+    passages = session.scalars(select(PassageRow.shown_hash).where(PassageRow.study_id == study.id).order_by(PassageRow.shown_hash))
+    endpoints = session.scalars(select(AssignmentRow.endpoint).where(AssignmentRow.study_id == study.id).distinct().order_by(AssignmentRow.endpoint))
+    moments = sorted(line["submitted_at"] for line in lines if line["submitted_at"])
+    return RepeatFacts(
+        study_file=study.settings_text,
+        study_hash=study.settings_hash,
+        stories_hash=_hash(stories),
+        passages_hash=_hash(passages),
+        responses_hash=_hash((line["worker"], line["story"], line["generator"], line["position"], line["choice"]) for line in lines),
+        endpoint=", ".join(endpoints),
+        software=_software(),
+        commands=tuple(commands),
+        published_at=study.published_at,
+        first_response_at=_moment(moments[:1]),
+        last_response_at=_moment(moments[-1:]),
+        scored_at=now(),
+    )
+
+
+def _moment(texts: Sequence[str]) -> Any:
+    from datetime import datetime
+
+    return datetime.fromisoformat(texts[0]) if texts else None
+
+
+def _hash(values: Any) -> str:
+    return hashlib.sha256("\n".join(map(repr, values)).encode()).hexdigest()
+
+
+def _software() -> dict[str, str]:
+    versions = {"humaneval-toolkit": __version__, "python": platform.python_version()}
+    for package in SOFTWARE:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions

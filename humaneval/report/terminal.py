@@ -1,0 +1,126 @@
+"""A score table for the terminal: numbers, intervals drawn to scale against the chance line, who was left out."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from humaneval.domain import Role
+from humaneval.report.words import between, chance, excluded, method, percent
+from humaneval.scoring import GeneratorScore, ScoreTable
+
+STYLES = {Role.CONTROL: "dim", Role.SYSTEM: "", Role.HUMAN: "yellow"}
+COLOURS = {Role.CONTROL: "", Role.SYSTEM: "cyan", Role.HUMAN: "yellow"}
+TIGHT = 50
+"""Below so many columns headings and cells are shortened."""
+DRAWING = (21, 51)
+"""The fewest and the most columns of a drawing; where there are fewer, the numbers stand alone."""
+
+
+def render_table(table: ScoreTable, console: Console) -> None:
+    """Print the scores to `console`, whatever its width; drawings need about 72 columns, and are ASCII where they must be.
+
+    Control stands apart at the top, Human at the bottom. Scores and intervals are in percent.
+    """
+    ascii_only = console.options.ascii_only
+    tight = console.width < TIGHT
+    width = _room(table, console.width)
+    lines = Table(
+        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title=_plain(_title(table), ascii_only), title_justify="left",
+        title_style="bold",
+    )  # fmt: skip
+    lines.add_column("Generator", overflow="fold", min_width=9)
+    lines.add_column("Score" if tight else "Score %", justify="right", no_wrap=True)
+    lines.add_column(
+        f"{percent(table.level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True
+    )
+    slash = "/" if tight else " / "
+    lines.add_column(f"x{slash}n", justify="right", no_wrap=True)
+    if width:
+        lines.add_column(_scale(width, table.chance.nominal), no_wrap=True, min_width=width)
+    previous = table.scores[0].role
+    for row in table.scores:
+        if row.role is not previous:
+            lines.add_row()
+            previous = row.role
+        cells = [
+            Text(_plain(row.generator, ascii_only), STYLES[row.role]),
+            Text(percent(row.score), f"bold {STYLES[row.role]}".strip()),
+            Text(_plain(between(row.interval), ascii_only), STYLES[row.role]),
+            Text(f"{row.not_identified:,}{slash}{row.n:,}", STYLES[row.role]),
+        ]
+        if width:
+            cells.append(_drawing(row, width, table.chance.nominal, ascii_only))
+        lines.add_row(*cells)
+    console.print(lines)
+    console.print()
+    for sentence in _below(table):
+        console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
+
+
+def _room(table: ScoreTable, columns: int) -> int:
+    names = max(9, *(cell_len(row.generator) for row in table.scores))
+    counts = max(len(f"{row.not_identified:,} / {row.n:,}") for row in table.scores)
+    left = columns - (names + len("Score %") + len("95 % interval") + counts + 4 * 2 + 1)
+    return min(left, DRAWING[1]) if left >= DRAWING[0] else 0
+
+
+def _title(table: ScoreTable) -> str:
+    what = "Passages whose annotator did not mark the machine’s sentence"
+    return f"{table.study}: {what[0].lower()}{what[1:]}" if table.study else what
+
+
+def _below(table: ScoreTable) -> list[str]:
+    sentences = [excluded(table)]
+    if table.control:
+        sentences.append(
+            f"Control was noticed in {table.control.passed:,} of {table.control.n:,} passages before exclusions."
+        )
+    if table.rule.tests == "only":
+        sentences.append("These are tests or pilots, not results.")
+    return [
+        *sentences,
+        chance(table),
+        method(table.scores),
+        f"Rule {table.rule.hash[:12]}. {table.rule.describe()}",
+    ]
+
+
+def _scale(width: int, nominal: float) -> Text:
+    """The drawings' heading: 0 and 100 at the ends, chance where its line is."""
+    cells = list("0".ljust(width))
+    mark = f"{percent(nominal, 0)}"
+    at = _place(nominal, width)
+    cells[at - len(mark) // 2 : at - len(mark) // 2 + len(mark)] = mark
+    if at - len(mark) // 2 + len(mark) < width - 3:
+        cells[-3:] = "100"
+    return Text("".join(cells), "bold")
+
+
+def _drawing(row: GeneratorScore, width: int, nominal: float, ascii_only: bool) -> Text:
+    line, point, chance_line = ("-", "o", ":") if ascii_only else ("─", "●", "┊")
+    cells = [" "] * width
+    low, high = _place(row.interval.low, width), _place(row.interval.high, width)
+    cells[_place(nominal, width)] = chance_line
+    cells[low : high + 1] = line * (high + 1 - low)
+    cells[low], cells[high] = ("|", "|") if ascii_only else ("├", "┤")
+    if low <= _place(nominal, width) <= high:
+        cells[_place(nominal, width)] = "+" if ascii_only else "┼"
+    cells[_place(row.score, width)] = point
+    drawing = Text("".join(cells), COLOURS[row.role])
+    at = _place(nominal, width)
+    if cells[at] != point:
+        drawing.stylize("red", at, at + 1)
+    return drawing
+
+
+def _place(share: float, width: int) -> int:
+    return round(share * (width - 1))
+
+
+def _plain(text: str, ascii_only: bool) -> str:
+    for fine, plain in (("–", "-"), ("’", "'"), ("\N{NO-BREAK SPACE}", " ")) if ascii_only else ():
+        text = text.replace(fine, plain)
+    return text.encode("ascii", "replace").decode() if ascii_only else text

@@ -1,0 +1,77 @@
+"""Opens databases: SQLite that loses nothing, or PostgreSQL by URL; sessions that read and sessions that write.
+
+SQLite runs in WAL mode with `synchronous=FULL` (NORMAL can lose acknowledged commits at a power cut) and foreign
+keys on. Writers begin with BEGIN IMMEDIATE: a deferred transaction that turns into a writer fails at once with
+"database is locked", whatever the busy timeout says.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import NullPool
+
+from humaneval.errors import PrerequisiteError, StoreError
+
+BUSY_SECONDS = 30
+
+
+def open_engine(url: str, *, pool: bool = True) -> Engine:
+    """An engine for `url`; no connection is made yet. `pool=False` closes each connection after use."""
+    options: dict[str, Any] = {} if pool else {"poolclass": NullPool}
+    if url.startswith("sqlite"):
+        folder = Path(url.removeprefix("sqlite:///")).parent
+        if not folder.is_dir():
+            raise StoreError(f"the folder {folder} for the database does not exist", "Make it, or choose another with --database.")
+        engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    try:
+        return create_engine(url, pool_pre_ping=True, connect_args={"options": "-c timezone=UTC"}, **options)
+    except ModuleNotFoundError as error:
+        raise PrerequisiteError(f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'") from None
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves; `autocommit` needs Python 3.12
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_SECONDS * 1000}"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Session]:
+    """A session for reading. Nothing it changes is kept."""
+    with _store_errors(engine), Session(engine, autoflush=False) as session:
+        yield session
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Session]:
+    """A session whose changes are committed together at the end, or not at all."""
+    with _store_errors(engine), Session(engine.execution_options(writes=True), expire_on_commit=False) as session, session.begin():
+        yield session
+
+
+@contextmanager
+def _store_errors(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        reason = str(error.orig).strip().splitlines()[0]
+        where = engine.url.render_as_string(hide_password=True)
+        if "locked" in reason:
+            raise StoreError(f"the database {where} was busy for {BUSY_SECONDS} s", "Another program holds it; try again.") from error
+        raise StoreError(f"the database {where} cannot be used: {reason}", "`humaneval doctor` says more.") from error

@@ -1,0 +1,115 @@
+"""Brings a database to this version's tables, checks it, and copies it to safety first."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Engine, MetaData, inspect, text
+
+from humaneval.errors import StoreError, UsageError
+from humaneval.resources import bundled
+from humaneval.store.tables import Base
+from humaneval.store.types import now
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+HEAD = "0001"
+"""The newest revision, so that opening a database need not import Alembic; a test compares the two."""
+
+
+def open_current(engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata) -> None:
+    """Make the tables of an empty database; refuse one of another revision with a word on what to do."""
+    found = revision(engine)
+    if found == head:
+        return
+    where = engine.url.render_as_string(hide_password=True)
+    if found is None:
+        if inspect(engine).get_table_names():
+            raise StoreError(f"{where} has tables, but not this toolkit's", "Name another database with --database.")
+        upgrade(engine, versions=versions, metadata=metadata)
+    elif _known(engine, found, versions, metadata):
+        raise StoreError(f"{where} is of the older revision {found}; this version needs {head}", "`humaneval db upgrade` copies it to safety, then upgrades it.")
+    else:
+        raise StoreError(f"{where} is of revision {found}, which this version does not know", "A newer humaneval made it: install that version.")
+
+
+def revision(engine: Engine) -> str | None:
+    """The revision that the database says it is of; None where it says nothing."""
+    with engine.connect() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def upgrade(engine: Engine, *, versions: str = "versions", metadata: MetaData = Base.metadata, to: str = "head") -> None:
+    """Run the migrations up to revision `to`."""
+    from alembic import command
+
+    command.upgrade(_config(engine, versions, metadata), to)
+
+
+def downgrade(engine: Engine, to: str, *, versions: str = "versions", metadata: MetaData = Base.metadata) -> None:
+    """Run the migrations back to revision `to` (`base`: no tables)."""
+    from alembic import command
+
+    command.downgrade(_config(engine, versions, metadata), to)
+
+
+def check(engine: Engine) -> list[str]:
+    """What is wrong with the database: tables that differ from the models, broken references. Empty: nothing."""
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    found = revision(engine)
+    if found != HEAD:
+        return [f"revision {found or 'none'}, not {HEAD}"]
+    with engine.connect() as connection:
+        differences = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+        problems = [f"table differs from its model: {difference}" for difference in differences]
+        if engine.dialect.name == "sqlite":
+            problems += [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"]
+            problems += [f"broken reference in {row[0]}, line {row[1]}" for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
+    return problems
+
+
+def backup(engine: Engine, target: Path | None = None) -> Path:
+    """Copy a SQLite database to `target` while it is in use. Raises UsageError for other databases."""
+    if engine.dialect.name != "sqlite":
+        raise UsageError("`db backup` copies SQLite files", "Use pg_dump for PostgreSQL.")
+    source = Path(str(engine.url.database))
+    if target is None:
+        target = source.with_name(f"{source.stem}-{now():%Y%m%dT%H%M%S}.backup{source.suffix}")
+    if target.exists():
+        raise UsageError(f"{target} exists", "Name a file that does not.")
+    part = target.with_name(target.name + ".part")
+    with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
+        live.backup(copy)
+    part.rename(target)
+    return target
+
+
+def _known(engine: Engine, found: str, versions: str, metadata: MetaData) -> bool:
+    from alembic.script import ScriptDirectory
+    from alembic.util import CommandError
+
+    try:
+        return ScriptDirectory.from_config(_config(engine, versions, metadata)).get_revision(found) is not None
+    except CommandError:
+        return False
+
+
+def _config(engine: Engine, versions: str, metadata: MetaData) -> Config:
+    from alembic.config import Config
+
+    folder = bundled("migrations")
+    config = Config()
+    config.set_main_option("script_location", str(folder))
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("version_locations", str(folder / versions))
+    config.attributes["engine"] = engine
+    config.attributes["metadata"] = metadata
+    return config

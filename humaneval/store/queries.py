@@ -1,0 +1,55 @@
+"""Questions that several stages ask of the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from humaneval.store.tables import (
+    AssignmentRow,
+    GeneratorRow,
+    HitRow,
+    PassageRow,
+    ResponseRow,
+    RowRow,
+    StoryRow,
+    StudyRow,
+    WorkerRow,
+)
+
+TEST_ENDPOINTS = frozenset({"sandbox"})
+"""Where answers are rehearsals whatever the study says."""
+
+
+def response_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
+    """The response table of a study, one mapping a response, in the order of forms and places.
+
+    Columns as DESIGN §6 names them. Workers are pseudonyms; superseded assignments have no responses to show.
+    """
+    lines = session.execute(
+        select(
+            WorkerRow.pseudonym, StoryRow.key, GeneratorRow.name, PassageRow.position, ResponseRow.choice, PassageRow.role,
+            AssignmentRow.endpoint, HitRow.external_id, AssignmentRow.external_id, RowRow.ordinal, ResponseRow.place, PassageRow.infill_id,
+            ResponseRow.seconds, AssignmentRow.opened_at, AssignmentRow.submitted_at,
+        )
+        .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .join(HitRow, HitRow.id == AssignmentRow.hit_id)
+        .join(RowRow, RowRow.id == AssignmentRow.row_id)
+        .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+        .join(StoryRow, StoryRow.id == PassageRow.story_id)
+        .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved", "rejected")))
+        .order_by(AssignmentRow.submitted_at, AssignmentRow.id, ResponseRow.place)
+    ).tuples()  # fmt: skip
+    return [
+        {
+            "worker": worker, "story": story, "generator": generator, "position": position, "choice": choice, "role": role, "study": study.name,
+            "endpoint": endpoint, "hit": hit, "assignment": assignment, "row": row, "order": order, "infill": infill, "seconds": seconds,
+            "shown_at": shown.isoformat() if shown else None, "submitted_at": submitted.isoformat() if submitted else None,
+            "test": study.is_test or endpoint in TEST_ENDPOINTS,
+        }
+        for worker, story, generator, position, choice, role, endpoint, hit, assignment, row, order, infill, seconds, shown, submitted in lines
+    ]  # fmt: skip

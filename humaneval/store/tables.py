@@ -1,0 +1,374 @@
+"""The tables: stories, infills, studies, and what people answered. One row class a word of the field."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, Text, UniqueConstraint, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+from humaneval.domain import POSITIONS, InfillStatus, Role
+from humaneval.store.types import Moment, Money, now
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+"""Every constraint has a name: a migration on SQLite cannot change one that has none."""
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012 - the name and form are SQLAlchemy's
+        str: Text(),
+        datetime: Moment(),
+        Decimal: Money(),
+        dict[str, Any]: JSON(),
+        list[str]: JSON(),
+    }
+
+
+def _one_of(column: str, values: type[InfillStatus] | type[Role] | tuple[str, ...]) -> CheckConstraint:
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+def _between(column: str, low: int, high: int) -> CheckConstraint:
+    return CheckConstraint(f"{column} BETWEEN {low} AND {high}", name=column)
+
+
+class MetaRow(Base):
+    """Small facts about this database: its signing key, its pseudonym key."""
+
+    __tablename__ = "meta"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[str]
+
+
+class StoryRow(Base):
+    __tablename__ = "stories"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(unique=True)
+    """The story's own id, as in its file."""
+    title: Mapped[str]
+    source: Mapped[str]
+    split: Mapped[str] = mapped_column(index=True)
+    sentence1: Mapped[str]
+    sentence2: Mapped[str]
+    sentence3: Mapped[str]
+    sentence4: Mapped[str]
+    sentence5: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class GeneratorRow(Base):
+    __tablename__ = "generators"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    kind: Mapped[str]
+    configuration_hash: Mapped[str]
+    """Of kind, checkpoint, seed and settings: one name never mixes two configurations."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class RunRow(Base):
+    """One provenance under which a generator wrote infills."""
+
+    __tablename__ = "runs"
+    __table_args__ = (UniqueConstraint("generator_id", "hash"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    generator_id: Mapped[int] = mapped_column(ForeignKey("generators.id"))
+    checkpoint: Mapped[str]
+    seed: Mapped[int]
+    settings: Mapped[dict[str, Any]]
+    batch: Mapped[dict[str, Any]]
+    versions: Mapped[dict[str, Any]]
+    hash: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class InfillRow(Base):
+    __tablename__ = "infills"
+    __table_args__ = (
+        UniqueConstraint("generator_id", "story_id", "position", "sample"),
+        _one_of("status", InfillStatus),
+        _between("position", POSITIONS[0], POSITIONS[-1]),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    generator_id: Mapped[int] = mapped_column(ForeignKey("generators.id"))
+    run_id: Mapped[int] = mapped_column(ForeignKey("runs.id"), index=True)
+    story_id: Mapped[int] = mapped_column(ForeignKey("stories.id"), index=True)
+    position: Mapped[int]
+    sample: Mapped[int]
+    text: Mapped[str]
+    status: Mapped[str]
+    detail: Mapped[str]
+    extra: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class StudyRow(Base):
+    __tablename__ = "studies"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    is_test: Mapped[bool]
+    """A pilot: its answers are marked and never pooled."""
+    simulated: Mapped[bool] = mapped_column(default=False)
+    """Set before the first simulated annotator answers, and never unset."""
+    seed: Mapped[int]
+    settings: Mapped[dict[str, Any]]
+    settings_text: Mapped[str]
+    """The study file, as written."""
+    settings_hash: Mapped[str]
+    design_hash: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    published_at: Mapped[datetime | None]
+    rows: Mapped[list[RowRow]] = relationship(order_by="RowRow.ordinal", back_populates="study")
+
+
+class PassageRow(Base):
+    """A passage as shown. Its text is kept here: what was shown never changes with a story."""
+
+    __tablename__ = "passages"
+    __table_args__ = (
+        UniqueConstraint("study_id", "story_id", "position", "generator_id"),
+        _one_of("role", Role),
+        _between("position", POSITIONS[0], POSITIONS[-1]),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"))
+    story_id: Mapped[int] = mapped_column(ForeignKey("stories.id"))
+    generator_id: Mapped[int] = mapped_column(ForeignKey("generators.id"))
+    infill_id: Mapped[int | None] = mapped_column(ForeignKey("infills.id"))
+    position: Mapped[int]
+    role: Mapped[str]
+    sentences: Mapped[list[str]]
+    shown_hash: Mapped[str]
+    story: Mapped[StoryRow] = relationship()
+    generator: Mapped[GeneratorRow] = relationship()
+
+
+class RowRow(Base):
+    """One annotator's form."""
+
+    __tablename__ = "rows"
+    __table_args__ = (UniqueConstraint("study_id", "ordinal"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"))
+    ordinal: Mapped[int]
+    shown_hash: Mapped[str] = mapped_column(index=True)
+    study: Mapped[StudyRow] = relationship(back_populates="rows")
+    places: Mapped[list[RowPassageRow]] = relationship(order_by="RowPassageRow.place")
+
+
+class RowPassageRow(Base):
+    __tablename__ = "row_passages"
+
+    row_id: Mapped[int] = mapped_column(ForeignKey("rows.id"), primary_key=True)
+    place: Mapped[int] = mapped_column(primary_key=True)
+    passage_id: Mapped[int] = mapped_column(ForeignKey("passages.id"), index=True)
+    passage: Mapped[PassageRow] = relationship()
+
+
+class HitRow(Base):
+    """A HIT that we planned; `external_id` once the platform has confirmed it."""
+
+    __tablename__ = "hits"
+    __table_args__ = (
+        UniqueConstraint("endpoint", "external_id"),
+        CheckConstraint("assignments >= 1", name="assignments"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
+    endpoint: Mapped[str]
+    key: Mapped[str] = mapped_column(unique=True)
+    """Unguessable; in the address of its form, and in the platform's annotation."""
+    assignments: Mapped[int]
+    row_id: Mapped[int | None] = mapped_column(ForeignKey("rows.id"))
+    """Only where the page is static: the one row it shows."""
+    external_id: Mapped[str | None]
+    expires_at: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    study: Mapped[StudyRow] = relationship()
+
+
+OUTBOX_STATES = ("pending", "confirmed", "refused")
+
+
+class OutboxRow(Base):
+    """One write to a platform, committed before the call and confirmed after it."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (UniqueConstraint("endpoint", "operation", "subject"), _one_of("state", OUTBOX_STATES))
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
+    endpoint: Mapped[str]
+    operation: Mapped[str]
+    subject: Mapped[str]
+    """What the write is about, for example `hit 12`: with the operation, the write's identity."""
+    token: Mapped[str] = mapped_column(unique=True)
+    request: Mapped[dict[str, Any]]
+    state: Mapped[str] = mapped_column(default="pending")
+    attempts: Mapped[int] = mapped_column(default=0)
+    answer: Mapped[dict[str, Any] | None]
+    error: Mapped[str] = mapped_column(default="")
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    attempted_at: Mapped[datetime | None]
+    confirmed_at: Mapped[datetime | None]
+
+
+class WorkerRow(Base):
+    """A person as a keyed pseudonym: all that exports and reports ever see."""
+
+    __tablename__ = "workers"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    pseudonym: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class WorkerIdentityRow(Base):
+    """The one restricted table with platforms' own worker ids."""
+
+    __tablename__ = "worker_identities"
+    __table_args__ = (UniqueConstraint("endpoint", "external_id"),)
+
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), primary_key=True)
+    endpoint: Mapped[str]
+    external_id: Mapped[str]
+
+
+ASSIGNMENT_STATES = ("opened", "answered", "submitted", "approved", "rejected", "superseded")
+
+
+class AssignmentRow(Base):
+    """One worker's go at one HIT. Platforms reuse assignment ids, so the worker is part of the key."""
+
+    __tablename__ = "assignments"
+    __table_args__ = (
+        UniqueConstraint("endpoint", "external_id", "worker_id"),
+        _one_of("state", ASSIGNMENT_STATES),
+        Index("uq_assignments_held_row", "endpoint", "row_id", unique=True, sqlite_where=text("holds_row"), postgresql_where=text("holds_row")),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
+    hit_id: Mapped[int] = mapped_column(ForeignKey("hits.id"), index=True)
+    endpoint: Mapped[str]
+    external_id: Mapped[str]
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
+    row_id: Mapped[int | None] = mapped_column(ForeignKey("rows.id"), index=True)
+    holds_row: Mapped[bool]
+    """While true nobody else can be handed the row."""
+    state: Mapped[str]
+    lease_until: Mapped[datetime | None]
+    opened_at: Mapped[datetime | None]
+    answered_at: Mapped[datetime | None]
+    """When our server had the answers safe."""
+    submitted_at: Mapped[datetime | None]
+    """When the platform had them."""
+    auto_approval_at: Mapped[datetime | None]
+    reviewed_at: Mapped[datetime | None]
+    consent_version: Mapped[str] = mapped_column(default="")
+    excluded: Mapped[str] = mapped_column(default="")
+    """Why `review` decided that these answers do not count; empty where they do."""
+    row_replaced: Mapped[bool] = mapped_column(default=False)
+    """Whether a HIT was planned to hand the row out again."""
+    differences: Mapped[str] = mapped_column(default="")
+    """How the platform's answers differ from our server's copy; empty where they agree."""
+    worker: Mapped[WorkerRow] = relationship()
+    row: Mapped[RowRow | None] = relationship()
+    hit: Mapped[HitRow] = relationship()
+
+
+class AnswerRow(Base):
+    """What arrived, as it arrived: from our own form (`server`) or from the platform (`platform`)."""
+
+    __tablename__ = "answers"
+    __table_args__ = (UniqueConstraint("assignment_id", "source"), _one_of("source", ("server", "platform")))
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
+    source: Mapped[str]
+    fields: Mapped[dict[str, Any]]
+    received_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class StrayRow(Base):
+    """A submission at one of our HITs that no form of ours explains: kept, never paid or refused by itself."""
+
+    __tablename__ = "strays"
+    __table_args__ = (UniqueConstraint("endpoint", "external_id", "worker_id"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
+    hit_id: Mapped[int] = mapped_column(ForeignKey("hits.id"))
+    endpoint: Mapped[str]
+    external_id: Mapped[str]
+    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"))
+    reason: Mapped[str]
+    fields: Mapped[dict[str, Any]]
+    submitted_at: Mapped[datetime | None]
+
+
+class ResponseRow(Base):
+    """One answer to one passage: what scores are made of."""
+
+    __tablename__ = "responses"
+    __table_args__ = (
+        UniqueConstraint("assignment_id", "place"),
+        _between("choice", POSITIONS[0], POSITIONS[-1]),
+        _one_of("source", ("server", "platform", "both")),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
+    passage_id: Mapped[int] = mapped_column(ForeignKey("passages.id"), index=True)
+    place: Mapped[int]
+    choice: Mapped[int]
+    seconds: Mapped[float | None]
+    shown_hash: Mapped[str]
+    source: Mapped[str]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+PAYMENT_STATES = ("due", "paid", "nothing due")
+
+
+class PaymentRow(Base):
+    """What one worker is owed or was paid for one assignment, for one purpose."""
+
+    __tablename__ = "payments"
+    __table_args__ = (
+        UniqueConstraint("endpoint", "assignment_id", "kind", "purpose"),
+        _one_of("kind", ("reward", "bonus")),
+        _one_of("state", PAYMENT_STATES),
+        CheckConstraint("amount >= 0", name="amount"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
+    endpoint: Mapped[str]
+    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
+    kind: Mapped[str]
+    purpose: Mapped[str]
+    amount: Mapped[Decimal]
+    fee: Mapped[Decimal]
+    reason: Mapped[str] = mapped_column(default="")
+    state: Mapped[str]
+    paid_at: Mapped[datetime | None]

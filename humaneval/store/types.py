@@ -1,0 +1,49 @@
+"""Column types that cannot be got wrong: money in exact cents, moments in UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, Dialect, TypeDecorator
+
+from humaneval.fees import money
+
+
+def now() -> datetime:
+    """The present moment in UTC, to the microsecond."""
+    return datetime.now(UTC)
+
+
+class Money(TypeDecorator[Decimal]):
+    """US dollars as Decimal in Python, whole cents in the database."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: Decimal | None, dialect: Dialect) -> int | None:
+        return None if value is None else int(money(value) * 100)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Decimal | None:
+        return None if value is None else Decimal(value).scaleb(-2)
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware datetime in UTC; naive ones are refused rather than guessed at."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value!r} has no time zone")
+        value = value.astimezone(UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)

@@ -1,0 +1,161 @@
+"""Which column or field of a file is what: by its usual names, or as `--map` says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from humaneval.domain import POSITIONS
+from humaneval.errors import UsageError
+
+SENTENCE_FIELDS = tuple(f"sentence{position}" for position in POSITIONS)
+CLOZE_FIELDS = (*SENTENCE_FIELDS[:4], "ending1", "ending2", "answer")
+FIELDS = (
+    "id",
+    "title",
+    *SENTENCE_FIELDS,
+    "sentences",
+    "text",
+    "ending1",
+    "ending2",
+    "answer",
+    "split",
+    "source",
+)
+"""What `--map` can give a column for."""
+
+_ALIASES = {
+    "id": ("storyid", "inputstoryid", "id"),
+    "title": ("storytitle", "title"),
+    **{f"sentence{position}": (f"sentence{position}", f"inputsentence{position}") for position in POSITIONS},
+    "sentences": ("sentences",),
+    "text": ("text", "storytext"),
+    "ending1": ("randomfifthsentencequiz1", "ending1", "end1"),
+    "ending2": ("randomfifthsentencequiz2", "ending2", "end2"),
+    "answer": ("answerrightending", "answer"),
+    "split": ("split",),
+    "source": ("source",),
+}
+_FIELD_OF = {alias: field_name for field_name, aliases in _ALIASES.items() for alias in aliases}
+_SURPLUS = re.compile(r"(?:input)?sentence(?:[6-9]|[1-9]\d)")
+_RESPONSES = re.compile(r"worker|annotator|rater(?!y)|participant|judge?ment|(?<![a-z])choice")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a file by field, those for a sixth sentence and on, and those nobody asked for."""
+
+    of: Mapping[str, str]
+    surplus: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    twice: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Columns that `--map` names and the file lacks."""
+
+    @property
+    def shape(self) -> str:
+        """How a story is written down: `five` columns, a `list`, a `text` to split, `cloze`, or `` for not at all."""
+        for shape, needed in _SHAPES.items():
+            if all(name in self.of for name in needed):
+                return shape
+        return ""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The fields that are needed and not there, of the shape that the columns come nearest to."""
+        if "ending1" in self.of or "ending2" in self.of:
+            return tuple(name for name in CLOZE_FIELDS if name not in self.of)
+        return tuple(name for name in SENTENCE_FIELDS if name not in self.of)
+
+
+_SHAPES: dict[str, tuple[str, ...]] = {
+    "five": SENTENCE_FIELDS,
+    "list": ("sentences",),
+    "cloze": CLOZE_FIELDS,
+    "text": ("text",),
+}
+
+
+def parse_mapping(text: str) -> dict[str, str]:
+    """What `--map` gives: `id=Input.storyid,sentence1=Input.line1` as a dictionary from field to column.
+
+    >>> parse_mapping("id=Input.storyid, title=Input.Title")
+    {'id': 'Input.storyid', 'title': 'Input.Title'}
+    """
+    mapping: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, column = (piece.strip() for piece in part.partition("="))
+        if not equals or not name or not column:
+            raise UsageError(
+                f"{part.strip()!r} is not FIELD=COLUMN",
+                "Write for example --map id=Input.storyid,sentence1=Input.line1",
+            )
+        if name not in FIELDS:
+            raise UsageError(f"{name!r} is not a field of a story", f"The fields are: {', '.join(FIELDS)}.")
+        if name in mapping:
+            raise UsageError(f"--map names {name!r} twice", "Name each field once.")
+        mapping[name] = column
+    return mapping
+
+
+def resolve(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> Columns:
+    """Which of a file's columns is what. `mapping` goes before the usual names; case, spaces and `_` do not count."""
+    of: dict[str, str] = {}
+    taken: set[str] = set()
+    unknown: list[str] = []
+    for field_name, column in (mapping or {}).items():
+        if column in names:
+            of[field_name] = column
+            taken.add(column)
+        else:
+            unknown.append(column)
+    surplus: list[str] = []
+    ignored: list[str] = []
+    seen: set[str] = set()
+    twice: list[str] = []
+    for name in names:
+        if name in seen:
+            if name in taken:
+                twice.append(name)
+            continue
+        seen.add(name)
+        if name in taken:
+            continue
+        plain = _plain(name)
+        known = _FIELD_OF.get(plain)
+        if known is not None and known not in of:
+            of[known] = name
+            taken.add(name)
+        elif _SURPLUS.fullmatch(plain):
+            surplus.append(name)
+        else:
+            ignored.append(name)
+    return Columns(of, tuple(surplus), tuple(ignored), tuple(twice), tuple(unknown))
+
+
+def known_names(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> int:
+    """How many of `names` are a story's column, by their usual names or by `mapping`."""
+    mapped = set((mapping or {}).values())
+    return sum(name in mapped or _plain(name) in _FIELD_OF for name in names)
+
+
+def of_responses(names: Sequence[str]) -> list[str]:
+    """The names among `names` that speak of people's answers, not of stories."""
+    return [name for name in names if _RESPONSES.search(name.lower())]
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """`names` for a message: the first few, and how many more.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    shown = [name if name.strip() else "(no name)" for name in names[:most]]
+    shown = [name if len(name) <= 40 else name[:39] + "…" for name in shown]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

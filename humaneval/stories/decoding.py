@@ -1,0 +1,138 @@
+"""From bytes to text: which encoding a file is in, or one clear line on why that cannot be told."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+from humaneval.errors import InputError, UsageError
+
+_BOMS = (  # the longer ones first: a UTF-32 mark begins like a UTF-16 one
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_NOT_TEXT = (
+    (
+        b"PK\x03\x04",
+        "an Excel workbook or a zip archive",
+        "In Excel: Save as, CSV UTF-8. Of an archive: unpack it.",
+    ),
+    (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", "In Excel: Save as, CSV UTF-8."),
+    (b"\x1f\x8b", "a gzip archive", "Unpack it first: gunzip FILE."),
+    (b"BZh", "a bzip2 archive", "Unpack it first: bunzip2 FILE."),
+    (b"%PDF", "a PDF", "Give the stories as CSV, JSONL or plain text."),
+    (b"PAR1", "a Parquet file", "Write it as CSV or JSONL first."),
+    (b"SQLite format 3\x00", "an SQLite database", "Give the stories as CSV, JSONL or plain text."),
+)
+_CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_UNDEFINED_BYTES = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_UTF8_SEQUENCES = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]")
+# An apostrophe in Mac Roman; in Windows-1252 it would be a capital Õ inside a word of small letters.
+_MAC_APOSTROPHE = re.compile(rb"[a-z]\xd5[a-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file's text, without a byte order mark, and the name of its encoding. `guessed`: nothing in it says so."""
+
+    text: str
+    encoding: str
+    guessed: bool = False
+
+
+def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
+    """The text of `data`. `name` is the file's, for messages; `encoding` (from `--encoding`) is taken at its word.
+
+    Without `encoding`: a byte order mark, UTF-16 that is plainly so, strict UTF-8, and else Windows-1252, unless
+    the bytes speak against it.
+    """
+    for magic, what, hint in _NOT_TEXT:
+        if data.startswith(magic):
+            raise InputError(f"{name} is {what}, not a story file", hint)
+    if encoding is not None:
+        return _decode_as_told(data, name, encoding)
+    for mark, codec in _BOMS:
+        if data.startswith(mark):
+            return Decoded(_strict(data[len(mark) :], name, codec, offset=len(mark)), codec)
+    if codec := _unmarked_utf16(data):
+        return Decoded(_strict(data, name, codec), codec)
+    try:
+        return Decoded(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError as error:
+        return _decode_legacy(data, name, error.start)
+
+
+def _decode_as_told(data: bytes, name: str, encoding: str) -> Decoded:
+    try:
+        codec = codecs.lookup(encoding)
+        "".encode(codec.name)
+    except (LookupError, ValueError):
+        raise UsageError(
+            f"{encoding!r} is not an encoding", "Try utf-8, utf-16, cp1252, latin-1 or mac_roman."
+        ) from None
+    return Decoded(_strict(data, name, codec.name).removeprefix("\ufeff"), codec.name)
+
+
+def _strict(data: bytes, name: str, codec: str, offset: int = 0) -> str:
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}, line {_line(data, error.start, codec)}: byte {_hex(data, error.start)} "
+            f"(byte {error.start + offset + 1:,} of the file) is not {codec}",
+            "Mend that line, or name the file's encoding with --encoding.",
+        ) from None
+
+
+def _unmarked_utf16(data: bytes) -> str:
+    """The byte order of UTF-16 without a mark: of mostly Latin text every second byte is zero."""
+    head = data[:4096]
+    if len(head) < 8 or 0 not in head:
+        return ""
+    half = len(head) // 2
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    if odd > 0.6 * half and even < 0.1 * half:
+        return "utf-16-le"
+    if even > 0.6 * half and odd < 0.1 * half:
+        return "utf-16-be"
+    return ""
+
+
+def _decode_legacy(data: bytes, name: str, first_bad: int) -> Decoded:
+    """Windows-1252 where the bytes allow it. Anything else would be a guess that damages text in silence."""
+    if (found := _CONTROL_BYTES.search(data)) or (found := _UNDEFINED_BYTES.search(data)):
+        raise InputError(
+            f"{name}, line {_line(data, found.start())}: byte {_hex(data, found.start())} is in neither UTF-8 "
+            "nor Windows-1252: this looks like legacy 8-bit text",
+            "Name the file's encoding, for example --encoding mac_roman or --encoding cp437.",
+        )
+    sound = _UTF8_SEQUENCES.findall(data)
+    if 2 * len(sound) > len(_HIGH_BYTES.findall(data)) - sum(map(len, sound)):
+        raise InputError(
+            f"{name}, line {_line(data, first_bad)}: byte {_hex(data, first_bad)} is not UTF-8, though the rest of "
+            "the file mostly is: damaged, or legacy 8-bit text with control bytes",
+            "Mend that line, or name the file's encoding with --encoding.",
+        )
+    if found := _MAC_APOSTROPHE.search(data):
+        raise InputError(
+            f"{name}, line {_line(data, found.start())}: byte 0xD5 inside a word: this looks like Mac Roman",
+            "Give --encoding mac_roman, or save the file as UTF-8.",
+        )
+    return Decoded(data.decode("cp1252"), "cp1252", guessed=True)
+
+
+def _line(data: bytes, at: int, codec: str = "") -> int:
+    """The 1-based line of the byte at `at`, whatever the line ends."""
+    before = data[:at]
+    if codec.startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
+        before = before.decode(codec, "ignore").encode("utf-8", "ignore")
+    return 1 + len(re.findall(rb"\r\n|\r|\n", before))
+
+
+def _hex(data: bytes, at: int) -> str:
+    return f"0x{data[at]:02X}"

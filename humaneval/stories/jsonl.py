@@ -1,0 +1,142 @@
+"""Stories as JSON: an object a line, or one array of objects."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from humaneval.errors import InputError
+from humaneval.stories.columns import Columns, listed, resolve
+from humaneval.stories.model import Record, Records
+from humaneval.stories.shapes import kind_of, record_of
+from humaneval.stories.tables import check_columns
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_COMMA = re.compile(r"[ \t\r\n,]*")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    line: int
+    value: Any
+    trouble: str = ""
+
+
+class _Repeated(dict[str, Any]):
+    """An object that names a field twice; JSON would keep the last value and say nothing."""
+
+    twice = ""
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether `text` begins as an object or an array does, and not as a sentence in brackets."""
+    head = text.lstrip(" \t\r\n")
+    return head.startswith("{") or (
+        head.startswith("[") and head[1:].lstrip(" \t\r\n")[:1] in ("{", "[", '"', "]")
+    )
+
+
+def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) -> Records:
+    """The records of JSONL or of a JSON array. Objects may differ in their fields; each is read by its own."""
+    values = list(_values(text, name))
+    kinds: dict[tuple[str, ...], Columns] = {}
+    records: list[Record] = []
+    unused: dict[str, None] = {}
+    first: Columns | None = None
+    usable = False
+    for found in values:
+        record = Record(found.line, trouble=found.trouble)
+        records.append(record)
+        if found.trouble:
+            continue
+        if not isinstance(found.value, dict):
+            record.trouble = f"{kind_of(found.value)}, not an object with a story's fields"
+            continue
+        names = tuple(found.value)
+        columns = kinds.get(names)
+        if columns is None:
+            columns = kinds[names] = resolve(names, mapping)
+            unused.update(dict.fromkeys(columns.ignored))
+        first = first or columns
+        if isinstance(found.value, _Repeated):
+            record.trouble = f"the field {found.value.twice!r} is given twice"
+        elif not columns.shape:
+            record.trouble = f"missing: {listed(columns.unknown or columns.missing)}"
+        else:
+            usable = True
+            records[-1] = _record(found, columns)
+    if first is not None and (not usable or first.shape == "text"):
+        check_columns(first, next(iter(kinds)), name)
+    if first is None:
+        raise InputError(
+            f"{name} begins like JSON and holds no object: {records[0].trouble if records else 'it is empty'}",
+            'Give one object a line: {"id": "…", "sentences": ["…", "…", "…", "…", "…"]}.',
+        )
+    notes = (f"fields not used: {listed(list(unused))}",) if unused else ()
+    return Records("JSONL", records, notes=notes)
+
+
+def _record(found: _Value, columns: Columns) -> Record:
+    value: dict[str, Any] = found.value
+    fields = {field: value[column] for field, column in columns.of.items()}
+    written_one = columns.of.get("answer", "").lower() == "answerrightending"
+    record = record_of(found.line, fields, columns.shape, from_zero=not written_one)
+    if any(value[column] for column in columns.surplus):
+        record.trouble = record.trouble or "a sixth sentence"
+    return record
+
+
+def _values(text: str, name: str) -> Iterator[_Value]:
+    """Each value with the line where it begins. A line that is no JSON is said so, and reading goes on after it."""
+    decode = json.JSONDecoder(object_pairs_hook=_object).raw_decode
+    at = _end(_SPACE, text, 0)
+    array = text[at] == "["
+    if array:
+        at = _end(_SPACE, text, at + 1)
+    line, counted = 1, 0
+    between = _COMMA if array else _SPACE
+    while at < len(text) and not (array and text[at] == "]"):
+        line += _line_ends(text, counted, at)
+        counted = at
+        try:
+            value, after = decode(text, at)
+        except (json.JSONDecodeError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
+            if array:
+                raise InputError(
+                    f"{name}, line {line}: not JSON: {reason}", "Mend the array there."
+                ) from None
+            yield _Value(line, None, f"not JSON: {reason}")
+            end = _LINE_END.search(text, at)
+            after = end.end() if end else len(text)
+        else:
+            yield _Value(line, value)
+        at = _end(between, text, after)
+    if array and at >= len(text):
+        raise InputError(
+            f"{name}: the JSON array is not closed: the file was cut short", "Get the whole file."
+        )
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) == len(pairs):
+        return value
+    repeated = _Repeated(value)
+    names = [name for name, _ in pairs]
+    repeated.twice = next(name for name in names if names.count(name) > 1)
+    return repeated
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _line_ends(text: str, start: int, end: int) -> int:
+    feeds = text.count("\n", start, end)
+    return feeds if feeds else text.count("\r", start, end)

@@ -1,0 +1,120 @@
+"""Stories as plain text: a story a line, or paragraphs with blank lines between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from humaneval.domain import SENTENCES
+from humaneval.errors import InputError
+from humaneval.stories.model import Record, Records
+from humaneval.stories.shapes import count_trouble
+from humaneval.text import split_sentences
+
+LINES = "text, a story a line"
+PARAGRAPHS = "text, a story a paragraph"
+
+_LOOKED_AT = 200
+_TITLE = re.compile(r"\W*\w(?:(?![.!?] ).){0,78}")
+_ENDS_A_SENTENCE = re.compile(r"[.!?…][\"'”’»)\]*]*\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What may be a story: the line where it begins, and its sentences."""
+
+    line: int
+    sentences: Sequence[str]
+
+
+def physical_lines(text: str) -> list[str]:
+    """The lines of `text` without their ends: LF, CRLF or CR."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def read_text(text: str, name: str) -> Records:
+    """The records of a plain text file; refuses running prose and verse with what they look like."""
+    lines = physical_lines(text)
+    groups = _groups(lines)
+    by_line = [[(line, sentence)] for group in groups for line, sentence in group]
+    if not by_line:
+        raise InputError(f"{name} is empty", "Give a file of stories: CSV, JSONL or plain text.")
+    paragraphs = len(by_line) > len(groups) and _nearer_five(groups, by_line)
+    titles = [_title(group) for group in groups] if paragraphs else []
+    titled = sum(map(bool, titles)) > 0.5 * len(titles)
+    if titled:
+        groups = [group[1:] if title else group for group, title in zip(groups, titles, strict=True)]
+    units = [_unit(group) for group in (groups if paragraphs else by_line)]
+    _refuse_running_text(units, lines, name, "paragraphs" if paragraphs else "lines")
+    records = [Record(unit.line, unit.sentences, trouble=count_trouble(unit.sentences)) for unit in units]
+    if titled:
+        for record, title in zip(records, titles, strict=True):
+            record.title = title
+    single = sum(len(unit.sentences) == 1 for unit in units)
+    notes: tuple[str, ...] = ("the first line of a paragraph is taken as its title",) if titled else ()
+    if single > 0.8 * len(units) and len(units) > 1:
+        notes = ("one sentence a line: put each story on a line of its own, or blank lines between stories",)
+    return Records(PARAGRAPHS if paragraphs else LINES, records, notes=notes)
+
+
+_Group = list[tuple[int, str]]
+
+
+def _groups(lines: Iterable[str]) -> list[_Group]:
+    """Runs of lines that are not blank, each line with its number."""
+    groups: list[_Group] = [[]]
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            groups[-1].append((number, line))
+        elif groups[-1]:
+            groups.append([])
+    return groups if groups[-1] else groups[:-1]
+
+
+def _unit(group: _Group) -> Unit:
+    """A story as far as it goes. Five lines that each end like a sentence are the five sentences as they stand."""
+    if len(group) == SENTENCES and all(_ENDS_A_SENTENCE.search(line) for _, line in group):
+        return Unit(group[0][0], [line for _, line in group])
+    return Unit(group[0][0], split_sentences(" ".join(line for _, line in group)))
+
+
+def _title(group: _Group) -> str:
+    """The first line of a paragraph where it is a title: no sentence, and ended though the next word had room."""
+    if len(group) < 2:
+        return ""
+    first, second = group[0][1].strip(), group[1][1].strip()
+    longest = max(len(line) for _, line in group)
+    had_room = len(first) + 1 + len(second.split()[0]) < longest
+    starts = not second[0].islower()
+    if had_room and starts and _TITLE.fullmatch(first) and not _ENDS_A_SENTENCE.search(first):
+        return first.lstrip("# ")
+    return ""
+
+
+def _nearer_five(groups: list[_Group], by_line: list[_Group]) -> bool:
+    """Whether paragraphs make better stories than lines do: more with five sentences, else nearer to five."""
+
+    def merit(some: list[_Group]) -> tuple[float, float]:
+        counts = [len(_unit(group).sentences) for group in some[:_LOOKED_AT]]
+        fives = sum(count == SENTENCES for count in counts)
+        return fives / len(counts), -abs(sum(counts) / len(counts) - SENTENCES)
+
+    return merit(groups) > merit(by_line)
+
+
+def _refuse_running_text(units: list[Unit], lines: list[str], name: str, what: str) -> None:
+    counts = [len(unit.sentences) for unit in units]
+    total = len(counts)
+    fives = sum(count == SENTENCES for count in counts) / total
+    near = sum(abs(count - SENTENCES) <= 2 for count in counts) / total
+    full = [line for line in lines if line.strip()]
+    broken = sum(not _ENDS_A_SENTENCE.search(line) for line in full) / len(full)
+    wrapped = broken > 0.4 and fives < 0.2 and len(full) >= SENTENCES
+    uneven = near < 0.5 and max(counts) > 8
+    if (wrapped and near < 0.5) or uneven:
+        raise InputError(
+            f"{name} looks like running text or verse ({what} of {min(counts)} to {max(counts)} sentences), "
+            "not five-sentence stories",
+            "Give one story of five sentences a line, or blank lines between stories, or CSV with a header line.",
+        )

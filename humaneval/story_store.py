@@ -1,0 +1,47 @@
+"""Stories in the database: importing the same ones again adds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select
+
+from humaneval.domain import Story
+from humaneval.errors import InputError
+from humaneval.store.engine import writing
+from humaneval.store.tables import StoryRow
+
+
+class Imported(NamedTuple):
+    """How many stories were added, and how many were there already."""
+
+    added: int
+    already_there: int
+
+
+def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
+    """Add all of `stories` or none. A story that is there with other sentences is an InputError: nothing is changed."""
+    with writing(engine) as session:
+        there = {row.key: row for row in session.scalars(select(StoryRow))}
+        new = []
+        known = 0
+        for story in stories:
+            row = there.get(story.id)
+            if row is None:
+                first, second, third, fourth, fifth = story.sentences
+                new.append(
+                    {
+                        "key": story.id, "title": story.title, "source": story.source, "split": story.split, "sentence1": first,
+                        "sentence2": second, "sentence3": third, "sentence4": fourth, "sentence5": fifth,
+                    }
+                )  # fmt: skip
+            elif (row.sentence1, row.sentence2, row.sentence3, row.sentence4, row.sentence5) != story.sentences:
+                raise InputError(
+                    f"story {story.id!r} is in the database with other sentences", "Nothing was imported. Give the file's stories ids of their own, or another database."
+                )
+            else:
+                known += 1
+        if new:
+            session.execute(StoryRow.__table__.insert(), new)  # type: ignore[attr-defined]
+    return Imported(len(new), known)

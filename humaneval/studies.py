@@ -1,0 +1,282 @@
+"""A study from what is stored: its passages and rows, written down once; what it shows; the key to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session, selectinload
+
+from humaneval.design import Cell, Design, make_design
+from humaneval.domain import InfillStatus
+from humaneval.errors import DesignError, UsageError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import (
+    GeneratorRow,
+    InfillRow,
+    PassageRow,
+    RowPassageRow,
+    RowRow,
+    StoryRow,
+    StudyRow,
+)
+from humaneval.study_file import StudyFile
+from humaneval.text import shown_hash
+
+SAMPLE = 1
+"""Which sample of an infill a study shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """What `study create` made."""
+
+    name: str
+    rows: int
+    passages: int
+    stories: int
+    design_hash: str
+    settings_hash: str
+    was_there: bool
+
+
+class _Filled(NamedTuple):
+    infill_id: int
+    text: str
+    status: str
+
+
+def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Created:
+    """Design and store study `name`. Making it again with the same settings changes nothing.
+
+    Infills whose status is neither `ok` nor allowed by the study make it refuse with a count per generator.
+    """
+    with writing(engine) as session:
+        existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
+        if existing is not None:
+            if existing.settings_hash != study.hash:
+                raise UsageError(f"study {name!r} exists with other settings", "A study never changes: choose another name.")
+            return _summary(session, existing, was_there=True)
+        stories = _stories(session, study)
+        filled = _filled(session, study, stories)
+        usable = {str(InfillStatus.OK), *map(str, study.design.allow)}
+        _refuse_unfit(filled, usable)
+        blanks = _common_blanks(study, stories, filled, usable)
+        design = make_design(
+            generators=study.design.generators,
+            blanks=blanks,
+            annotators=study.design.annotators,
+            seed=study.design.seed,
+            positions=study.design.positions,
+        )
+        row = StudyRow(
+            name=name, is_test=study.design.pilot, seed=study.design.seed, settings=study.model_dump(mode="json"), settings_text=text,
+            settings_hash=study.hash, design_hash=_design_hash(design, filled),
+        )  # fmt: skip
+        session.add(row)
+        session.flush()
+        _store(session, row, study, design, stories, filled)
+        session.flush()
+        return _summary(session, row, was_there=False)
+
+
+def get_study(session: Session, name: str) -> StudyRow:
+    """The study called `name`; UsageError listing those there are."""
+    study = session.scalar(select(StudyRow).where(StudyRow.name == name))
+    if study is None:
+        names = session.scalars(select(StudyRow.name).order_by(StudyRow.id)).all()
+        raise UsageError(f"there is no study {name!r}", f"Studies: {', '.join(names)}." if names else "Make one with `humaneval study create`.")
+    return study
+
+
+def settings_of(study: StudyRow) -> StudyFile:
+    """The settings as they were when the study was made."""
+    return StudyFile.model_validate(study.settings)
+
+
+def study_key(engine: Engine, name: str) -> dict[str, list[dict[str, object]]]:
+    """{hash of all the sentences shown on a form, in order → position and generator of each passage}.
+
+    For the researcher and for simulated annotators; nothing that is served to a browser contains any of it.
+    """
+    with reading(engine) as session:
+        study = get_study(session, name)
+        rows = session.scalars(
+            select(RowRow).where(RowRow.study_id == study.id).order_by(RowRow.ordinal).options(
+                selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.generator)
+            )
+        )  # fmt: skip
+        return {
+            row.shown_hash: [{"position": place.passage.position, "generator": place.passage.generator.name} for place in row.places]
+            for row in rows
+        }
+
+
+class AuditCount(NamedTuple):
+    """How evenly something is spread: the smallest and the largest count, and how many cells there are."""
+
+    what: str
+    cells: int
+    smallest: int
+    largest: int
+
+
+def audit(engine: Engine, name: str) -> list[AuditCount]:
+    """The balance of the stored design, counted from its rows and not from how they were made."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        settings = settings_of(study)
+        lines = session.execute(
+            select(RowRow.ordinal, RowPassageRow.place, GeneratorRow.name, PassageRow.position, StoryRow.key)
+            .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
+            .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
+            .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+            .join(StoryRow, StoryRow.id == PassageRow.story_id)
+            .where(RowRow.study_id == study.id)
+            .order_by(RowRow.ordinal, RowPassageRow.place)
+        ).tuples()
+        by_row: dict[int, list[tuple[str, int, str]]] = defaultdict(list)
+        for ordinal, _, generator, position, story in lines:
+            by_row[ordinal].append((generator, position, story))
+    generators, positions = settings.design.generators, settings.design.positions
+    position_counts: Counter[tuple[str, int]] = Counter()
+    place_counts: Counter[tuple[str, int]] = Counter()
+    neighbours: Counter[tuple[str, str]] = Counter()
+    repeats: Counter[int] = Counter()
+    blanks: Counter[tuple[str, int]] = Counter()
+    for ordinal, passages in by_row.items():
+        repeats[ordinal] = len(passages) - len({story for _, _, story in passages})
+        for place, (generator, position, story) in enumerate(passages):
+            position_counts[generator, position] += 1
+            place_counts[generator, place] += 1
+            blanks[story, position] += 1
+        for (before, _, _), (after, _, _) in zip(passages, passages[1:], strict=False):
+            neighbours[before, after] += 1
+    return [
+        _count("generator × position", position_counts, [(g, p) for g in generators for p in positions]),
+        _count("generator × place in the form", place_counts, [(g, k) for g in generators for k in range(len(generators))]),
+        _count("ordered neighbours", neighbours, [(a, b) for a in generators for b in generators if a != b]),
+        _count("passages per blank", blanks, list(blanks)),
+        _count("stories met twice in a form", repeats, list(repeats)),
+    ]
+
+
+def _count(what: str, counts: Mapping[Any, int], cells: Sequence[Any]) -> AuditCount:
+    values = [counts.get(cell, 0) for cell in cells]
+    return AuditCount(what, len(cells), min(values), max(values))
+
+
+def _stories(session: Session, study: StudyFile) -> dict[str, StoryRow]:
+    query = select(StoryRow).order_by(StoryRow.id)
+    if study.design.split:
+        query = query.where(StoryRow.split == study.design.split)
+    if study.design.stories:
+        query = query.limit(study.design.stories)
+    stories = {row.key: row for row in session.scalars(query)}
+    if not stories:
+        what = f"of split {study.design.split!r}" if study.design.split else "in the database"
+        raise DesignError(f"there are no stories {what}", "`humaneval stories import FILE --split NAME` brings some in.")
+    return stories
+
+
+def _filled(session: Session, study: StudyFile, stories: Mapping[str, StoryRow]) -> dict[Cell, _Filled]:
+    known = set(session.scalars(select(GeneratorRow.name)))
+    missing = [name for name in study.design.generators if name not in known]
+    if missing:
+        raise DesignError(
+            f"no infills from {', '.join(missing)}",
+            f"Run `humaneval generate --generator KIND --as {missing[0]}` first; there are infills from: {', '.join(sorted(known)) or 'nobody'}.",
+        )
+    lines = session.execute(
+        select(StoryRow.key, InfillRow.position, GeneratorRow.name, InfillRow.id, InfillRow.text, InfillRow.status)
+        .join(StoryRow, StoryRow.id == InfillRow.story_id)
+        .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
+        .where(GeneratorRow.name.in_(study.design.generators), InfillRow.sample == SAMPLE, InfillRow.position.in_(study.design.positions))
+    ).tuples()
+    return {Cell(key, position, generator): _Filled(infill, text, status) for key, position, generator, infill, text, status in lines if key in stories}
+
+
+def _refuse_unfit(filled: Mapping[Cell, _Filled], usable: Collection[str]) -> None:
+    unfit: dict[str, Counter[str]] = defaultdict(Counter)
+    for cell, infill in filled.items():
+        if infill.status not in usable:
+            unfit[cell.generator][infill.status] += 1
+    if unfit:
+        listed = "; ".join(f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) for name, counts in sorted(unfit.items()))
+        statuses = sorted({status for counts in unfit.values() for status in counts})
+        raise DesignError(
+            f"some infills are not fit to be shown ({listed})",
+            "Mend the generator, or decide to go on with " + " ".join(f"--allow '{status}'" for status in statuses) + "; the study records it.",
+        )
+
+
+def _common_blanks(study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, _Filled], usable: Collection[str]) -> dict[str, set[int]]:
+    """For each story the positions that every generator has filled: no passage is dropped for one generator alone."""
+    blanks: dict[str, set[int]] = {}
+    for story in stories:
+        for position in study.design.positions:
+            infills = [filled.get(Cell(story, position, generator)) for generator in study.design.generators]
+            # An empty sentence cannot be marked by anyone, whatever was allowed.
+            if all(infill is not None and infill.status in usable and infill.text for infill in infills):
+                blanks.setdefault(story, set()).add(position)
+    return blanks
+
+
+def _store(session: Session, row: StudyRow, study: StudyFile, design: Design, stories: Mapping[str, StoryRow], filled: Mapping[Cell, _Filled]) -> None:
+    generator_ids = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).tuples())
+    passages: dict[Cell, PassageRow] = {}
+    for cell in dict.fromkeys(cell for cells in design.rows for cell in cells):
+        infill = filled[cell]
+        sentences = list(_shown(stories[cell.story], cell.position, infill.text))
+        passages[cell] = PassageRow(
+            study_id=row.id, story_id=stories[cell.story].id, generator_id=generator_ids[cell.generator], infill_id=infill.infill_id,
+            position=cell.position, role=str(study.design.role(cell.generator)), sentences=sentences, shown_hash=shown_hash([sentences]),
+        )  # fmt: skip
+    session.add_all(passages.values())
+    rows = [
+        RowRow(study_id=row.id, ordinal=ordinal, shown_hash=shown_hash([passages[cell].sentences for cell in cells]))
+        for ordinal, cells in enumerate(design.rows, 1)
+    ]
+    session.add_all(rows)
+    session.flush()
+    session.add_all(
+        RowPassageRow(row_id=stored.id, place=place, passage_id=passages[cell].id)
+        for stored, cells in zip(rows, design.rows, strict=True)
+        for place, cell in enumerate(cells, 1)
+    )
+
+
+def _shown(story: StoryRow, position: int, text: str) -> Iterable[str]:
+    sentences = [story.sentence1, story.sentence2, story.sentence3, story.sentence4, story.sentence5]
+    sentences[position - 1] = text
+    return sentences
+
+
+def _design_hash(design: Design, filled: Mapping[Cell, _Filled]) -> str:
+    rows = [[[*cell, filled[cell].text] for cell in cells] for cells in design.rows]
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
+
+
+def _summary(session: Session, study: StudyRow, *, was_there: bool) -> Created:
+    rows = session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
+    passages = session.scalar(select(func.count()).select_from(PassageRow).where(PassageRow.study_id == study.id)) or 0
+    stories = session.scalar(select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id)) or 0
+    return Created(study.name, rows, passages, stories, study.design_hash, study.settings_hash, was_there)
+
+
+
+def settings_of_study(engine: Engine, name: str) -> StudyFile:
+    """The settings of the study called `name`."""
+    with reading(engine) as session:
+        return settings_of(get_study(session, name))
+
+
+def mark_simulated(engine: Engine, name: str) -> None:
+    """Say for good that programs answer this study."""
+    with writing(engine) as session:
+        get_study(session, name).simulated = True

@@ -1,0 +1,196 @@
+"""The study file: every setting of what is studied, checked, with a hash that freezes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from humaneval.domain import POSITIONS, InfillStatus, Role
+from humaneval.errors import HumanEvalError, SettingsError
+from humaneval.fees import money
+from humaneval.resources import bundled
+from humaneval.text import refused_characters
+
+
+def _dollars(value: Any) -> Decimal:
+    try:
+        return money(str(value))
+    except HumanEvalError as error:
+        raise ValueError(error.message) from None
+
+
+def _printable(text: str) -> str:
+    refused = refused_characters(text)
+    if refused:
+        raise ValueError(f"has characters that no page can carry: {refused}")
+    return text.strip()
+
+
+Dollars = Annotated[Decimal, BeforeValidator(_dollars)]
+Printable = Annotated[str, AfterValidator(_printable)]
+Required = Annotated[str, Field(min_length=1), AfterValidator(_printable)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DesignSection(_Section):
+    """Who sees what."""
+
+    generators: tuple[str, ...] = Field(min_length=2)
+    control: str = "control"
+    human: str = "human"
+    annotators: int = Field(40, ge=1, le=100_000)
+    rows_per_annotator: int = Field(1, ge=1)
+    split: str = "test"
+    stories: int = Field(0, ge=0)
+    positions: tuple[int, ...] = POSITIONS
+    seed: int = 0
+    top_up: Literal["never", "ask", "auto"] = "never"
+    pilot: bool = False
+    allow: tuple[InfillStatus, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> DesignSection:
+        if len(set(self.generators)) != len(self.generators):
+            raise ValueError("generators names one twice")
+        if not self.positions or set(self.positions) - set(POSITIONS) or len(set(self.positions)) != len(self.positions):
+            raise ValueError("positions must be different numbers from 1 to 5")
+        if self.control == self.human:
+            raise ValueError("control and human are the same generator")
+        return self
+
+    def role(self, generator: str) -> Role:
+        """What `generator` is in this study."""
+        if generator == self.control:
+            return Role.CONTROL
+        return Role.HUMAN if generator == self.human else Role.SYSTEM
+
+
+class PageSection(_Section):
+    """What annotators read above the stories."""
+
+    question: Required = "Which sentence of this story was written by a machine?"
+    instructions: Printable = ""
+    show_titles: bool = False
+    language: str = Field("en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$")
+
+
+class ConsentSection(_Section):
+    """What annotators agree to."""
+
+    version: Required = "1"
+    text: Printable = ""
+    contact: Printable = ""
+
+
+class HitSection(_Section):
+    """The HIT as the platform lists it, and what it pays."""
+
+    title: Annotated[Required, Field(max_length=128)] = "Find the sentence that a machine wrote in short stories"
+    description: Annotated[Required, Field(max_length=2000)] = "Read a few short stories and mark the sentence that a machine wrote."
+    keywords: tuple[Printable, ...] = ()
+    reward: Dollars = Decimal("0.80")
+    expected_minutes: float = Field(4, gt=0)
+    assignment_minutes: int = Field(45, ge=1, le=525_600)
+    lifetime_days: float = Field(7, gt=0, le=365)
+    auto_approval_days: float = Field(3, ge=0, le=30)
+
+    @property
+    def hourly(self) -> Decimal:
+        """The wage in dollars an hour of someone who takes `expected_minutes`."""
+        return (self.reward * 60 / Decimal(str(self.expected_minutes))).quantize(Decimal("0.01"))
+
+
+class ParticipantsSection(_Section):
+    """Who may take part, as far as the platform can tell."""
+
+    countries: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ()
+    min_approved_percent: int = Field(0, ge=0, le=100)
+    min_approved_hits: int = Field(0, ge=0)
+
+
+class ExclusionsSection(_Section):
+    """Which responses do not count: fixed before the first one comes in."""
+
+    missed_control: Literal["annotator", "row", "none"] = "annotator"
+    incomplete: bool = True
+
+
+class StudyFile(_Section):
+    """A study file as a whole."""
+
+    design: DesignSection
+    page: PageSection = PageSection()
+    consent: ConsentSection = ConsentSection()
+    hit: HitSection = HitSection()
+    participants: ParticipantsSection = ParticipantsSection()
+    exclusions: ExclusionsSection = ExclusionsSection()
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over every setting, in an order that does not depend on the file's."""
+        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def consent_text(self) -> str:
+        """The consent with minutes and reward filled in."""
+        minutes = f"{self.hit.expected_minutes:g}"
+        return self.consent.text.replace("{minutes}", minutes).replace("{reward}", str(self.hit.reward))
+
+
+PRESETS: dict[str, dict[str, dict[str, Any]]] = {
+    "acl2020": {
+        "design": {
+            "generators": ["control", "bert", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm", "human"],
+            "annotators": 100,
+            "rows_per_annotator": 1,
+            "split": "test",
+            "stories": 100,
+            "positions": [1, 2, 3, 4, 5],
+            "top_up": "never",
+        },
+        "exclusions": {"missed_control": "annotator"},
+    }
+}
+"""Designs by name. `acl2020`: Donahue, Lee and Liang (2020): 8 generators, 100 annotators, none replaced."""
+
+
+def read_study_file(path: Path | None, *, preset: str | None = None, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[StudyFile, str]:
+    """The study in `path` (None: the bundled one) with a preset and overrides laid over it; and the text that says so.
+
+    Raises SettingsError naming the setting that is wrong.
+    """
+    where = "the bundled study.toml" if path is None else str(path)
+    try:
+        text = (bundled("bundled") / "study.toml" if path is None else path).read_text(encoding="utf-8-sig")
+        values = tomllib.loads(text)
+    except OSError as error:
+        raise SettingsError(f"{where}: {error.strerror}", "Make one with `humaneval init`.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{where} is not valid TOML: {error}") from None
+    if preset is not None and preset not in PRESETS:
+        raise SettingsError(f"there is no preset {preset!r}", f"Presets: {', '.join(PRESETS)}.")
+    for layer in (PRESETS[preset] if preset else {}, overrides or {}):
+        for section, settings in layer.items():
+            if settings:
+                values.setdefault(section, {}).update(settings)
+    if preset:
+        text = f"# preset: {preset}\n{text}"
+    if overrides and any(overrides.values()):
+        text += f"\n# from the command line: {json.dumps(overrides)}\n"
+    try:
+        return StudyFile.model_validate(values), text
+    except ValidationError as error:
+        first = error.errors()[0]
+        setting = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"{where}: {setting}: {first['msg'].removeprefix('Value error, ')}", "`humaneval init` writes a file with every setting explained.") from None

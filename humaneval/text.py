@@ -1,0 +1,89 @@
+"""What text is let in and how it is kept: NFC, one line a sentence, no characters that cannot be shown or stored."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+# White space for us is what people mean by it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C and
+# U+0085: those are control characters, to be refused and not to be dropped in silence.
+_SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
+
+_REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+# The characters that the bytes 0x80–0xBF become when somebody reads UTF-8 as Windows-1252 (or Latin-1).
+_TAIL = "\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+# Those of them that also close a quotation or a sentence: after a capital such as the Ã of «AMANHÃ», they are real.
+_CLOSING = "’”»›…–—\xa0"
+_MISREAD = re.compile(
+    "ï»¿|ï¿½"
+    f"|â€|â[„†ˆ‰œ˜\x80-\x9f]|ðŸ"
+    f"|[ÃÂ](?![{_CLOSING}])[{_TAIL}]"
+    f"|(?<![^\\W\\d_a-zß-öø-ÿ])[ÃÂ][{_CLOSING}]"
+    "|[ÃÂ][’”»›](?=[^\\W\\d_])"
+    "|[ÄÅ][¡-ª¬-º¼-¿‚ƒ„†‡ˆ‰Š‹ŒŽ•˜™š›œžŸ]"
+    f"|(?:[ÐÑÎÏ×Ø][{_TAIL}]){{2}}"
+)
+# "hadn????t" and "don?t" have lost a character; "What??" and "watch?v=t" have not.
+_LOST = re.compile(r"[^\W\d_]\?{2,}[a-zß-öø-ÿ]|[a-z]\?(?:s|t|re|ll|ve|m|d)(?![\w=])")
+
+
+def normalise(text: str) -> str:
+    """`text` as it is stored: NFC, trimmed, each run of white space (line ends, no-break spaces) one space.
+
+    >>> normalise("  Anne\\r\\n  met\\u00a0Jose\\u0301. ")
+    'Anne met José.'
+    """
+    if text.isascii():
+        return " ".join(text.split()) if text.isprintable() else _SPACES.sub(" ", text).strip(" ")
+    return _SPACES.sub(" ", unicodedata.normalize("NFC", text)).strip(" ")
+
+
+def refused_characters(text: str) -> str:
+    """Names of the characters in `text` that cannot pass through XML, HTML and PostgreSQL; empty if there are none.
+
+    These are control characters other than tab and line ends, U+FFFE, U+FFFF and lone surrogates.
+
+    >>> refused_characters("a\\x07b\\x00")
+    'U+0007, U+0000'
+    """
+    if text.isprintable():  # never true of a control character, a surrogate or U+FFFE
+        return ""
+    return ", ".join(dict.fromkeys(f"U+{ord(found):04X}" for found in _REFUSED.findall(text)))
+
+
+def mojibake(text: str) -> str | None:
+    """Why `text` seems damaged by a wrong encoding, or None. Give it the text before `normalise`.
+
+    >>> mojibake("It donâ€™t matter."), mojibake("What??? São Paulo?")
+    ("mojibake: 'â€' is UTF-8 read in another encoding", None)
+    """
+    if "?" in text and (found := _LOST.search(text)):
+        return f"mojibake: {found.group()!r} is a character lost in another encoding"
+    if text.isascii():
+        return None
+    if "\ufffd" in text:
+        return "mojibake: U+FFFD stands for a character that could not be read"
+    if found := _MISREAD.search(text):
+        return f"mojibake: {found.group()!r} is UTF-8 read in another encoding"
+    return None
+
+
+def split_sentences(text: str) -> list[str]:
+    """Running English `text` cut into sentences. For free text only: a story's sentences are never re-cut."""
+    from sentencex import segment
+
+    found = (sentence.strip() for sentence in segment("en", normalise(text)))
+    return [sentence for sentence in found if sentence]
+
+
+def shown_hash(forms: Iterable[Sequence[str]]) -> str:
+    """SHA-256 (hex) of all sentences shown on a form, in their order: NFC, UTF-8, joined by line feeds.
+
+    >>> shown_hash([["a", "b"], ["c"]]) == hashlib.sha256(b"a\\nb\\nc").hexdigest()
+    True
+    """
+    shown = "\n".join(unicodedata.normalize("NFC", sentence) for form in forms for sentence in form)
+    return hashlib.sha256(shown.encode("utf-8")).hexdigest()

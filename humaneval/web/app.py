@@ -1,0 +1,70 @@
+"""Makes the Flask application and runs it."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flask import Flask
+from itsdangerous import URLSafeSerializer
+from sqlalchemy import Engine
+
+from humaneval.crowd.people import stored_secret
+from humaneval.errors import PrerequisiteError
+from humaneval.settings import Settings
+from humaneval.store.engine import writing
+from humaneval.web import rows, security
+
+MAX_FORM_BYTES = 256 * 1024
+THREADS = 8
+CONNECTIONS = 500
+
+
+def create_app(settings: Settings, engine: Engine) -> Flask:
+    """The application over a database that is of the current revision."""
+    app = Flask(__name__, static_folder=None, template_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
+    app.config["MAX_FORM_MEMORY_SIZE"] = MAX_FORM_BYTES
+    if settings.secret_key:
+        key: str | bytes = settings.secret_key
+    else:
+        with writing(engine) as session:
+            key = stored_secret(session, "form key")
+    app.extensions["humaneval"] = rows.Context(settings, engine, URLSafeSerializer(key, salt="form"))
+    if settings.trusted_proxies:
+        from werkzeug.middleware.proxy_fix import ProxyFix
+
+        count = settings.trusted_proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]
+    app.register_blueprint(rows.blueprint)
+    security.install(app)
+    return app
+
+
+def run(app: Flask, host: str, port: int) -> None:
+    """Serve until interrupted."""
+    _server(app, host, port).run()
+
+
+@contextmanager
+def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
+    """Serve in the background for as long as the block runs; gives the port, a free one where `port` is 0."""
+    server = _server(app, host, port)
+    thread = threading.Thread(target=server.run, name=f"forms-{secrets.token_hex(2)}", daemon=True)
+    thread.start()
+    try:
+        yield server.effective_port
+    finally:
+        server.close()
+        thread.join(timeout=10)
+
+
+def _server(app: Flask, host: str, port: int):  # type: ignore[no-untyped-def]  # waitress has no types
+    from waitress import create_server
+
+    try:
+        return create_server(app, host=host, port=port, threads=THREADS, connection_limit=CONNECTIONS, ident="humaneval", clear_untrusted_proxy_headers=False)
+    except OSError as error:
+        raise PrerequisiteError(f"cannot listen on {host}:{port}: {error.strerror}", "Choose another port with --port.") from None

@@ -1,0 +1,219 @@
+"""The annotator's pages: a form opened from a HIT, its answers, and their hand-over to the marketplace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from flask import Blueprint, Response, current_app, request
+from itsdangerous import BadSignature, URLSafeSerializer
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import joinedload
+from werkzeug.exceptions import HTTPException
+
+from humaneval.crowd import endpoints
+from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
+from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form
+from humaneval.crowd.platform import Endpoint
+from humaneval.crowd.questions import Delivery, Form, ShownPassage, render_form, templates
+from humaneval.errors import StoreError
+from humaneval.resources import bundled
+from humaneval.settings import Settings
+from humaneval.store.engine import reading
+from humaneval.store.tables import HitRow
+from humaneval.store.types import now
+from humaneval.studies import settings_of
+from humaneval.study_file import StudyFile
+from humaneval.text import refused_characters
+from humaneval.web.security import allow_frames
+
+blueprint = Blueprint("rows", __name__)
+
+NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
+ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "text/javascript"}
+MAX_ID = 64
+EXAMPLE = ShownPassage(
+    1,
+    (
+        "Lena found an old key in her grandmother’s sewing box.",
+        "She tried it in every door of the house.",
+        "The stars are far away and they are very hot.",
+        "At last it opened a small cupboard behind the stairs.",
+        "Inside lay a bundle of letters tied with a blue ribbon.",
+    ),
+)
+"""What a preview shows: never a passage of the study."""
+
+
+class Context(NamedTuple):
+    """What the pages work with."""
+
+    settings: Settings
+    engine: Engine
+    signer: URLSafeSerializer
+
+
+class _Hit(NamedTuple):
+    key: str
+    endpoint: Endpoint
+    study: StudyFile
+    simulated: bool
+
+
+def _context() -> Context:
+    context: Context = current_app.extensions["humaneval"]
+    return context
+
+
+@blueprint.get("/")
+def index() -> Response:
+    return _message("This is a form server", "Forms are opened from the marketplace where the study was published.")
+
+
+@blueprint.get("/health")
+def health() -> Response:
+    """For monitors: 200 while the database answers."""
+    with reading(_context().engine) as session:
+        session.execute(select(HitRow.id).limit(1))
+    return Response("ok\n", mimetype="text/plain")
+
+
+@blueprint.get("/assets/<name>")
+def asset(name: str) -> Response:
+    if name not in ASSETS:
+        return _message("Not here", "There is no such file.", status=404)
+    content = (bundled("hit_templates") / name).read_bytes()
+    return Response(content, mimetype=ASSETS[name], headers={"Cache-Control": "public, max-age=300"})
+
+
+@blueprint.get("/form/<hit_key>")
+def show(hit_key: str) -> Response:
+    """Preview, or the row of this assignment: claimed at the first accepted GET, and only then."""
+    hit = _find(hit_key)
+    if hit is None:
+        return _unknown()
+    _frames(hit.endpoint)
+    assignment, worker = request.args.get("assignmentId", ""), request.args.get("workerId", "")
+    if request.method == "HEAD" or "prefetch" in request.headers.get("Sec-Purpose", request.headers.get("Purpose", "")):
+        return Response(status=204)
+    if assignment in ("", NOT_ACCEPTED):
+        return _page("preview.html", study=hit.study, example=EXAMPLE, simulated=hit.simulated)
+    if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
+        return _message("This address is incomplete", "It does not say which worker you are. Please open the HIT again from the marketplace.", status=400)
+    context = _context()
+    opened = open_form(
+        context.engine, hit_key=hit_key, external_hit=request.args.get("hitId", ""), assignment=assignment, worker=worker, now=now()
+    )
+    if opened.outcome is Outcome.UNKNOWN:
+        return _unknown()
+    if opened.outcome is Outcome.LIMIT:
+        return _message("You have already taken part", "Thank you! This study takes each person once. Please return this HIT, so that someone else can have it.")
+    if opened.outcome is Outcome.FULL:
+        return _message("All forms are taken", "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.")
+    place = load_form(context.engine, opened.assignment_id)
+    origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
+    if opened.outcome is Outcome.ANSWERED:
+        return _hand_over(place.external_id, place.answered or {}, origin)
+    return _form(place.form, _delivery(place, origin))
+
+
+@blueprint.post("/form/<hit_key>")
+def answer(hit_key: str) -> Response:
+    """Keep the answers, then hand them over. Posting twice changes nothing and shows the same page."""
+    hit = _find(hit_key)
+    if hit is None:
+        return _unknown()
+    _frames(hit.endpoint)
+    context = _context()
+    try:
+        assignment_id, origin = context.signer.loads(request.form.get("token", ""))
+    except BadSignature:
+        return _message("This form is not valid", "Please open the HIT again from the marketplace; your work there is still yours.", status=400)
+    place = load_form(context.engine, assignment_id)
+    if place.hit_key != hit_key:
+        return _message("This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400)
+    if place.answered is not None:
+        return _hand_over(place.external_id, place.answered, origin)
+    fields = _known_fields(request.form, len(place.form.passages))
+    answers = read_answers(fields)
+    missing = answers.missing(len(place.form.passages))
+    if missing or not answers.consent:
+        chosen = {choice.place: choice.choice for choice in answers.choices}
+        passages = tuple(replace(shown, choice=chosen.get(shown.place)) for shown in place.form.passages)
+        again = replace(
+            place.form, passages=passages, missing=tuple(missing), consent_missing=not answers.consent, consent_given=bool(answers.consent),
+            comment=answers.comment,
+        )  # fmt: skip
+        return _form(again, _delivery(place, origin), status=422)
+    kept = keep_answers(context.engine, assignment_id, fields, now())
+    return _hand_over(place.external_id, kept, origin)
+
+
+@blueprint.app_errorhandler(StoreError)
+def busy(error: StoreError) -> Response:
+    """The database did not answer in time: what was posted is given back to be sent again, never dropped."""
+    current_app.logger.error("store: %s", error.message)
+    if request.method == "POST":
+        response = _page("retry.html", status=503, study=None, action=request.path, fields=dict(request.form))
+    else:
+        response = _message("Please try again in a moment", "Our database is busy. Nothing is lost.", status=503)
+    response.headers["Retry-After"] = "5"
+    return response
+
+
+@blueprint.app_errorhandler(HTTPException)
+def http_error(error: HTTPException) -> Response:
+    heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(error.code or 500, "That did not work")
+    return _message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
+
+
+def _find(hit_key: str) -> _Hit | None:
+    context = _context()
+    with reading(context.engine) as session:
+        row = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
+        if row is None:
+            return None
+        return _Hit(row.key, endpoints.known(row.endpoint, context.settings), settings_of(row.study), row.study.simulated)
+
+
+def _frames(endpoint: Endpoint) -> None:
+    allow_frames(endpoint.worker_sites, [endpoint.submit_origin, *endpoint.worker_sites])
+
+
+def _submit_origin(endpoint: Endpoint, asked: str) -> str:
+    """Where the answers go: what the platform asked for if it is one of its own sites, else what we know of it."""
+    asked = asked.rstrip("/")
+    return asked if asked in (endpoint.submit_origin, *endpoint.worker_sites) else endpoint.submit_origin
+
+
+def _delivery(place: Place, origin: str) -> Delivery:
+    token = _context().signer.dumps([place.assignment_id, origin])
+    return Delivery(action=f"/form/{place.hit_key}", token=token if isinstance(token, str) else token.decode())
+
+
+def _known_fields(posted: Mapping[str, str], places: int) -> dict[str, str]:
+    """The fields that a form has, without characters that neither XML nor PostgreSQL can carry."""
+    names = [FORM, CONSENT, COMMENT, *map(choice_field, range(1, places + 1)), *map(seconds_field, range(1, places + 1))]
+    clean = {name: "".join(c for c in posted[name] if not refused_characters(c))[:2000] for name in names if name in posted}
+    return {name: value for name, value in clean.items() if value}
+
+
+def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Response:
+    return _page("handover.html", study=None, action=f"{origin}/mturk/externalSubmit", fields={"assignmentId": external_id, **fields})
+
+
+def _form(form: Form, delivery: Delivery, status: int = 200) -> Response:
+    return Response(render_form(form, delivery), status=status, mimetype="text/html")
+
+
+def _unknown() -> Response:
+    return _message("This HIT is not ours", "The address is wrong, or the study is gone. Please return the HIT.", status=404)
+
+
+def _message(heading: str, *paragraphs: str, status: int = 200) -> Response:
+    return _page("message.html", status=status, study=None, heading=heading, paragraphs=paragraphs)
+
+
+def _page(template: str, *, status: int = 200, **values: object) -> Response:
+    return Response(templates().get_template(template).render(**values), status=status, mimetype="text/html")

@@ -1,0 +1,36 @@
+"""Headers that keep a form in the frames where it belongs, and everything else out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flask import Flask, Response, g
+
+_ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",  # addresses hold worker ids
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def allow_frames(sites: Sequence[str], submit_origins: Sequence[str]) -> None:
+    """For the response at hand: who may show it in a frame, and where its form may go besides ourselves."""
+    g.frame_ancestors = " ".join(sites) or "'none'"
+    g.form_action = " ".join(("'self'", *submit_origins))
+
+
+def install(app: Flask) -> None:
+    """Put the headers on every response of `app`. No X-Frame-Options: it cannot name a site."""
+
+    @app.after_request
+    def add_headers(response: Response) -> Response:
+        ancestors, action = g.get("frame_ancestors", "'none'"), g.get("form_action", "'self'")
+        response.headers["Content-Security-Policy"] = (
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
+            f"form-action {action}; frame-ancestors {ancestors}"
+        )
+        for name, value in _ALWAYS.items():
+            response.headers.setdefault(name, value)
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response

@@ -1,0 +1,92 @@
+"""The two-way cluster-robust variance, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humaneval.errors import InputError
+from humaneval.statistics.sandwich import design_effect, two_way_variance
+
+# Two workers, two stories, mean 1/2, residuals ±1/2. By worker: sums (1/2 + 1/2, −1/2 − 1/2) = (1, −1), so
+# 2/1 · 2 / 4² = 1/4. By story: sums (0, 0), so 0. By pair: four residuals of 1/4 squared, 4/3 · 1 / 16 = 1/12.
+OUTCOMES = [1, 1, 0, 0]
+WORKERS = ["ann", "ann", "bob", "bob"]
+STORIES = ["s1", "s2", "s1", "s2"]
+
+
+def test_the_variance_is_that_computed_by_hand() -> None:
+    assert two_way_variance(OUTCOMES, WORKERS, STORIES) == pytest.approx(1 / 4 + 0 - 1 / 12)
+
+
+def test_the_design_effect_compares_with_unrelated_responses() -> None:
+    # unrelated: p(1−p)/(n−1) = 1/12, so (1/6) / (1/12) = 2: each worker counts about once.
+    assert design_effect(OUTCOMES, WORKERS, STORIES) == pytest.approx(2)
+
+
+def test_workers_and_stories_may_change_places() -> None:
+    assert two_way_variance(OUTCOMES, STORIES, WORKERS) == pytest.approx(1 / 6)
+
+
+def test_without_repeats_the_variance_is_the_plain_one_and_the_effect_is_1() -> None:
+    outcomes, labels = [1, 0, 0, 1, 0], [1, 2, 3, 4, 5]
+    assert two_way_variance(outcomes, labels, labels) == pytest.approx(0.4 * 0.6 / 4)
+    assert design_effect(outcomes, labels, labels) == 1.0
+
+
+def test_with_clusters_in_one_direction_the_variance_is_the_one_way_sandwich() -> None:
+    outcomes = np.array([1, 1, 1, 0, 0, 1, 0, 0, 0])
+    workers = np.repeat([0, 1, 2], 3)
+    sums = np.array([3, 1, 0]) - 3 * outcomes.mean()
+    one_way = 3 / 2 * (sums**2).sum() / 81
+    # stories are all different, so V_story and V_both cancel
+    assert two_way_variance(outcomes, workers, np.arange(9)) == pytest.approx(one_way)
+
+
+def test_disagreement_within_clusters_never_narrows() -> None:
+    assert design_effect([1, 0, 1, 0], ["a", "a", "b", "b"], [1, 2, 3, 4]) == 1.0
+    assert two_way_variance([1, 0, 1, 0], ["a", "a", "b", "b"], [1, 2, 3, 4]) == 0.0
+
+
+def test_one_worker_counts_as_one_response() -> None:
+    assert design_effect([1, 0, 1], ["ann"] * 3, [1, 2, 3]) == 3.0
+
+
+def test_one_story_counts_as_one_response() -> None:
+    assert design_effect([1, 0, 1], [1, 2, 3], ["s"] * 3) == 3.0
+
+
+def test_one_response_has_no_design_effect() -> None:
+    assert design_effect([1], ["ann"], ["s"]) == 1.0
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_equal_outcomes_take_the_worst_case(outcome: int) -> None:
+    assert design_effect([outcome] * 6, [1, 1, 1, 2, 2, 2], [1, 2, 3, 1, 2, 3]) == 3.0
+    assert design_effect([outcome] * 3, [1, 2, 3], [1, 2, 3]) == 1.0
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=60))
+def test_the_design_effect_lies_between_1_and_n(rows: list[tuple[bool, int, int]]) -> None:
+    outcomes, workers, stories = zip(*rows, strict=True)
+    assert 1 <= design_effect(outcomes, workers, stories) <= len(rows)
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40),
+    st.randoms(),
+)
+def test_order_and_labels_change_nothing(rows: list[tuple[bool, int, int]], random: object) -> None:
+    before = design_effect(*zip(*rows, strict=True))
+    random.shuffle(rows)  # type: ignore[attr-defined]
+    relabelled = [(outcome, f"w{9 - worker}", f"s{story}") for outcome, worker, story in rows]
+    assert design_effect(*zip(*relabelled, strict=True)) == pytest.approx(before)
+
+
+def test_columns_of_different_lengths_are_an_error() -> None:
+    with pytest.raises(InputError, match="2 outcomes, 1 workers and 2 stories"):
+        design_effect([1, 0], ["a"], ["s", "t"])
+    with pytest.raises(InputError, match="at least one response"):
+        two_way_variance([], [], [])

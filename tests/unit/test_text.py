@@ -1,0 +1,130 @@
+"""Which text is let in, and what it is once it is in."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from humaneval.text import mojibake, normalise, refused_characters, shown_hash, split_sentences
+
+
+def test_C60_text_is_stored_in_nfc_whatever_form_it_came_in() -> None:
+    assert normalise("Zoe\u0308 met Jose\u0301.") == "Zoë met José." == normalise("Zoë met José.")
+
+
+def test_C60_the_hash_of_what_was_shown_does_not_depend_on_the_form_it_came_in() -> None:
+    composed, decomposed = [["Zoë left.", "Why?"]], [["Zoe\u0308 left.", "Why?"]]
+    assert shown_hash(composed) == shown_hash(decomposed)
+    assert shown_hash(composed) == hashlib.sha256("Zoë left.\nWhy?".encode()).hexdigest()
+
+
+def test_the_hash_of_what_was_shown_depends_on_the_order() -> None:
+    assert shown_hash([["a", "b"]]) != shown_hash([["b", "a"]])
+    assert shown_hash([["a"], ["b"]]) == shown_hash([["a", "b"]])
+
+
+def test_white_space_inside_a_sentence_becomes_one_space() -> None:
+    assert normalise("\tShe  sat\r\ndown\u00a0and\u2003slept. \n") == "She sat down and slept."
+
+
+@pytest.mark.parametrize("text", ["“Don’t,” she said — twice…", "👩‍👩‍👧 at home 🎉", "Ünïcödé ñ"])
+def test_curly_quotes_dashes_and_emoji_survive(text: str) -> None:
+    assert normalise(text) == text
+    assert refused_characters(text) == ""
+    assert mojibake(text) is None
+
+
+@given(st.text())
+def test_normalising_twice_changes_nothing_more(text: str) -> None:
+    once = normalise(text)
+    assert normalise(once) == once
+    assert unicodedata.is_normalized("NFC", once)
+
+
+@given(st.text())
+def test_normalising_never_hides_a_refused_character(text: str) -> None:
+    assert set(refused_characters(normalise(text)).split(", ")) == set(refused_characters(text).split(", "))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("bell\x07", "U+0007"),
+        ("\x00 and \x1b and \x00", "U+0000, U+001B"),
+        ("page\x0cbreak", "U+000C"),
+        ("\x85", "U+0085"),
+        ("\x7f", "U+007F"),
+        ("\ufffe\uffff", "U+FFFE, U+FFFF"),
+        ("half \ud83d", "U+D83D"),
+        ("tab\tline\nend\r\n", ""),
+        ("zero\u200bwidth and \U0001f600", ""),
+    ],
+)
+def test_refused_characters_are_named(text: str, names: str) -> None:
+    assert refused_characters(text) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It doesnâ€™t matter.",
+        "She said â€œno.â€\x9d",
+        "The cafÃ© was shut.",
+        "CRÃˆME BRÃ›LÃ‰E",
+        "voilÃ\xa0 the bill",
+        "ten Â£ and 20 Â°C",
+        "a party ðŸŽ‰",
+        "ï»¿First",
+        "Dvo" + "Å™Ã¡k",
+        "ÐŸÑ€Ð¸Ð²ÐµÑ‚",
+        "It\ufffds late.",
+        "He hadn?????t come.",
+        "pap??er-m??ch??",
+        "I don?t know.",
+        "We?re late.",
+    ],
+)
+def test_mojibake_is_seen(text: str) -> None:
+    assert (mojibake(text) or "").startswith("mojibake: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What???",
+        "What?? Really?",
+        'He asked, "Why??" and left.',
+        "Are you sure?Yes.",
+        "See example.com/watch?v=t and page?s=1.",
+        "São João e a irmã de Maçã",
+        "«AMANHÃ»",
+        "“Não,” disse. “AMANHÔ",
+        "«CAFÉ» und „Spaß“",
+        "România, în câmp",
+        "crème brûlée, naïve, Ærøskøbing, Åse",
+        "Ñandú, ÑOÑO",
+        "5 × 3 — ±2 °C, €20, £5",
+        "Привет, Ελλάδα",
+        "Âme, Âge",
+    ],
+)
+def test_real_text_is_no_mojibake(text: str) -> None:
+    assert mojibake(text) is None
+
+
+def test_running_text_is_cut_into_trimmed_sentences() -> None:
+    text = 'Dr. Moss  waited.\nNobody came! "Why?" she asked. It was 3.5 miles home.'
+    assert split_sentences(text) == [
+        "Dr. Moss waited.",
+        "Nobody came!",
+        '"Why?" she asked.',
+        "It was 3.5 miles home.",
+    ]
+
+
+def test_nothing_has_no_sentences() -> None:
+    assert split_sentences(" \n ") == []
