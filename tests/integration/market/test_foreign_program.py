@@ -66,7 +66,8 @@ def test_a_foreign_boto3_program_runs_a_hit_of_its_own_and_pays_to_the_cent(
 
         _, listed = visit("/signin", name="Grace", country="US")
         token = re.search(r'name="csrf" value="([^"]+)"', listed)
-        assert "Name a colour" in listed and token
+        assert "Name a colour" in listed
+        assert token
         working_at, _ = visit(f"/hits/{hit['HITId']}/accept", csrf=token.group(1))
         assignment_id = working_at.rpartition("/")[2]
         visit("/mturk/externalSubmit", assignmentId=assignment_id, colour="blue & green")
