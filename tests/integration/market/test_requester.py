@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from sqlalchemy import Engine
 
 from humaneval.market import Mode, Trouble
+from humaneval.market.answers import Field
+from humaneval.market.market import Market
+from humaneval.market.workplace import accept, sign_up, submit
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
@@ -199,10 +203,14 @@ def test_a_hit_that_is_given_time_again_is_open_again_and_its_price_is_held_agai
 
 
 def test_C26_every_page_of_250_assignments_comes_and_the_last_one_is_empty(
-    mturk: Any, new_hit: NewHit, person: SignIn
+    mturk: Any, new_hit: NewHit, engine: Engine, clock: Any
 ) -> None:
     hit = new_hit(MaxAssignments=250)
-    done = [person(f"Worker {number}").do(hit["HITId"]) for number in range(250)]
+    done = []
+    with Market(engine, Mode.LOCAL, clock).writing() as work:
+        for number in range(250):
+            done.append(accept(work, sign_up(work, f"Worker {number}", ""), hit["HITId"]).id)
+            submit(work, done[-1], [Field("choice", "3")])
     pages = list(
         mturk.get_paginator("list_assignments_for_hit").paginate(
             HITId=hit["HITId"], PaginationConfig={"PageSize": 50}
