@@ -8,11 +8,12 @@ from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
+from humaneval.errors import SettingsError
 from humaneval.market.database import Clock, Mode, open_account
 from humaneval.market.frames import frames_blueprint
 from humaneval.market.market import Market
 from humaneval.market.pages import WorkerSite, pages_blueprint
-from humaneval.market.security import Seals
+from humaneval.market.security import Seals, is_site
 from humaneval.market.wire import TroubleMaker, wire_blueprint
 from humaneval.market.wording import duration_text, moment_text, money_text
 from humaneval.store.types import now
@@ -34,6 +35,11 @@ def create_market_app(
     `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo`. `trouble` lets a test of a
     client bring about throttling, outages and lost replies.
     """
+    if not is_site(public_url):
+        raise SettingsError(
+            f"{public_url!r} is not where a marketplace can be reached",
+            "Give scheme, host and port only, for example https://panel.lab.example.",
+        )
     seals = Seals(open_account(engine, mode, clock=clock))
     market = Market(engine, mode, clock)
     site = WorkerSite(market, seals, public_url)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -57,6 +58,19 @@ def test_C01_a_lost_reply_is_retried_by_boto3_and_still_makes_one_hit(
     troubles.append(Trouble.REPLY_LOST)
     assert refusal(new_hit, UniqueRequestToken="t") == "HITAlreadyExists"
     assert mturk.list_hits()["NumResults"] == 1
+
+
+def test_C01_of_many_creates_at_once_with_one_token_one_makes_a_hit(mturk: Any, new_hit: NewHit) -> None:
+    def create(_: int) -> str:
+        try:
+            return str(new_hit(UniqueRequestToken="t")["HITStatus"])
+        except ClientError as error:
+            return str(error.response["TurkErrorCode"])
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = sorted(pool.map(create, range(8)))
+    assert outcomes == ["AWS.MechanicalTurk.HITAlreadyExists"] * 7 + ["Assignable"]
+    assert balances(mturk)[1] == Decimal("1.20")
 
 
 def test_C01_a_refused_create_does_not_use_up_its_token(mturk: Any, new_hit: NewHit) -> None:
