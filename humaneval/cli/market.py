@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import click
 
+from humaneval.errors import UsageError
 from humaneval.fees import money
 
 REGION = "us-east-1"
@@ -64,8 +65,14 @@ def serve(
 
     Prints the worker site's address and the lines that point any boto3 program at it.
     """
+    if host in ("0.0.0.0", "::", "") and public_url is None:
+        raise UsageError(
+            f"{host or 'An empty --host'} is every address of this machine, and none that a browser can open",
+            "Say with --public-url where workers reach the marketplace.",
+        )
     # Here, so that listing the commands needs no web server.
     from humaneval.market import MarketServer, Mode, open_account, open_market
+    from humaneval.market.questions import is_loopback
 
     engine = open_market(database)
     try:
@@ -87,6 +94,8 @@ def serve(
             for name, value in environment.items():
                 click.echo(f"  export {name}={value}")
             click.echo("Press Ctrl-C to stop.", err=True)
+        if not is_loopback(host):
+            click.echo("Warning: whoever can reach this address can spend the account's money.", err=True)
         server.serve_forever()
     finally:
         engine.dispose()

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from sqlalchemy import Engine
 
 from humaneval.market import Mode, Trouble
+from humaneval.market.answers import Field
+from humaneval.market.market import Market
+from humaneval.market.workplace import accept, sign_up, submit
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
@@ -53,6 +58,19 @@ def test_C01_a_lost_reply_is_retried_by_boto3_and_still_makes_one_hit(
     troubles.append(Trouble.REPLY_LOST)
     assert refusal(new_hit, UniqueRequestToken="t") == "HITAlreadyExists"
     assert mturk.list_hits()["NumResults"] == 1
+
+
+def test_C01_of_many_creates_at_once_with_one_token_one_makes_a_hit(mturk: Any, new_hit: NewHit) -> None:
+    def create(_: int) -> str:
+        try:
+            return str(new_hit(UniqueRequestToken="t")["HITStatus"])
+        except ClientError as error:
+            return str(error.response["TurkErrorCode"])
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = sorted(pool.map(create, range(8)))
+    assert outcomes == ["AWS.MechanicalTurk.HITAlreadyExists"] * 7 + ["Assignable"]
+    assert balances(mturk)[1] == Decimal("1.20")
 
 
 def test_C01_a_refused_create_does_not_use_up_its_token(mturk: Any, new_hit: NewHit) -> None:
@@ -199,10 +217,14 @@ def test_a_hit_that_is_given_time_again_is_open_again_and_its_price_is_held_agai
 
 
 def test_C26_every_page_of_250_assignments_comes_and_the_last_one_is_empty(
-    mturk: Any, new_hit: NewHit, person: SignIn
+    mturk: Any, new_hit: NewHit, engine: Engine, clock: Any
 ) -> None:
     hit = new_hit(MaxAssignments=250)
-    done = [person(f"Worker {number}").do(hit["HITId"]) for number in range(250)]
+    done = []
+    with Market(engine, Mode.LOCAL, clock).writing() as work:
+        for number in range(250):
+            done.append(accept(work, sign_up(work, f"Worker {number}", ""), hit["HITId"]).id)
+            submit(work, done[-1], [Field("choice", "3")])
     pages = list(
         mturk.get_paginator("list_assignments_for_hit").paginate(
             HITId=hit["HITId"], PaginationConfig={"PageSize": 50}
