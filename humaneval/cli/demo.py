@@ -100,7 +100,7 @@ def _servers(folder: Path) -> Iterator[None]:
     engine, market_engine = open_engine(f"sqlite:///{database}"), open_market(folder / "market.db")
     open_current(engine)
     with MarketServer(market_engine, mode=Mode.LOCAL) as market:
-        settings = Settings(database=f"sqlite:///{database}", market_url=market.url)  # type: ignore[call-arg]
+        settings = Settings(database=f"sqlite:///{database}", market_url=market.url)
         with running(create_app(settings, engine)) as port:
             (folder / "humaneval.toml").write_text(
                 f'database = "humaneval.db"\n\n{config_text()}', encoding="utf-8"

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from humaneval.errors import UsageError
 from humaneval.cli.context import App, with_app
+from humaneval.errors import UsageError
 from humaneval.fees import money
 
 REGION = "us-east-1"

@@ -23,7 +23,11 @@ FENCE = re.compile(r"^```(sh background|sh|python)\n(.*?)^```$", re.MULTILINE | 
 
 
 def _story_file(folder: Path) -> Path:
-    real = Path(os.environ.get("HUMANEVAL_TEST_DATA") or ROOT.parent / "shared" / "data") / "stories" / "test.csv"
+    real = (
+        Path(os.environ.get("HUMANEVAL_TEST_DATA") or ROOT.parent / "shared" / "data")
+        / "stories"
+        / "test.csv"
+    )
     if real.exists():
         return real
     path = folder / "stories.csv"
@@ -70,12 +74,19 @@ def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
                 (folder / name).write_text(block, encoding="utf-8")
             elif kind == "sh background":
                 servers.append(
-                    subprocess.Popen(["bash", "-c", f"exec {block}"], cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+                    subprocess.Popen(
+                        ["bash", "-c", f"exec {block}"],
+                        cwd=folder,
+                        env=environment,
+                        stdout=subprocess.DEVNULL,
+                    )
                 )
                 _await_port(next(ports))
             else:
                 script = f"set -euo pipefail\n{block}\npwd >'{tmp_path}/where'"
-                done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True)
+                done = subprocess.run(
+                    ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True
+                )
                 assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
                 folder = Path((tmp_path / "where").read_text().strip())
                 printed = done.stdout
@@ -86,7 +97,12 @@ def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
             server.wait(timeout=20)
     document = json.loads(printed)
     assert document["annotators"]["collected"] == 40
-    assert {row["generator"] for row in document["scores"]} == {"human", "control", "same-place", "other-place"}
+    assert {row["generator"] for row in document["scores"]} == {
+        "human",
+        "control",
+        "same-place",
+        "other-place",
+    }
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert "simulated" in report.lower()
     assert (folder / "pairs-row-1.html").exists()
