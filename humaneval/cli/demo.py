@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from humaneval.cli.context import App, say
-from humaneval.errors import UsageError
+from humaneval.errors import InputError, UsageError
 from humaneval.resources import bundled
 
 if TYPE_CHECKING:
@@ -53,21 +53,17 @@ def demo(folder: Path, quick: bool, me: bool) -> None:
     _prepare(folder)
     with _servers(folder):
         _make_study(MY_ROWS if me else QUICK_ANNOTATORS if quick else ANNOTATORS)
+        app = App({})
         if me:
-            _wait_for_me()
+            _wait_for_me(app)
         else:
             _simulate()
         _verb("review", STUDY, "--approve")
-        _verb("score", STUDY)
-        app = App({})
-        if not me:
-            from humaneval.cli.score import study_table
-
-            _compare_with_truth(study_table(app, STUDY))
-        report = _report(app, folder, me)
+        report = _scores_and_report(app, folder, me)
         app.engine.dispose()
     say()
-    say(f"Report: {report.resolve()}")
+    if report is not None:
+        say(f"Report: {report.resolve()}")
     say(
         f"Done in {time.monotonic() - started:.0f} s. Everything is in {folder}/; look around with: cd {folder} && humaneval status {STUDY}"
     )
@@ -156,12 +152,15 @@ def _simulate() -> None:
     _verb("collect", STUDY)
 
 
-def _wait_for_me() -> None:
+def _wait_for_me(app: App) -> None:
+    """Open the worker site, wait until something was submitted, and say how each guess went."""
     from humaneval.crowd.collecting import collect
     from humaneval.crowd.endpoints import endpoint
     from humaneval.crowd.publishing import preview_urls
+    from humaneval.store.engine import reading
+    from humaneval.store.queries import response_lines
+    from humaneval.studies import get_study
 
-    app = App({})
     url = preview_urls(app.engine, STUDY, endpoint("local", app.settings))[0]
     say(
         f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer, send. Waiting for you; Ctrl-C stops."
@@ -170,9 +169,37 @@ def _wait_for_me() -> None:
         webbrowser.open(url)
     platform = app.platform("local")
     while not collect(app.engine, STUDY, platform).submissions:
-        time.sleep(2)
-    app.engine.dispose()
-    say("Thank you! Here is how it went:")
+        time.sleep(1)
+    say("\nThank you! This is how it went:")
+    with reading(app.engine) as session:
+        for line in response_lines(session, get_study(session, STUDY)):
+            found = "found" if line["choice"] == line["position"] else "missed"
+            what = (
+                f"the held-out sentence was {line['position']}, and no machine wrote any"
+                if line["role"] == "human"
+                else f"{line['generator']} wrote {line['position']}"
+            )
+            say(f"  Story {line['order']}: you marked {line['choice']}; {what}: {found}")
+
+
+def _scores_and_report(app: App, folder: Path, me: bool) -> Path | None:
+    """Print the scores and write the report; None where nothing is left to score, as when the only person missed the control."""
+    from humaneval.cli.report import write_report
+    from humaneval.cli.score import study_table
+
+    try:
+        _verb("score", STUDY)
+    except InputError as error:
+        if not me:
+            raise
+        say(f"{error.message}. A study would leave you out, and pay you all the same.")
+        return None
+    if me:
+        return write_report(app, STUDY, folder / "report.html", title="Demo study: you")
+    _compare_with_truth(study_table(app, STUDY))
+    return write_report(
+        app, STUDY, folder / "report.html", title="Demo study, simulated annotators", summary=SUMMARY
+    )
 
 
 def _has_screen() -> bool:
@@ -207,14 +234,4 @@ def _compare_with_truth(table: ScoreTable) -> None:
         )
     say(
         f"{len(held)} of {len(judged)} intervals hold the truth. (Control is 0 by construction once those who missed it are excluded.)"
-    )
-
-
-def _report(app: App, folder: Path, me: bool) -> Path:
-    from humaneval.cli.report import write_report
-
-    if me:
-        return write_report(app, STUDY, folder / "report.html", title="Demo study: you")
-    return write_report(
-        app, STUDY, folder / "report.html", title="Demo study, simulated annotators", summary=SUMMARY
     )
