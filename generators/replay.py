@@ -15,7 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from humaneval.domain import POSITIONS, Blank, Generator, GeneratorRequest, Infill, InfillStatus, Provenance, Story
+from humaneval.domain import (
+    POSITIONS,
+    Blank,
+    Generator,
+    GeneratorRequest,
+    Infill,
+    InfillStatus,
+    Provenance,
+    Story,
+)
 from humaneval.errors import InputError, UsageError
 from humaneval.text import normalise
 
@@ -64,7 +73,9 @@ class Replay:
         for blank in blanks:
             entry = self.entries.get((blank.story.id, blank.position, blank.sample))
             if entry is None:
-                yield Infill(blank, "", InfillStatus.MISSING, f"{Path(self.path).name} has no line for this blank")
+                yield Infill(
+                    blank, "", InfillStatus.MISSING, f"{Path(self.path).name} has no line for this blank"
+                )
             else:
                 yield Infill(blank, normalise(entry.text))
 
@@ -72,7 +83,10 @@ class Replay:
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """`checkpoint` is the file. Option `generator` picks one of several; `--as` renames a single one."""
     if not request.checkpoint:
-        raise UsageError("replay needs a file", "Name it with --checkpoint FILE (columns: story, position, generator, text).")
+        raise UsageError(
+            "replay needs a file",
+            "Name it with --checkpoint FILE (columns: story, position, generator, text).",
+        )
     path = Path(request.checkpoint)
     try:
         content = path.read_bytes()
@@ -85,9 +99,15 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
         raise UsageError(f"{path} has no generator {wanted!r}", f"It has: {', '.join(names)}.")
     chosen = [wanted] if wanted is not None else names
     if request.name and len(chosen) > 1:
-        raise UsageError(f"{path} has {len(chosen)} generators; --as can rename only one", f"Pick one with --option generator=NAME: {', '.join(names)}.")
+        raise UsageError(
+            f"{path} has {len(chosen)} generators; --as can rename only one",
+            f"Pick one with --option generator=NAME: {', '.join(names)}.",
+        )
     file_hash = hashlib.sha256(content).hexdigest()
-    return [Replay(request.name or name, str(path), file_hash, _by_blank(path, entries, name), name) for name in chosen]
+    return [
+        Replay(request.name or name, str(path), file_hash, _by_blank(path, entries, name), name)
+        for name in chosen
+    ]
 
 
 def _by_blank(path: Path, entries: Iterable[Entry], name: str) -> dict[tuple[str, int, int], Entry]:
@@ -139,7 +159,10 @@ def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
     if missing:
-        raise InputError(f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}", f"Its header is: {header[:120]}")
+        raise InputError(
+            f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}",
+            f"Its header is: {header[:120]}",
+        )
     before = reader.line_num
     try:
         for record in reader:
@@ -156,9 +179,14 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     try:
         position, sample = int(record["position"]), int(record.get("sample") or 1)
     except ValueError:
-        raise InputError(f"{path}:{line}: position {record['position']!r} is not a number", "Positions run from 1 to 5.") from None
+        raise InputError(
+            f"{path}:{line}: position {record['position']!r} is not a number", "Positions run from 1 to 5."
+        ) from None
     if position not in POSITIONS or sample < 1:
-        raise InputError(f"{path}:{line}: position {position}, sample {sample}", "Positions run from 1 to 5, samples from 1.")
+        raise InputError(
+            f"{path}:{line}: position {position}, sample {sample}",
+            "Positions run from 1 to 5, samples from 1.",
+        )
     name = str(record["generator"]).strip()
     if not name:
         raise InputError(f"{path}:{line}: no generator", "Name the system that wrote the text.")

@@ -1,17 +1,17 @@
 """Who sees what, in which order: seeded, balanced rows of passages.
 
-The design works in *squares* of P × m rows (P positions, m generators; 40 rows for 8 generators and 5 positions)
-over P × m blanks, each of which every generator fills once. Number the rows t = 0, 1, …:
+The design works in *squares* of p × m rows (p positions, m generators; 40 rows for 8 generators and 5 positions)
+over p × m blanks, each of which every generator fills once. Number the rows t = 0, 1, …:
 
-- generator g's passage in row t is at position (t + a_g) mod P, with a_g spread over the positions anew in each
-  square: every P rows hold each position once for each generator;
-- it is the blank number (s + g) mod m of that position, s = t div P within the square: each blank meets every
+- generator g's passage in row t is at position (t + a_g) mod p, with a_g spread over the positions anew in each
+  square: every p rows hold each position once for each generator;
+- it is the blank number (s + g) mod m of that position, s = t div p within the square: each blank meets every
   generator once, in m different rows, and a row never meets a blank number twice. Stories are dealt so that two
   blank numbers never share one: no row shows a story twice;
-- the order within a row is row (t + t div lcm(m, P)) mod m of a Williams square, for odd m of the square and its
+- the order within a row is row (t + t div lcm(m, p)) mod m of a Williams square, for odd m of the square and its
   mirror image by turns: for even m every generator stands
   once at each place, and every ordered pair of neighbours occurs once, in each m rows. The slow shift keeps place
-  and position apart where m and P have a common divisor.
+  and position apart where m and p have a common divisor.
 
 So every count (generator × position, × place, ordered neighbours) is within 1 of equal after any number of rows.
 For odd m, where ordered neighbours balance only over 2m rows, those alone are within 2.
@@ -76,7 +76,7 @@ def make_design(
     `blanks` gives, for each story id, the positions that every generator has filled. Raises DesignError where
     there are too few stories, saying how many are needed.
     """
-    m, P = len(generators), len(positions)
+    m, p = len(generators), len(positions)
     _refuse_bad_sizes(generators, annotators)
     rng = Random(f"design {seed}")
     names = list(generators)
@@ -87,15 +87,15 @@ def make_design(
     offsets: list[int] = []
     dealt: list[list[str]] = []
     for t in range(annotators):
-        s, r = divmod(t % (P * m), P)
-        if t % (P * m) == 0:
-            offsets = _spread(m, P, rng)
+        s, r = divmod(t % (p * m), p)
+        if t % (p * m) == 0:
+            offsets = _spread(m, p, rng)
             dealt = dealer.deal()
-        block, shift = t // m, t // lcm(m, P)
+        block, shift = t // m, t // lcm(m, p)
         order = orders[block * m % len(orders) + (t + shift) % m]
         cells = []
         for g in order:
-            at = (r + offsets[g]) % P
+            at = (r + offsets[g]) % p
             cells.append(Cell(dealt[at][(s + g) % m], positions[at], names[g]))
         rows.append(tuple(cells))
     return Design(tuple(rows), tuple(positions))
@@ -103,29 +103,35 @@ def make_design(
 
 def _refuse_bad_sizes(generators: Sequence[str], annotators: int) -> None:
     if len(generators) < 2:
-        raise DesignError("a study needs at least two generators", "Name them in the study file: generators = [...].")
+        raise DesignError(
+            "a study needs at least two generators", "Name them in the study file: generators = [...]."
+        )
     if len(set(generators)) != len(generators):
         raise DesignError("a generator is named twice", "Each generator stands once in a row.")
     if annotators < 1:
         raise DesignError("a study needs at least one annotator", "Set annotators in the study file.")
 
 
-def _spread(m: int, P: int, rng: Random) -> list[int]:
+def _spread(m: int, p: int, rng: Random) -> list[int]:
     """An offset for each generator such that a row's positions are as varied as they can be."""
-    turn = rng.randrange(P)
-    offsets = [(i + turn) % P for i in range(m)]
+    turn = rng.randrange(p)
+    offsets = [(i + turn) % p for i in range(m)]
     rng.shuffle(offsets)
     return offsets
 
 
 class _Dealer:
-    """Deals stories to the P × m blanks of one square after the other, using each story and blank evenly."""
+    """Deals stories to the p × m blanks of one square after the other, using each story and blank evenly."""
 
-    def __init__(self, blanks: Mapping[str, Collection[int]], positions: Sequence[int], m: int, rng: Random) -> None:
+    def __init__(
+        self, blanks: Mapping[str, Collection[int]], positions: Sequence[int], m: int, rng: Random
+    ) -> None:
         self.m, self.positions = m, positions
         self.stories = [story for story, filled in blanks.items() if set(filled) & set(positions)]
         rng.shuffle(self.stories)
-        self.fits = np.array([[position in blanks[story] for story in self.stories] for position in positions], dtype=bool)
+        self.fits = np.array(
+            [[position in blanks[story] for story in self.stories] for position in positions], dtype=bool
+        )
         self.used = np.zeros(self.fits.shape, dtype=np.int64)
         if len(self.stories) < m:
             raise DesignError(

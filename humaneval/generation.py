@@ -14,7 +14,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.domain import Blank, ChecksStories, Generator, GeneratorRequest, Infill, InfillStatus, Provenance, Story
+from humaneval.domain import (
+    Blank,
+    ChecksStories,
+    Generator,
+    GeneratorRequest,
+    Infill,
+    InfillStatus,
+    Provenance,
+    Story,
+)
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
@@ -35,7 +44,10 @@ class Kind(NamedTuple):
 
 def kinds() -> list[Kind]:
     """Every registered kind, by name."""
-    return sorted(Kind(point.name, point.value, point.dist.name if point.dist else "") for point in entry_points(group=GROUP))
+    return sorted(
+        Kind(point.name, point.value, point.dist.name if point.dist else "")
+        for point in entry_points(group=GROUP)
+    )
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
@@ -46,14 +58,17 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
         return builder(request)
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
-            f"generator {request.kind!r} needs the package {error.name}", "pip install 'humaneval-toolkit[models]'"
+            f"generator {request.kind!r} needs the package {error.name}",
+            "pip install 'humaneval-toolkit[models]'",
         ) from None
 
 
 def _entry_point(kind: str) -> EntryPoint:
     found = list(entry_points(group=GROUP, name=kind))
     if not found:
-        raise UsageError(f"there is no generator kind {kind!r}", f"Kinds: {', '.join(k.name for k in kinds())}.")
+        raise UsageError(
+            f"there is no generator kind {kind!r}", f"Kinds: {', '.join(k.name for k in kinds())}."
+        )
     return found[0]
 
 
@@ -85,7 +100,12 @@ def judge(infill: Infill) -> Infill:
     text = normalise(infill.text)
     refused = refused_characters(text)
     if refused:
-        return replace(infill, text="", status=InfillStatus.UNPRINTABLE, detail=f"characters that no page can carry: {refused}")
+        return replace(
+            infill,
+            text="",
+            status=InfillStatus.UNPRINTABLE,
+            detail=f"characters that no page can carry: {refused}",
+        )
     if not text:
         return replace(infill, text="", status=InfillStatus.EMPTY)
     blank = infill.blank
@@ -95,7 +115,9 @@ def judge(infill: Infill) -> Infill:
         return replace(infill, text=text, status=InfillStatus.SAME_AS_NEIGHBOUR)
     sentences = split_sentences(text)
     if len(sentences) > 1:
-        return replace(infill, text=text, status=InfillStatus.SEVERAL_SENTENCES, detail=f"{len(sentences)} sentences")
+        return replace(
+            infill, text=text, status=InfillStatus.SEVERAL_SENTENCES, detail=f"{len(sentences)} sentences"
+        )
     return replace(infill, text=text)
 
 
@@ -116,23 +138,43 @@ def story_value(row: StoryRow) -> Story:
     return Story(row.key, sentences, row.title, row.source, row.split)
 
 
-def blanks_of(stories: Iterable[Story], positions: Sequence[int], samples: int = 1, *, shard: tuple[int, int] = (1, 1)) -> list[Blank]:
+def blanks_of(
+    stories: Iterable[Story], positions: Sequence[int], samples: int = 1, *, shard: tuple[int, int] = (1, 1)
+) -> list[Blank]:
     """Every blank of `stories`; with `shard` (i, n) the i-th of n parts, cut so that a story stays whole."""
     index, parts = shard
     mine = [story for number, story in enumerate(stories) if number % parts == index - 1]
-    return [Blank(story, position, sample) for story in mine for position in positions for sample in range(1, samples + 1)]
+    return [
+        Blank(story, position, sample)
+        for story in mine
+        for position in positions
+        for sample in range(1, samples + 1)
+    ]
 
 
-def run(engine: Engine, generator: Generator, blanks: Sequence[Blank], advance: Callable[[int], None] = lambda amount: None) -> RunSummary:
+def run(
+    engine: Engine,
+    generator: Generator,
+    blanks: Sequence[Blank],
+    advance: Callable[[int], None] = lambda amount: None,
+) -> RunSummary:
     """Fill the blanks that `generator` has not filled yet, committing as it goes. Run again after a kill: it goes on."""
     if isinstance(generator, ChecksStories):
         generator.check({story.id: story for story in select_stories(engine)})
     provenance = generator.provenance
     with writing(engine) as session:
         generator_id, run_id = _register(session, generator.name, provenance)
-        story_ids = dict(session.execute(select(StoryRow.key, StoryRow.id)).tuples())
-        there = set(session.execute(select(InfillRow.story_id, InfillRow.position, InfillRow.sample).where(InfillRow.generator_id == generator_id)).tuples())
-    open_blanks = [blank for blank in blanks if (story_ids[blank.story.id], blank.position, blank.sample) not in there]
+        story_ids = dict(session.execute(select(StoryRow.key, StoryRow.id)).all())
+        there = set(
+            session.execute(
+                select(InfillRow.story_id, InfillRow.position, InfillRow.sample).where(
+                    InfillRow.generator_id == generator_id
+                )
+            )
+        )
+    open_blanks = [
+        blank for blank in blanks if (story_ids[blank.story.id], blank.position, blank.sample) not in there
+    ]
     advance(len(blanks) - len(open_blanks))
     written: Counter[str] = Counter()
     for infills in _batches(_in_order(generator, open_blanks)):
@@ -183,7 +225,9 @@ def _register(session: Session, name: str, provenance: Provenance) -> tuple[int,
             "Give this configuration a name of its own with --as NAME.",
         )
     whole = asdict(provenance)
-    run = session.scalar(select(RunRow).where(RunRow.generator_id == generator.id, RunRow.hash == _hash(whole)))
+    run = session.scalar(
+        select(RunRow).where(RunRow.generator_id == generator.id, RunRow.hash == _hash(whole))
+    )
     if run is None:
         run = RunRow(
             generator_id=generator.id, checkpoint=provenance.checkpoint, seed=provenance.seed, settings=dict(provenance.settings),

@@ -16,7 +16,15 @@ def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advan
         yield lambda amount: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
     from rich.text import Text
 
     class Rate(ProgressColumn):
@@ -24,7 +32,13 @@ def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advan
             return Text(f"{task.speed:,.0f} {unit}/s" if task.speed else "", style="dim")
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn(compact=True))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(compact=True),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         bar_id = bar.add_task(label, total=total)
         yield lambda amount: bar.update(bar_id, advance=amount)

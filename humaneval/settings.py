@@ -40,15 +40,29 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    database: str = Field("sqlite:///humaneval.db", description="Where stories, studies and responses are kept: a file name or a database URL.")
-    public_url: str = Field("http://localhost:8730", description="The address under which annotators' browsers reach `humaneval serve`.")
+    database: str = Field(
+        "sqlite:///humaneval.db",
+        description="Where stories, studies and responses are kept: a file name or a database URL.",
+    )
+    public_url: str = Field(
+        "http://localhost:8730",
+        description="The address under which annotators' browsers reach `humaneval serve`.",
+    )
     host: str = Field("127.0.0.1", description="The address that `humaneval serve` listens on.")
     port: int = Field(8730, ge=0, le=65535, description="The port that `humaneval serve` listens on.")
-    market_url: str = Field("http://127.0.0.1:8731", description="The address of the marketplace that `--to local` publishes to.")
-    market_site: str = Field("", description="The marketplace's address as annotators' browsers see it; empty means `market_url`.")
-    secret_key: str = Field("", description="Signs the forms; empty means a key made once and kept in the database.")
+    market_url: str = Field(
+        "http://127.0.0.1:8731", description="The address of the marketplace that `--to local` publishes to."
+    )
+    market_site: str = Field(
+        "", description="The marketplace's address as annotators' browsers see it; empty means `market_url`."
+    )
+    secret_key: str = Field(
+        "", description="Signs the forms; empty means a key made once and kept in the database."
+    )
     aws_profile: str = Field("", description="The AWS profile for `--to sandbox` and `--to production`.")
-    trusted_proxies: int = Field(0, ge=0, le=5, description="How many reverse proxies in front of `humaneval serve` may be believed.")
+    trusted_proxies: int = Field(
+        0, ge=0, le=5, description="How many reverse proxies in front of `humaneval serve` may be believed."
+    )
 
     @field_validator("database")
     @classmethod
@@ -144,10 +158,15 @@ def _from_file(file: Path) -> dict[str, object]:
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} is not valid TOML: {error}", "Mend the line, or make a new file with `humaneval init`.") from None
+        raise SettingsError(
+            f"{file} is not valid TOML: {error}", "Mend the line, or make a new file with `humaneval init`."
+        ) from None
     for name in values:
         if name in SECRETS:
-            raise SettingsError(f"{file} sets {name!r}", f"Secrets are read from the environment only: set {ENVIRONMENT[name][0]}.")
+            raise SettingsError(
+                f"{file} sets {name!r}",
+                f"Secrets are read from the environment only: set {ENVIRONMENT[name][0]}.",
+            )
         if name not in Settings.model_fields:
             known = ", ".join(sorted(set(Settings.model_fields) - SECRETS))
             raise SettingsError(f"{file} has an unknown setting {name!r}", f"Known settings: {known}.")

@@ -36,9 +36,16 @@ def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
                         "sentence2": second, "sentence3": third, "sentence4": fourth, "sentence5": fifth,
                     }
                 )  # fmt: skip
-            elif (row.sentence1, row.sentence2, row.sentence3, row.sentence4, row.sentence5) != story.sentences:
+            elif (
+                row.sentence1,
+                row.sentence2,
+                row.sentence3,
+                row.sentence4,
+                row.sentence5,
+            ) != story.sentences:
                 raise InputError(
-                    f"story {story.id!r} is in the database with other sentences", "Nothing was imported. Give the file's stories ids of their own, or another database."
+                    f"story {story.id!r} is in the database with other sentences",
+                    "Nothing was imported. Give the file's stories ids of their own, or another database.",
                 )
             else:
                 known += 1

@@ -7,6 +7,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, func, select
@@ -60,7 +61,10 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
         if existing is not None:
             if existing.settings_hash != study.hash:
-                raise UsageError(f"study {name!r} exists with other settings", "A study never changes: choose another name.")
+                raise UsageError(
+                    f"study {name!r} exists with other settings",
+                    "A study never changes: choose another name.",
+                )
             return _summary(session, existing, was_there=True)
         stories = _stories(session, study)
         filled = _filled(session, study, stories)
@@ -90,7 +94,10 @@ def get_study(session: Session, name: str) -> StudyRow:
     study = session.scalar(select(StudyRow).where(StudyRow.name == name))
     if study is None:
         names = session.scalars(select(StudyRow.name).order_by(StudyRow.id)).all()
-        raise UsageError(f"there is no study {name!r}", f"Studies: {', '.join(names)}." if names else "Make one with `humaneval study create`.")
+        raise UsageError(
+            f"there is no study {name!r}",
+            f"Studies: {', '.join(names)}." if names else "Make one with `humaneval study create`.",
+        )
     return study
 
 
@@ -112,7 +119,10 @@ def study_key(engine: Engine, name: str) -> dict[str, list[dict[str, object]]]:
             )
         )  # fmt: skip
         return {
-            row.shown_hash: [{"position": place.passage.position, "generator": place.passage.generator.name} for place in row.places]
+            row.shown_hash: [
+                {"position": place.passage.position, "generator": place.passage.generator.name}
+                for place in row.places
+            ]
             for row in rows
         }
 
@@ -139,7 +149,7 @@ def audit(engine: Engine, name: str) -> list[AuditCount]:
             .join(StoryRow, StoryRow.id == PassageRow.story_id)
             .where(RowRow.study_id == study.id)
             .order_by(RowRow.ordinal, RowPassageRow.place)
-        ).tuples()
+        )
         by_row: dict[int, list[tuple[str, int, str]]] = defaultdict(list)
         for ordinal, _, generator, position, story in lines:
             by_row[ordinal].append((generator, position, story))
@@ -155,11 +165,15 @@ def audit(engine: Engine, name: str) -> list[AuditCount]:
             position_counts[generator, position] += 1
             place_counts[generator, place] += 1
             blanks[story, position] += 1
-        for (before, _, _), (after, _, _) in zip(passages, passages[1:], strict=False):
+        for (before, _, _), (after, _, _) in pairwise(passages):
             neighbours[before, after] += 1
     return [
         _count("generator × position", position_counts, [(g, p) for g in generators for p in positions]),
-        _count("generator × place in the form", place_counts, [(g, k) for g in generators for k in range(len(generators))]),
+        _count(
+            "generator × place in the form",
+            place_counts,
+            [(g, k) for g in generators for k in range(len(generators))],
+        ),
         _count("ordered neighbours", neighbours, [(a, b) for a in generators for b in generators if a != b]),
         _count("passages per blank", blanks, list(blanks)),
         _count("stories met twice in a form", repeats, list(repeats)),
@@ -180,7 +194,9 @@ def _stories(session: Session, study: StudyFile) -> dict[str, StoryRow]:
     stories = {row.key: row for row in session.scalars(query)}
     if not stories:
         what = f"of split {study.design.split!r}" if study.design.split else "in the database"
-        raise DesignError(f"there are no stories {what}", "`humaneval stories import FILE --split NAME` brings some in.")
+        raise DesignError(
+            f"there are no stories {what}", "`humaneval stories import FILE --split NAME` brings some in."
+        )
     return stories
 
 
@@ -193,12 +209,27 @@ def _filled(session: Session, study: StudyFile, stories: Mapping[str, StoryRow])
             f"Run `humaneval generate --generator KIND --as {missing[0]}` first; there are infills from: {', '.join(sorted(known)) or 'nobody'}.",
         )
     lines = session.execute(
-        select(StoryRow.key, InfillRow.position, GeneratorRow.name, InfillRow.id, InfillRow.text, InfillRow.status)
+        select(
+            StoryRow.key,
+            InfillRow.position,
+            GeneratorRow.name,
+            InfillRow.id,
+            InfillRow.text,
+            InfillRow.status,
+        )
         .join(StoryRow, StoryRow.id == InfillRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
-        .where(GeneratorRow.name.in_(study.design.generators), InfillRow.sample == SAMPLE, InfillRow.position.in_(study.design.positions))
-    ).tuples()
-    return {Cell(key, position, generator): _Filled(infill, text, status) for key, position, generator, infill, text, status in lines if key in stories}
+        .where(
+            GeneratorRow.name.in_(study.design.generators),
+            InfillRow.sample == SAMPLE,
+            InfillRow.position.in_(study.design.positions),
+        )
+    )
+    return {
+        Cell(key, position, generator): _Filled(infill, text, status)
+        for key, position, generator, infill, text, status in lines
+        if key in stories
+    }
 
 
 def _refuse_unfit(filled: Mapping[Cell, _Filled], usable: Collection[str]) -> None:
@@ -207,15 +238,22 @@ def _refuse_unfit(filled: Mapping[Cell, _Filled], usable: Collection[str]) -> No
         if infill.status not in usable:
             unfit[cell.generator][infill.status] += 1
     if unfit:
-        listed = "; ".join(f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())) for name, counts in sorted(unfit.items()))
+        listed = "; ".join(
+            f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+            for name, counts in sorted(unfit.items())
+        )
         statuses = sorted({status for counts in unfit.values() for status in counts})
         raise DesignError(
             f"some infills are not fit to be shown ({listed})",
-            "Mend the generator, or decide to go on with " + " ".join(f"--allow '{status}'" for status in statuses) + "; the study records it.",
+            "Mend the generator, or decide to go on with "
+            + " ".join(f"--allow '{status}'" for status in statuses)
+            + "; the study records it.",
         )
 
 
-def _common_blanks(study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, _Filled], usable: Collection[str]) -> dict[str, set[int]]:
+def _common_blanks(
+    study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, _Filled], usable: Collection[str]
+) -> dict[str, set[int]]:
     """For each story the positions that every generator has filled: no passage is dropped for one generator alone."""
     blanks: dict[str, set[int]] = {}
     for story in stories:
@@ -227,8 +265,15 @@ def _common_blanks(study: StudyFile, stories: Mapping[str, StoryRow], filled: Ma
     return blanks
 
 
-def _store(session: Session, row: StudyRow, study: StudyFile, design: Design, stories: Mapping[str, StoryRow], filled: Mapping[Cell, _Filled]) -> None:
-    generator_ids = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).tuples())
+def _store(
+    session: Session,
+    row: StudyRow,
+    study: StudyFile,
+    design: Design,
+    stories: Mapping[str, StoryRow],
+    filled: Mapping[Cell, _Filled],
+) -> None:
+    generator_ids = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
     passages: dict[Cell, PassageRow] = {}
     for cell in dict.fromkeys(cell for cells in design.rows for cell in cells):
         infill = filled[cell]
@@ -239,7 +284,11 @@ def _store(session: Session, row: StudyRow, study: StudyFile, design: Design, st
         )  # fmt: skip
     session.add_all(passages.values())
     rows = [
-        RowRow(study_id=row.id, ordinal=ordinal, shown_hash=shown_hash([passages[cell].sentences for cell in cells]))
+        RowRow(
+            study_id=row.id,
+            ordinal=ordinal,
+            shown_hash=shown_hash([passages[cell].sentences for cell in cells]),
+        )
         for ordinal, cells in enumerate(design.rows, 1)
     ]
     session.add_all(rows)
@@ -264,10 +313,17 @@ def _design_hash(design: Design, filled: Mapping[Cell, _Filled]) -> str:
 
 def _summary(session: Session, study: StudyRow, *, was_there: bool) -> Created:
     rows = session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
-    passages = session.scalar(select(func.count()).select_from(PassageRow).where(PassageRow.study_id == study.id)) or 0
-    stories = session.scalar(select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id)) or 0
+    passages = (
+        session.scalar(select(func.count()).select_from(PassageRow).where(PassageRow.study_id == study.id))
+        or 0
+    )
+    stories = (
+        session.scalar(
+            select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id)
+        )
+        or 0
+    )
     return Created(study.name, rows, passages, stories, study.design_hash, study.settings_hash, was_there)
-
 
 
 def settings_of_study(engine: Engine, name: str) -> StudyFile:

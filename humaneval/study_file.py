@@ -10,7 +10,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from humaneval.domain import POSITIONS, InfillStatus, Role
 from humaneval.errors import HumanEvalError, SettingsError
@@ -62,7 +70,11 @@ class DesignSection(_Section):
     def _consistent(self) -> DesignSection:
         if len(set(self.generators)) != len(self.generators):
             raise ValueError("generators names one twice")
-        if not self.positions or set(self.positions) - set(POSITIONS) or len(set(self.positions)) != len(self.positions):
+        if (
+            not self.positions
+            or set(self.positions) - set(POSITIONS)
+            or len(set(self.positions)) != len(self.positions)
+        ):
             raise ValueError("positions must be different numbers from 1 to 5")
         if self.control == self.human:
             raise ValueError("control and human are the same generator")
@@ -95,8 +107,12 @@ class ConsentSection(_Section):
 class HitSection(_Section):
     """The HIT as the platform lists it, and what it pays."""
 
-    title: Annotated[Required, Field(max_length=128)] = "Find the sentence that a machine wrote in short stories"
-    description: Annotated[Required, Field(max_length=2000)] = "Read a few short stories and mark the sentence that a machine wrote."
+    title: Annotated[Required, Field(max_length=128)] = (
+        "Find the sentence that a machine wrote in short stories"
+    )
+    description: Annotated[Required, Field(max_length=2000)] = (
+        "Read a few short stories and mark the sentence that a machine wrote."
+    )
     keywords: tuple[Printable, ...] = ()
     reward: Dollars = Decimal("0.80")
     expected_minutes: float = Field(4, gt=0)
@@ -165,7 +181,9 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
 """Designs by name. `acl2020`: Donahue, Lee and Liang (2020): 8 generators, 100 annotators, none replaced."""
 
 
-def read_study_file(path: Path | None, *, preset: str | None = None, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[StudyFile, str]:
+def read_study_file(
+    path: Path | None, *, preset: str | None = None, overrides: Mapping[str, Mapping[str, Any]] | None = None
+) -> tuple[StudyFile, str]:
     """The study in `path` (None: the bundled one) with a preset and overrides laid over it; and the text that says so.
 
     Raises SettingsError naming the setting that is wrong.
@@ -193,4 +211,7 @@ def read_study_file(path: Path | None, *, preset: str | None = None, overrides: 
     except ValidationError as error:
         first = error.errors()[0]
         setting = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"{where}: {setting}: {first['msg'].removeprefix('Value error, ')}", "`humaneval init` writes a file with every setting explained.") from None
+        raise SettingsError(
+            f"{where}: {setting}: {first['msg'].removeprefix('Value error, ')}",
+            "`humaneval init` writes a file with every setting explained.",
+        ) from None

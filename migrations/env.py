@@ -14,7 +14,12 @@ with engine.connect() as connection:
         # SQLite ignores the pragma inside a transaction, so it is set on the raw connection before one begins.
         connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")
     try:
-        context.configure(connection=connection, target_metadata=metadata, render_as_batch=True, transaction_per_migration=True)
+        context.configure(
+            connection=connection,
+            target_metadata=metadata,
+            render_as_batch=True,
+            transaction_per_migration=True,
+        )
         with context.begin_transaction():
             context.run_migrations()
         connection.commit()

@@ -1,18 +1,62 @@
-"""What every test may ask for."""
+"""What every test may ask for: a clean environment, no network but loopback, real data and programs where they are."""
 
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+pytest_plugins = ["tests.fixtures"]
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = ("HUMANEVAL_", "AWS_", "DATABASE_URL", "PROLIFIC_")
+
+
+def lacking(what: str, how: str) -> None:
+    """Skip for want of a program, saying how to get it; with CI=true that is a failure."""
+    message = f"{what} is missing; to get it: {how}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
 
 
 @pytest.fixture(scope="session")
 def test_data() -> Path:
     """The folder of real data, which is not part of the project: the test skips where it is absent."""
-    beside = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
-    folder = Path(os.environ.get("HUMANEVAL_TEST_DATA") or beside)
+    folder = Path(os.environ.get("HUMANEVAL_TEST_DATA") or ROOT.parent / "shared" / "data")
     if not folder.is_dir():
         pytest.skip("real data not found: set HUMANEVAL_TEST_DATA or put it at ../shared/data")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting of the person who runs the tests reaches them, and none of their files is written."""
+    for name in list(os.environ):
+        if name.startswith(OURS) and not name.startswith("HUMANEVAL_TEST_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-aws-config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-aws-credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection to anywhere but this machine fails the test that makes it."""
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
+            "127.0.0.1",
+            "::1",
+            "localhost",
+        ):
+            raise AssertionError(f"a test tried to reach {address[0]}")
+        real(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)

@@ -12,13 +12,29 @@ from humaneval.cli.context import App, confirm_spending, emit, json_option, say,
 @click.argument("assignment")
 @click.option("--amount", required=True, metavar="DOLLARS", help="For example 0.50.")
 @click.option("--reason", required=True, help="The worker reads it.")
-@click.option("--purpose", default="bonus", show_default=True, help="A second bonus for the same work needs a purpose of its own.")
+@click.option(
+    "--purpose",
+    default="bonus",
+    show_default=True,
+    help="A second bonus for the same work needs a purpose of its own.",
+)
 @to_option
 @click.option("--live", is_flag=True, help="Yes, spend real money.")
 @click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
 @json_option
 @with_app
-def bonus(app: App, study: str, assignment: str, amount: str, reason: str, purpose: str, endpoint: str, live: bool, spend: str | None, as_json: bool) -> None:
+def bonus(
+    app: App,
+    study: str,
+    assignment: str,
+    amount: str,
+    reason: str,
+    purpose: str,
+    endpoint: str,
+    live: bool,
+    spend: str | None,
+    as_json: bool,
+) -> None:
     """Pay the worker of ASSIGNMENT a bonus. Running the same command again pays nothing more."""
     from humaneval.crowd.ledger import pay_bonus
     from humaneval.fees import money
@@ -26,10 +42,25 @@ def bonus(app: App, study: str, assignment: str, amount: str, reason: str, purpo
     platform = app.platform(endpoint)
     dollars = money(amount)
     cost = platform.bonus_cost(dollars)
-    confirm_spending(platform.endpoint.spends_money and dollars > 0, endpoint, cost.total, live=live, spend=spend)
-    paid = pay_bonus(app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, purpose=purpose)
+    confirm_spending(
+        platform.endpoint.spends_money and dollars > 0, endpoint, cost.total, live=live, spend=spend
+    )
+    paid = pay_bonus(
+        app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, purpose=purpose
+    )
     if as_json:
-        emit({"study": study, "endpoint": endpoint, "assignment": assignment, "purpose": purpose, "amount": str(paid.amount), "fee": str(paid.fee), "paid_now": paid.paid_now, "state": paid.state})
+        emit(
+            {
+                "study": study,
+                "endpoint": endpoint,
+                "assignment": assignment,
+                "purpose": purpose,
+                "amount": str(paid.amount),
+                "fee": str(paid.fee),
+                "paid_now": paid.paid_now,
+                "state": paid.state,
+            }
+        )
     elif paid.paid_now:
         say(f"${paid.amount} paid, and ${paid.fee} in fees.")
     elif paid.state == "paid":

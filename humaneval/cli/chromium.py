@@ -23,16 +23,27 @@ def screenshot(page: Path, picture: Path, width: int) -> None:
     """Write a PNG of the whole of `page`. Raises PrerequisiteError where there is no Chromium."""
     chromium = find_chromium()
     if chromium is None:
-        raise PrerequisiteError("a picture needs Chromium, and there is none", f"{HOW_TO_GET}, or leave --png out.")
+        raise PrerequisiteError(
+            "a picture needs Chromium, and there is none", f"{HOW_TO_GET}, or leave --png out."
+        )
     with tempfile.TemporaryDirectory() as profile:
         command = [
             chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
             f"--user-data-dir={profile}", "--force-device-scale-factor=2", "--virtual-time-budget=2000",
         ]  # fmt: skip
         height = _height(command, page, width)
-        _run([*command, f"--window-size={width},{height}", f"--screenshot={picture.resolve()}", page.resolve().as_uri()])
+        _run(
+            [
+                *command,
+                f"--window-size={width},{height}",
+                f"--screenshot={picture.resolve()}",
+                page.resolve().as_uri(),
+            ]
+        )
     if not picture.exists():
-        raise PrerequisiteError("Chromium ran but made no picture", "Open the HTML file in a browser and print it instead.")
+        raise PrerequisiteError(
+            "Chromium ran but made no picture", "Open the HTML file in a browser and print it instead."
+        )
 
 
 def _height(command: list[str], page: Path, width: int) -> int:
@@ -40,7 +51,9 @@ def _height(command: list[str], page: Path, width: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "measure.html"
         script = "<script>document.documentElement.dataset.height = Math.ceil(document.body.getBoundingClientRect().height)</script>"
-        copy.write_text(page.read_text(encoding="utf-8").replace("</body>", f"{script}</body>"), encoding="utf-8")
+        copy.write_text(
+            page.read_text(encoding="utf-8").replace("</body>", f"{script}</body>"), encoding="utf-8"
+        )
         done = _run([*command, f"--window-size={width},800", "--dump-dom", copy.as_uri()])
     digits = done.partition('data-height="')[2].partition('"')[0]
     return min(int(digits), 16_000) if digits.isdigit() else 2400

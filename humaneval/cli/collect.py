@@ -28,7 +28,9 @@ def collect(app: App, study: str, endpoint: str, as_json: bool) -> None:
     if found.rebuilt:
         say(f"{found.rebuilt} never reached our server and were taken from {endpoint}'s answers.")
     if found.not_handed_over:
-        say(f"{found.not_handed_over} answered on our server but not submitted at {endpoint}: kept, not scored.")
+        say(
+            f"{found.not_handed_over} answered on our server but not submitted at {endpoint}: kept, not scored."
+        )
     if found.strays:
         say(f"{found.strays} submissions match no form of this study: kept apart, neither paid nor refused.")
     for difference in found.differences:

@@ -68,7 +68,12 @@ def with_app(function: F) -> F:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 to_option = click.option(
-    "--to", "endpoint", type=click.Choice(["local", "sandbox", "production"]), default="local", show_default=True, help="Which marketplace."
+    "--to",
+    "endpoint",
+    type=click.Choice(["local", "sandbox", "production"]),
+    default="local",
+    show_default=True,
+    help="Which marketplace.",
 )
 
 
@@ -89,16 +94,27 @@ def console() -> Console:
     return Console(file=sys.stdout, highlight=False, soft_wrap=False)
 
 
-def confirm_spending(spends_money: bool, where: str, total: Decimal, *, live: bool, spend: str | None) -> None:
+def confirm_spending(
+    spends_money: bool, where: str, total: Decimal, *, live: bool, spend: str | None
+) -> None:
     """Real money goes out only with --live and the exact sum, by flag or typed at the prompt."""
     if not spends_money:
         return
     if not live:
-        raise UsageError(f"{where} spends real money: ${total}", f"Say so with --live and the sum: --live --spend {total}")
+        raise UsageError(
+            f"{where} spends real money: ${total}", f"Say so with --live and the sum: --live --spend {total}"
+        )
     if spend is None:
         if not sys.stdin.isatty():
-            raise UsageError(f"this spends ${total}, and there is no terminal to ask at", f"Give the sum: --live --spend {total}")
-        spend = click.prompt(f"This spends ${total} of real money at {where}. Type the sum to go on", default="", show_default=False)
+            raise UsageError(
+                f"this spends ${total}, and there is no terminal to ask at",
+                f"Give the sum: --live --spend {total}",
+            )
+        spend = click.prompt(
+            f"This spends ${total} of real money at {where}. Type the sum to go on",
+            default="",
+            show_default=False,
+        )
     from humaneval.fees import money
 
     if money(spend.strip().lstrip("$") or "0") != total:

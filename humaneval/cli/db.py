@@ -43,7 +43,9 @@ def backup(app: App, file: Path | None) -> None:
 
     engine = open_engine(app.settings.database)
     if migrate.revision(engine) is None:
-        raise StoreError(f"{app.settings.database} holds no data of this toolkit", "Name the database with --database.")
+        raise StoreError(
+            f"{app.settings.database} holds no data of this toolkit", "Name the database with --database."
+        )
     say(f"Copied to {migrate.backup(engine, file)}.")
 
 
@@ -59,6 +61,9 @@ def check(app: App, as_json: bool) -> None:
     if as_json:
         emit({"database": app.settings.database, "problems": problems})
     if problems:
-        raise StoreError(f"{len(problems)} problems: {'; '.join(problems[:5])}", "`humaneval db upgrade` mends an older revision; for damage restore a copy.")
+        raise StoreError(
+            f"{len(problems)} problems: {'; '.join(problems[:5])}",
+            "`humaneval db upgrade` mends an older revision; for damage restore a copy.",
+        )
     if not as_json:
         say("The database is sound.")

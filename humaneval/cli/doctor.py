@@ -32,7 +32,9 @@ def doctor(app: App, as_json: bool) -> None:
         emit([finding._asdict() for finding in findings])
     else:
         for finding in findings:
-            say(f"{'ok     ' if finding.ok else 'MISSING' if finding.needed else '–      '} {finding.what}: {finding.detail}")
+            say(
+                f"{'ok     ' if finding.ok else 'MISSING' if finding.needed else '–      '} {finding.what}: {finding.detail}"
+            )
     if any(finding.needed and not finding.ok for finding in findings):
         raise SystemExit(1)
 
@@ -53,7 +55,9 @@ def _chromium() -> Finding:
     from humaneval.cli.chromium import HOW_TO_GET, find_chromium
 
     found = find_chromium()
-    return Finding("Chromium", found is not None, False, found or f"only `study preview --png` needs it: {HOW_TO_GET}")
+    return Finding(
+        "Chromium", found is not None, False, found or f"only `study preview --png` needs it: {HOW_TO_GET}"
+    )
 
 
 def _servers(app: App) -> list[Finding]:
@@ -69,4 +73,9 @@ def _answers(what: str, url: str, command: str) -> Finding:
         with urlopen(url, timeout=3) as response:
             return Finding(what, response.status == 200, False, url)
     except (URLError, OSError) as error:
-        return Finding(what, False, False, f"{url} does not answer ({getattr(error, 'reason', error)}); start it with: {command}")
+        return Finding(
+            what,
+            False,
+            False,
+            f"{url} does not answer ({getattr(error, 'reason', error)}); start it with: {command}",
+        )

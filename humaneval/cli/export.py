@@ -13,7 +13,11 @@ from humaneval.errors import InputError
 @click.command()
 @click.argument("study")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--excel", is_flag=True, help="So that Excel shows it right: a byte order mark, and no cell that it would run as a formula.")
+@click.option(
+    "--excel",
+    is_flag=True,
+    help="So that Excel shows it right: a byte order mark, and no cell that it would run as a formula.",
+)
 @with_app
 def export(app: App, study: str, file: Path, excel: bool) -> None:
     """Write the responses of STUDY to FILE: .csv, .tsv or .jsonl by its name."""
@@ -27,6 +31,8 @@ def export(app: App, study: str, file: Path, excel: bool) -> None:
     with reading(app.engine) as session:
         lines = response_lines(session, get_study(session, study))
     if not lines:
-        raise InputError(f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work.")
+        raise InputError(
+            f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work."
+        )
     write_responses(pd.DataFrame(lines), file, excel=excel)
     say(f"{len(lines)} responses written to {file}.")

@@ -38,22 +38,38 @@ def parse_shard(text: str) -> tuple[int, int]:
     """`i/n` as (i, n)."""
     match = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", text)
     if not match or int(match[1]) > int(match[2]):
-        raise UsageError(f"shard {text!r} makes no sense", "Write the part and the number of parts, for example 2/4.")
+        raise UsageError(
+            f"shard {text!r} makes no sense", "Write the part and the number of parts, for example 2/4."
+        )
     return int(match[1]), int(match[2])
 
 
 @click.command()
-@click.option("--generator", "kind", required=True, metavar="KIND", help="`humaneval generators list` shows the kinds.")
+@click.option(
+    "--generator", "kind", required=True, metavar="KIND", help="`humaneval generators list` shows the kinds."
+)
 @click.option("--checkpoint", default="", help="The folder or file that the kind reads.")
-@click.option("--as", "name", default="", metavar="NAME", help="What to call this configuration; the kind's own name if not given.")
+@click.option(
+    "--as",
+    "name",
+    default="",
+    metavar="NAME",
+    help="What to call this configuration; the kind's own name if not given.",
+)
 @click.option("--split", default="test", show_default=True, help='Which stories; "" for all.')
 @click.option("--stories", "first", type=click.IntRange(min=1), help="Only the first so many of them.")
 @click.option("--positions", default="1-5", show_default=True, help="Which sentences to take out.")
-@click.option("--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Infills per blank.")
+@click.option(
+    "--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Infills per blank."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
-@click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="Do only this part of the stories.")
-@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the kind; can be repeated.")
+@click.option(
+    "--shard", default="1/1", show_default=True, metavar="I/N", help="Do only this part of the stories."
+)
+@click.option(
+    "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the kind; can be repeated."
+)
 @json_option
 @with_app
 def generate(
@@ -68,14 +84,22 @@ def generate(
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
     stories = select_stories(app.engine, split=split or None, first=first)
     if not stories:
-        raise UsageError(f"there are no stories of split {split!r}" if split else "there are no stories", "`humaneval stories import FILE --split test`")
+        raise UsageError(
+            f"there are no stories of split {split!r}" if split else "there are no stories",
+            "`humaneval stories import FILE --split test`",
+        )
     blanks = blanks_of(stories, parse_positions(positions), samples, shard=parse_shard(shard))
     summaries = []
     for generator in build(request):
         with progress(f"Filling blanks: {generator.name}", len(blanks), unit="infills") as advance:
             summaries.append(run(app.engine, generator, blanks, advance))
     if as_json:
-        emit([{"generator": s.generator, "written": dict(s.written), "already_there": s.already_there} for s in summaries])
+        emit(
+            [
+                {"generator": s.generator, "written": dict(s.written), "already_there": s.already_there}
+                for s in summaries
+            ]
+        )
         return
     for summary in summaries:
         written = ", ".join(f"{n} {status}" for status, n in sorted(summary.written.items())) or "none"

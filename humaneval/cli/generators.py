@@ -53,7 +53,12 @@ def check(kind: str, checkpoint: str, options: tuple[str, ...], as_json: bool) -
         blanks = [Blank(story, position) for position in POSITIONS]
         results += [(generator.name, judge(infill)) for infill in generator.infill(blanks)]
     if as_json:
-        emit([{"generator": name, "position": i.blank.position, "text": i.text, "status": str(i.status)} for name, i in results])
+        emit(
+            [
+                {"generator": name, "position": i.blank.position, "text": i.text, "status": str(i.status)}
+                for name, i in results
+            ]
+        )
         return
     for name, infill in results:
         say(f"{name}  {infill.blank.position}. [{infill.status}] {infill.text}")

@@ -15,10 +15,18 @@ STUDY_FILE = "study.toml"
 
 
 @click.command()
-@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Where to write them; here if not given.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Where to write them; here if not given.",
+)
 def init(folder: Path) -> None:
     """Write a commented humaneval.toml and study.toml. Files that exist are left alone."""
-    files = {CONFIG_FILE: config_text(), STUDY_FILE: (bundled("bundled") / STUDY_FILE).read_text(encoding="utf-8")}
+    files = {
+        CONFIG_FILE: config_text(),
+        STUDY_FILE: (bundled("bundled") / STUDY_FILE).read_text(encoding="utf-8"),
+    }
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder", "Make it first.")
     for name, text in files.items():
@@ -33,7 +41,11 @@ def init(folder: Path) -> None:
 
 def config_text() -> str:
     """humaneval.toml with every setting at its default, commented out and explained."""
-    lines = ["# Where the toolkit runs. Precedence: flag > environment > this file > default.", "# `humaneval config show` says where each value came from.", ""]
+    lines = [
+        "# Where the toolkit runs. Precedence: flag > environment > this file > default.",
+        "# `humaneval config show` says where each value came from.",
+        "",
+    ]
     for name, field in Settings.model_fields.items():
         variable = ENVIRONMENT[name][0]
         if name in SECRETS:

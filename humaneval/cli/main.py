@@ -60,7 +60,10 @@ class Verbs(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        lines = [(name, VERBS[name][1] if name in VERBS else "(from another package)") for name in self.list_commands(ctx)]
+        lines = [
+            (name, VERBS[name][1] if name in VERBS else "(from another package)")
+            for name in self.list_commands(ctx)
+        ]
         with formatter.section("Commands"):
             formatter.write_dl(lines)
 

@@ -10,13 +10,24 @@ from humaneval.cli.context import App, confirm_spending, emit, json_option, say,
 @click.command()
 @click.argument("study")
 @to_option
-@click.option("--static", is_flag=True, help="Let the platform show the page itself (HTMLQuestion): one HIT a row.")
+@click.option(
+    "--static", is_flag=True, help="Let the platform show the page itself (HTMLQuestion): one HIT a row."
+)
 @click.option("--live", is_flag=True, help="Yes, spend real money.")
 @click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be published and what it costs.")
 @json_option
 @with_app
-def publish(app: App, study: str, endpoint: str, static: bool, live: bool, spend: str | None, dry_run: bool, as_json: bool) -> None:
+def publish(
+    app: App,
+    study: str,
+    endpoint: str,
+    static: bool,
+    live: bool,
+    spend: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Publish STUDY as HITs of at most 9 assignments each, below the platform's higher fee."""
     from humaneval.crowd import publishing
     from humaneval.crowd.endpoints import require_public_https
@@ -28,16 +39,28 @@ def publish(app: App, study: str, endpoint: str, static: bool, live: bool, spend
     plan = publishing.plan(app.engine, study, platform, static=static)
     cost = plan.cost
     if not as_json:
-        say(f"{endpoint}: {plan.hits} HITs with {plan.assignments} assignments to put up, {plan.already_up} up already.")
+        say(
+            f"{endpoint}: {plan.hits} HITs with {plan.assignments} assignments to put up, {plan.already_up} up already."
+        )
         say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
     if dry_run:
         if as_json:
-            emit({"endpoint": endpoint, "hits": plan.hits, "assignments": plan.assignments, "already_up": plan.already_up, "cost": str(cost.total)})
+            emit(
+                {
+                    "endpoint": endpoint,
+                    "hits": plan.hits,
+                    "assignments": plan.assignments,
+                    "already_up": plan.already_up,
+                    "cost": str(cost.total),
+                }
+            )
         return
     if plan.hits:
         confirm_spending(platform.endpoint.spends_money, endpoint, cost.total, live=live, spend=spend)
     with progress(f"Publishing to {endpoint}", plan.hits, unit="HITs") as advance:
-        result = publishing.publish(app.engine, study, platform, public_url=app.settings.public_url, advance=advance)
+        result = publishing.publish(
+            app.engine, study, platform, public_url=app.settings.public_url, advance=advance
+        )
     if as_json:
         emit(
             {

@@ -11,7 +11,11 @@ from humaneval.cli.context import App, say, with_app
 
 @click.command()
 @click.argument("study")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it. [default: STUDY-report.html]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write it. [default: STUDY-report.html]",
+)
 @click.option("--title", default="", help="Instead of the study's name.")
 @click.option("--tests", is_flag=True, help="Report pilots and sandbox answers alone.")
 @with_app
@@ -21,14 +25,25 @@ def report(app: App, study: str, out: Path | None, title: str, tests: bool) -> N
     say(f"Report written to {path.resolve()}")
 
 
-def write_report(app: App, study: str, out: Path, *, title: str = "", summary: str = "", tests: bool = False, commands: tuple[str, ...] = ()) -> Path:
+def write_report(
+    app: App,
+    study: str,
+    out: Path,
+    *,
+    title: str = "",
+    summary: str = "",
+    tests: bool = False,
+    commands: tuple[str, ...] = (),
+) -> Path:
     """Write the report to `out`, whole or not at all."""
     from humaneval.cli.score import study_table
     from humaneval.report.page import render_report
     from humaneval.report.study import study_report
 
     table = study_table(app, study, tests=tests)
-    html = render_report(study_report(app.engine, study, table, title=title, summary=summary, commands=commands))
+    html = render_report(
+        study_report(app.engine, study, table, title=title, summary=summary, commands=commands)
+    )
     part = out.with_name(out.name + ".part")
     part.write_text(html, encoding="utf-8", newline="\n")
     part.replace(out)

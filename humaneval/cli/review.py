@@ -13,12 +13,19 @@ from humaneval.cli.context import App, confirm_spending, console, emit, json_opt
 @click.command()
 @click.argument("study")
 @to_option
-@click.option("--approve", "approve_all", is_flag=True, help="Approve everything that is submitted, excluded or not: work is paid.")
+@click.option(
+    "--approve",
+    "approve_all",
+    is_flag=True,
+    help="Approve everything that is submitted, excluded or not: work is paid.",
+)
 @click.option("--live", is_flag=True, help="Yes, spend real money.")
 @click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
 @json_option
 @with_app
-def review(app: App, study: str, endpoint: str, approve_all: bool, live: bool, spend: str | None, as_json: bool) -> None:
+def review(
+    app: App, study: str, endpoint: str, approve_all: bool, live: bool, spend: str | None, as_json: bool
+) -> None:
     """List collected work with what the study's own rule excludes, and approve it with --approve.
 
     An excluded annotator is paid like any other: exclusion is about scores, not about money.
@@ -48,21 +55,48 @@ def review(app: App, study: str, endpoint: str, approve_all: bool, live: bool, s
         return
     from rich.table import Table
 
-    table = Table("Assignment", "Worker", "State", "Answered", "Seconds", "Excluded", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        "Assignment",
+        "Worker",
+        "State",
+        "Answered",
+        "Seconds",
+        "Excluded",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+    )
     for line in work:
-        table.add_row(line.external_id, line.worker, line.state, f"{line.answered}/{line.passages}", f"{line.seconds:.0f}" if line.seconds else "—", line.excluded or "—")
-    if work:
+        table.add_row(
+            line.external_id,
+            line.worker,
+            line.state,
+            f"{line.answered}/{line.passages}",
+            f"{line.seconds:.0f}" if line.seconds else "—",
+            line.excluded or "—",
+        )
+    if work and not approve_all:
         console().print(table)
-    say(f"{len(work)} collected: {', '.join(f'{n} {state}' for state, n in sorted(states.items())) or 'none'}.")
+    say(
+        f"{len(work)} collected: {', '.join(f'{n} {state}' for state, n in sorted(states.items())) or 'none'}."
+    )
     if reasons:
-        say(f"Excluded by the study's rule: {', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items()))}.")
+        say(
+            f"Excluded by the study's rule: {', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items()))}."
+        )
     waiting = [line for line in work if line.state == "submitted"]
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     if approve_all:
         say(f"{approved} approved now.")
     elif waiting:
-        when = f"; {endpoint} approves the first by itself at {min(deadlines):%Y-%m-%d %H:%M} UTC" if deadlines else ""
-        say(f"{len(waiting)} wait for approval{when}. Approve them all with: humaneval review {study} --to {endpoint} --approve")
+        when = (
+            f"; {endpoint} approves the first by itself at {min(deadlines):%Y-%m-%d %H:%M} UTC"
+            if deadlines
+            else ""
+        )
+        say(
+            f"{len(waiting)} wait for approval{when}. Approve them all with: humaneval review {study} --to {endpoint} --approve"
+        )
 
 
 @click.command()
@@ -74,7 +108,16 @@ def review(app: App, study: str, endpoint: str, approve_all: bool, live: bool, s
 @click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
 @json_option
 @with_app
-def approve(app: App, study: str, assignments: tuple[str, ...], endpoint: str, feedback: str, live: bool, spend: str | None, as_json: bool) -> None:
+def approve(
+    app: App,
+    study: str,
+    assignments: tuple[str, ...],
+    endpoint: str,
+    feedback: str,
+    live: bool,
+    spend: str | None,
+    as_json: bool,
+) -> None:
     """Approve ASSIGNMENTS of STUDY by their ids. One that is approved already stays so."""
     approved = _approve(app, study, endpoint, list(dict.fromkeys(assignments)), feedback, live, spend)
     if as_json:
@@ -83,9 +126,17 @@ def approve(app: App, study: str, assignments: tuple[str, ...], endpoint: str, f
         say(f"{approved} approved now.")
 
 
-def _approve(app: App, study: str, endpoint: str, assignments: list[str] | None, feedback: str, live: bool, spend: str | None) -> int:
-    from humaneval.crowd.review import approve as pay
+def _approve(
+    app: App,
+    study: str,
+    endpoint: str,
+    assignments: list[str] | None,
+    feedback: str,
+    live: bool,
+    spend: str | None,
+) -> int:
     from humaneval.crowd.review import approval_cost
+    from humaneval.crowd.review import approve as pay
     from humaneval.progress import progress
 
     platform = app.platform(endpoint)

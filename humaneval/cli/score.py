@@ -16,14 +16,31 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("study", required=False)
-@click.option("--responses", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A response table (CSV, TSV, JSONL) instead of a study.")
+@click.option(
+    "--responses",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A response table (CSV, TSV, JSONL) instead of a study.",
+)
 @click.option("--control", help="With --responses: the generator that is the control.")
 @click.option("--human", help="With --responses: the generator that is human.")
-@click.option("--tests", is_flag=True, help="Score pilots and sandbox answers alone, instead of leaving them out.")
-@click.option("--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--tests", is_flag=True, help="Score pilots and sandbox answers alone, instead of leaving them out."
+)
+@click.option(
+    "--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals."
+)
 @json_option
 @with_app
-def score(app: App, study: str | None, responses: Path | None, control: str | None, human: str | None, tests: bool, level: float, as_json: bool) -> None:
+def score(
+    app: App,
+    study: str | None,
+    responses: Path | None,
+    control: str | None,
+    human: str | None,
+    tests: bool,
+    level: float,
+    as_json: bool,
+) -> None:
     """Score STUDY, or a table of responses. The score is the share of passages whose machine sentence went unnoticed."""
     if (study is None) == (responses is None):
         raise UsageError("name a study, or a table with --responses FILE")
@@ -37,7 +54,13 @@ def score(app: App, study: str | None, responses: Path | None, control: str | No
         from humaneval.scoring import score as compute
 
         assert responses is not None
-        table = compute(read_responses(responses), Rule(tests="only" if tests else "leave out"), control=control, human=human, level=level)
+        table = compute(
+            read_responses(responses),
+            Rule(tests="only" if tests else "leave out"),
+            control=control,
+            human=human,
+            level=level,
+        )
     if as_json:
         emit(table.to_json())
         return
@@ -60,7 +83,9 @@ def study_table(app: App, study: str, *, tests: bool = False, level: float = 0.9
         lines = response_lines(session, row)
         rule = study_rule(row.settings, tests)
     if not lines:
-        raise InputError(f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work.")
+        raise InputError(
+            f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work."
+        )
     return compute(pd.DataFrame(lines), rule, level=level)
 
 
@@ -70,4 +95,8 @@ def study_rule(settings: dict[str, dict[str, object]], tests: bool) -> Rule:
     from humaneval.study_file import StudyFile
 
     exclusions = StudyFile.model_validate(settings).exclusions
-    return Rule(control=exclusions.missed_control, incomplete=exclusions.incomplete, tests="only" if tests else "leave out")
+    return Rule(
+        control=exclusions.missed_control,
+        incomplete=exclusions.incomplete,
+        tests="only" if tests else "leave out",
+    )

@@ -17,5 +17,8 @@ def serve(app: App, host: str | None, port: int | None) -> None:
 
     host, port = host or app.settings.host, app.settings.port if port is None else port
     application = create_app(app.settings, app.engine)
-    say(f"Serving forms on http://{host}:{port}, for browsers at {app.settings.public_url}. Ctrl-C stops.", err=True)
+    say(
+        f"Serving forms on http://{host}:{port}, for browsers at {app.settings.public_url}. Ctrl-C stops.",
+        err=True,
+    )
     run(application, host, port)

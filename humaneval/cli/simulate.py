@@ -13,14 +13,42 @@ from humaneval.errors import UsageError
 
 @click.command()
 @click.argument("study")
-@click.option("--annotators", type=click.IntRange(min=1), help="How many. [default: as many as the study has rows]")
-@click.option("--skill", "skills", multiple=True, metavar="[GENERATOR=]SKILL", help="How often the machine's sentence is known, 0 to 1; can be repeated.")
-@click.option("--careless", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="The share that reads nothing and guesses.")
+@click.option(
+    "--annotators", type=click.IntRange(min=1), help="How many. [default: as many as the study has rows]"
+)
+@click.option(
+    "--skill",
+    "skills",
+    multiple=True,
+    metavar="[GENERATOR=]SKILL",
+    help="How often the machine's sentence is known, 0 to 1; can be repeated.",
+)
+@click.option(
+    "--careless",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="The share that reads nothing and guesses.",
+)
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--key", "key_file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A key from `study show --key`, instead of the store's.")
+@click.option(
+    "--key",
+    "key_file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A key from `study show --key`, instead of the store's.",
+)
 @json_option
 @with_app
-def simulate(app: App, study: str, annotators: int | None, skills: tuple[str, ...], careless: float, seed: int, key_file: Path | None, as_json: bool) -> None:
+def simulate(
+    app: App,
+    study: str,
+    annotators: int | None,
+    skills: tuple[str, ...],
+    careless: float,
+    seed: int,
+    key_file: Path | None,
+    as_json: bool,
+) -> None:
     """Let simulated annotators go through the real pages of STUDY over HTTP. The study is marked as simulated for good.
 
     `humaneval serve` and `humaneval market serve` must be running. With a control in the study, say what it takes
@@ -34,19 +62,36 @@ def simulate(app: App, study: str, annotators: int | None, skills: tuple[str, ..
 
     urls = preview_urls(app.engine, study, endpoint("local", app.settings))
     if not urls:
-        raise UsageError(f"study {study!r} is not up at the local marketplace", f"humaneval publish {study} --to local")
+        raise UsageError(
+            f"study {study!r} is not up at the local marketplace", f"humaneval publish {study} --to local"
+        )
     settings = settings_of_study(app.engine, study)
-    crowd = Crowd(annotators or settings.design.annotators, parse_skills(skills, settings.design.generators), careless, seed)
+    crowd = Crowd(
+        annotators or settings.design.annotators,
+        parse_skills(skills, settings.design.generators),
+        careless,
+        seed,
+    )
     key = json.loads(key_file.read_text(encoding="utf-8")) if key_file else study_key(app.engine, study)
     mark_simulated(app.engine, study)
     with progress("Simulated annotators", crowd.size, unit="annotators") as advance:
         worked = work_through(crowd, urls[0], key, advance)
     if as_json:
-        emit({"study": study, "simulated": True, "submitted": worked.submitted, "found_nothing": worked.found_nothing, "seed": seed})
+        emit(
+            {
+                "study": study,
+                "simulated": True,
+                "submitted": worked.submitted,
+                "found_nothing": worked.found_nothing,
+                "seed": seed,
+            }
+        )
         return
     say(f"{worked.submitted} simulated annotators submitted; {worked.found_nothing} found nothing to do.")
     for generator in settings.design.generators:
-        say(f"  {generator}: skill {crowd.skills.of(generator):g}, true score {crowd.skills.true_score(generator):.0%}")
+        say(
+            f"  {generator}: skill {crowd.skills.of(generator):g}, true score {crowd.skills.true_score(generator):.0%}"
+        )
 
 
 def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]):  # type: ignore[no-untyped-def]  # imported late

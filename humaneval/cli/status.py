@@ -27,9 +27,13 @@ def status(app: App, study: str, as_json: bool) -> None:
         say(f"{study} is not published. Next: humaneval publish {study} --to local")
     for line in lines:
         cost = spent(app.engine, study, line.endpoint)
-        say(f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; {line.approved} approved, {line.opened} open now.")
+        say(
+            f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; {line.approved} approved, {line.opened} open now."
+        )
         say(f"  {line.hits_up} of {line.hits} HITs up; paid ${cost.rewards} + ${cost.fees} fees.")
         if line.answered:
             say(f"  {line.answered} answered on our server and not yet submitted.")
         if line.unconfirmed:
-            say(f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted.")
+            say(
+                f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted."
+            )

@@ -27,7 +27,17 @@ def stories() -> None:
 @click.option("--skip-bad", is_flag=True, help="Import the sound stories of a file that has bad ones too.")
 @json_option
 @with_app
-def import_(app: App, file: Path | None, bundled: bool, split: str, source: str, encoding: str | None, mapping: str | None, skip_bad: bool, as_json: bool) -> None:
+def import_(
+    app: App,
+    file: Path | None,
+    bundled: bool,
+    split: str,
+    source: str,
+    encoding: str | None,
+    mapping: str | None,
+    skip_bad: bool,
+    as_json: bool,
+) -> None:
     """Import FILE: CSV with ROCStories or Story Cloze columns, JSONL, or text with a story a line or a paragraph.
 
     A bad story is reported with its line and the reason, and nothing of the file is imported unless --skip-bad.
@@ -41,11 +51,25 @@ def import_(app: App, file: Path | None, bundled: bool, split: str, source: str,
         found = bundled_stories()
         imported = add_stories(app.engine, found)
         if as_json:
-            emit({"file": None, "added": imported.added, "already_there": imported.already_there, "skipped": 0, "problems": []})
+            emit(
+                {
+                    "file": None,
+                    "added": imported.added,
+                    "already_there": imported.already_there,
+                    "skipped": 0,
+                    "problems": [],
+                }
+            )
         else:
             say(f"{imported.added} stories added, {imported.already_there} were there already.")
         return
-    reading = read_stories(file, encoding=encoding, mapping=parse_mapping(mapping) if mapping else None, split=split, source=source or file.name)
+    reading = read_stories(
+        file,
+        encoding=encoding,
+        mapping=parse_mapping(mapping) if mapping else None,
+        split=split,
+        source=source or file.name,
+    )
     for problem in reading.problems[:SHOWN_PROBLEMS]:
         say(str(problem), err=True)
     if len(reading.problems) > SHOWN_PROBLEMS:
@@ -68,7 +92,9 @@ def import_(app: App, file: Path | None, bundled: bool, split: str, source: str,
     for note in reading.notes:
         say(f"Note: {note}", err=True)
     skipped = f", {len(reading.problems)} skipped" if reading.problems else ""
-    say(f"{file} ({reading.format}, {reading.encoding}): {imported.added} stories added, {imported.already_there} were there already{skipped}.")
+    say(
+        f"{file} ({reading.format}, {reading.encoding}): {imported.added} stories added, {imported.already_there} were there already{skipped}."
+    )
 
 
 @stories.command("list")
@@ -85,10 +111,22 @@ def list_(app: App, split: str | None, first: int, as_json: bool) -> None:
     from humaneval.store.tables import StoryRow
 
     with reading(app.engine) as session:
-        counts = dict(session.execute(select(StoryRow.split, func.count()).group_by(StoryRow.split).order_by(StoryRow.split)).tuples().all())
+        counts = dict(
+            session.execute(
+                select(StoryRow.split, func.count()).group_by(StoryRow.split).order_by(StoryRow.split)
+            ).all()
+        )
     found = select_stories(app.engine, split=split, first=first)
     if as_json:
-        emit({"splits": counts, "stories": [{"id": s.id, "split": s.split, "title": s.title, "sentences": list(s.sentences)} for s in found]})
+        emit(
+            {
+                "splits": counts,
+                "stories": [
+                    {"id": s.id, "split": s.split, "title": s.title, "sentences": list(s.sentences)}
+                    for s in found
+                ],
+            }
+        )
         return
     from rich.table import Table
 
@@ -97,7 +135,10 @@ def list_(app: App, split: str | None, first: int, as_json: bool) -> None:
         table.add_row(story.id, story.split or "—", story.title or "—", story.sentences[0])
     if found:
         console().print(table)
-    say(", ".join(f"{split or 'no split'}: {n:,}" for split, n in counts.items()) or "No stories yet: humaneval stories import FILE")
+    say(
+        ", ".join(f"{split or 'no split'}: {n:,}" for split, n in counts.items())
+        or "No stories yet: humaneval stories import FILE"
+    )
 
 
 @stories.command()
@@ -122,10 +163,19 @@ def show(app: App, story_id: str, as_json: bool) -> None:
             .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
             .where(InfillRow.story_id == row.id)
             .order_by(InfillRow.position, GeneratorRow.id, InfillRow.sample)
-        ).tuples().all()  # fmt: skip
+        ).all()  # fmt: skip
     if as_json:
         infills = [{"position": p, "generator": g, "text": t, "status": s} for p, g, t, s in lines]
-        emit({"id": story.id, "title": story.title, "split": story.split, "source": story.source, "sentences": list(story.sentences), "infills": infills})
+        emit(
+            {
+                "id": story.id,
+                "title": story.title,
+                "split": story.split,
+                "source": story.source,
+                "sentences": list(story.sentences),
+                "infills": infills,
+            }
+        )
         return
     say(f"{story.id}  {story.title}".rstrip())
     for position, sentence in enumerate(story.sentences, 1):

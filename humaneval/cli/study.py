@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,13 +18,19 @@ def study() -> None:
 
 @study.command()
 @click.argument("name")
-@click.option("--file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="The study file; the bundled one if not given.")
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The study file; the bundled one if not given.",
+)
 @click.option("--preset", help="A design by name: acl2020.")
 @click.option("--generators", help="Instead of the file's: names separated by commas.")
 @click.option("--annotators", type=click.IntRange(min=1), help="Instead of the file's.")
 @click.option("--split", help="Instead of the file's.")
 @click.option("--seed", type=int, help="Instead of the file's.")
-@click.option("--allow", multiple=True, metavar="STATUS", help="Show infills of this status too; the study records it.")
+@click.option(
+    "--allow", multiple=True, metavar="STATUS", help="Show infills of this status too; the study records it."
+)
 @click.option("--pilot", is_flag=True, help="Mark the study as a pilot: never pooled.")
 @json_option
 @with_app
@@ -39,7 +46,9 @@ def create(
         "generators": [part.strip() for part in generators.split(",")] if generators else None,
         "annotators": annotators, "split": split, "seed": seed, "allow": list(allow) or None, "pilot": pilot or None,
     }  # fmt: skip
-    settings, text = read_study_file(file, preset=preset, overrides={"design": {k: v for k, v in design.items() if v is not None}})
+    settings, text = read_study_file(
+        file, preset=preset, overrides={"design": {k: v for k, v in design.items() if v is not None}}
+    )
     made = create_study(app.engine, name, settings, text)
     if as_json:
         emit(
@@ -50,14 +59,22 @@ def create(
         )  # fmt: skip
         return
     was = "was there already" if made.was_there else "created"
-    say(f"Study {name!r} {was}: {made.rows} rows, {made.passages} passages from {made.stories} stories, {len(settings.design.generators)} generators.")
-    say(f"${settings.hit.reward} for about {settings.hit.expected_minutes:g} minutes: ${settings.hit.hourly} an hour.")
-    say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}. Next: humaneval publish {name} --to local")
+    say(
+        f"Study {name!r} {was}: {made.rows} rows, {made.passages} passages from {made.stories} stories, {len(settings.design.generators)} generators."
+    )
+    say(
+        f"${settings.hit.reward} for about {settings.hit.expected_minutes:g} minutes: ${settings.hit.hourly} an hour."
+    )
+    say(
+        f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}. Next: humaneval publish {name} --to local"
+    )
 
 
 @study.command()
 @click.argument("name", required=False)
-@click.option("--key", is_flag=True, help="Print the key: form hash → position and generator of each passage.")
+@click.option(
+    "--key", is_flag=True, help="Print the key: form hash → position and generator of each passage."
+)
 @click.option("--file", "show_file", is_flag=True, help="Print the study file as it was.")
 @json_option
 @with_app
@@ -71,11 +88,17 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
 
     if name is None:
         with reading(app.engine) as session:
-            names = [(row.name, len(row.rows), row.is_test) for row in session.scalars(select(StudyRow).order_by(StudyRow.id))]
+            names = [
+                (row.name, len(row.rows), row.is_test)
+                for row in session.scalars(select(StudyRow).order_by(StudyRow.id))
+            ]
         if as_json:
             emit([{"study": n, "rows": rows, "pilot": pilot} for n, rows, pilot in names])
         else:
-            say("\n".join(f"{n}: {rows} rows{', pilot' if pilot else ''}" for n, rows, pilot in names) or "No studies yet: humaneval study create NAME")
+            say(
+                "\n".join(f"{n}: {rows} rows{', pilot' if pilot else ''}" for n, rows, pilot in names)
+                or "No studies yet: humaneval study create NAME"
+            )
         return
     if key:
         emit(study_key(app.engine, name))
@@ -83,7 +106,7 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
     with reading(app.engine) as session:
         row = get_study(session, name)
         settings, rows = settings_of(row), len(row.rows)
-        facts = {
+        facts: dict[str, Any] = {
             "study": name, "rows": rows, "pilot": row.is_test, "simulated": row.simulated, "seed": row.seed, "design_hash": row.design_hash,
             "settings_hash": row.settings_hash, "created_at": row.created_at.isoformat(), "published_at": row.published_at and row.published_at.isoformat(),
             "hourly": str(settings.hit.hourly), "settings": row.settings,
@@ -94,9 +117,13 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
     elif as_json:
         emit(facts)
     else:
-        say(f"{name}: {rows} rows of {len(settings.design.generators)} passages ({', '.join(settings.design.generators)}), seed {facts['seed']}")
+        say(
+            f"{name}: {rows} rows of {len(settings.design.generators)} passages ({', '.join(settings.design.generators)}), seed {facts['seed']}"
+        )
         say(f"Question: {settings.page.question}")
-        say(f"Pay: ${settings.hit.reward} for about {settings.hit.expected_minutes:g} minutes, ${settings.hit.hourly} an hour")
+        say(
+            f"Pay: ${settings.hit.reward} for about {settings.hit.expected_minutes:g} minutes, ${settings.hit.hourly} an hour"
+        )
         say(f"Made {facts['created_at'][:19]}; published {(facts['published_at'] or 'not yet')[:19]}")
         say(f"Design {facts['design_hash']}\nSettings {facts['settings_hash']}")
 
@@ -115,7 +142,9 @@ def audit(app: App, name: str, as_json: bool) -> None:
         return
     from rich.table import Table
 
-    table = Table("What", "Cells", "Smallest count", "Largest count", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        "What", "Cells", "Smallest count", "Largest count", box=None, pad_edge=False, header_style="bold"
+    )
     for line in counts:
         table.add_row(line.what, str(line.cells), str(line.smallest), str(line.largest))
     console().print(table)
@@ -124,9 +153,21 @@ def audit(app: App, name: str, as_json: bool) -> None:
 @study.command()
 @click.argument("name")
 @click.option("--row", "ordinal", type=click.IntRange(min=1), default=1, show_default=True, help="Which row.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the page. [default: NAME-row-N.html]")
-@click.option("--png", type=click.Path(path_type=Path, dir_okay=False), help="Also take a picture of it, with Chromium.")
-@click.option("--width", type=click.IntRange(320, 4000), default=900, show_default=True, help="Of the picture, in pixels.")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write the page. [default: NAME-row-N.html]",
+)
+@click.option(
+    "--png", type=click.Path(path_type=Path, dir_okay=False), help="Also take a picture of it, with Chromium."
+)
+@click.option(
+    "--width",
+    type=click.IntRange(320, 4000),
+    default=900,
+    show_default=True,
+    help="Of the picture, in pixels.",
+)
 @with_app
 def preview(app: App, name: str, ordinal: int, html: Path | None, png: Path | None, width: int) -> None:
     """Write a row as annotators will see it to one HTML file, and a PNG for a paper's appendix."""

@@ -51,7 +51,9 @@ def read_answers(fields: Mapping[str, str]) -> Answers:
             place = int(match[1])
             choices.append(Choice(place, int(value), _seconds(fields.get(seconds_field(place), ""))))
     choices.sort(key=lambda choice: choice.place)
-    return Answers(tuple(choices), fields.get(FORM, ""), fields.get(CONSENT, ""), fields.get(COMMENT, "")[:2000])
+    return Answers(
+        tuple(choices), fields.get(FORM, ""), fields.get(CONSENT, ""), fields.get(COMMENT, "")[:2000]
+    )
 
 
 def _seconds(text: str) -> float | None:
@@ -68,7 +70,9 @@ def fields_from_xml(xml: str) -> dict[str, str]:
     Raises InputError where it is not XML or brings its own entities.
     """
     if "<!DOCTYPE" in xml or "<!ENTITY" in xml:
-        raise InputError("an answer brings its own XML entities", "The platform never sends these: look at the raw answer.")
+        raise InputError(
+            "an answer brings its own XML entities", "The platform never sends these: look at the raw answer."
+        )
     try:
         root = ElementTree.fromstring(xml)
     except ElementTree.ParseError as error:

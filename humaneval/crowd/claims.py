@@ -61,7 +61,9 @@ class Opened:
     assignment_id: int = 0
 
 
-def open_form(engine: Engine, *, hit_key: str, external_hit: str, assignment: str, worker: str, now: datetime) -> Opened:
+def open_form(
+    engine: Engine, *, hit_key: str, external_hit: str, assignment: str, worker: str, now: datetime
+) -> Opened:
     """Give (assignment, worker) its row: the one it has, else the next free one."""
     for _ in range(TRIES):
         try:
@@ -72,15 +74,23 @@ def open_form(engine: Engine, *, hit_key: str, external_hit: str, assignment: st
     raise StoreError("no row could be claimed: too many people at once", "Reload the page.")
 
 
-def _open(session: Session, hit_key: str, external_hit: str, external_id: str, worker_id: str, now: datetime) -> Opened:
+def _open(
+    session: Session, hit_key: str, external_hit: str, external_id: str, worker_id: str, now: datetime
+) -> Opened:
     hit = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
     # Until publish has confirmed the HIT we do not know the platform's id; the unguessable key vouches for it.
-    if hit is None or hit.row_id is not None or (hit.external_id and external_hit and hit.external_id != external_hit):
+    if (
+        hit is None
+        or hit.row_id is not None
+        or (hit.external_id and external_hit and hit.external_id != external_hit)
+    ):
         return Opened(Outcome.UNKNOWN)
     worker = worker_row(session, hit.endpoint, worker_id)
     mine = session.scalar(
         select(AssignmentRow).where(
-            AssignmentRow.endpoint == hit.endpoint, AssignmentRow.external_id == external_id, AssignmentRow.worker_id == worker.id
+            AssignmentRow.endpoint == hit.endpoint,
+            AssignmentRow.external_id == external_id,
+            AssignmentRow.worker_id == worker.id,
         )
     )
     if mine is not None and mine.state in ANSWERED:
@@ -90,7 +100,9 @@ def _open(session: Session, hit_key: str, external_hit: str, external_id: str, w
     settings = settings_of(hit.study)
     earlier = session.scalars(
         select(AssignmentRow).where(
-            AssignmentRow.study_id == hit.study_id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.worker_id == worker.id
+            AssignmentRow.study_id == hit.study_id,
+            AssignmentRow.endpoint == hit.endpoint,
+            AssignmentRow.worker_id == worker.id,
         )
     ).all()
     done = [other for other in earlier if other.state in ANSWERED]
@@ -101,7 +113,14 @@ def _open(session: Session, hit_key: str, external_hit: str, external_id: str, w
     if row_id is None:
         return Opened(Outcome.FULL)
     if mine is None:
-        mine = AssignmentRow(study_id=hit.study_id, hit_id=hit.id, endpoint=hit.endpoint, external_id=external_id, worker_id=worker.id, state="opened")
+        mine = AssignmentRow(
+            study_id=hit.study_id,
+            hit_id=hit.id,
+            endpoint=hit.endpoint,
+            external_id=external_id,
+            worker_id=worker.id,
+            state="opened",
+        )
         session.add(mine)
     mine.state, mine.row_id, mine.holds_row, mine.opened_at = "opened", row_id, True, now
     mine.lease_until = now + timedelta(minutes=settings.hit.assignment_minutes) + GRACE
@@ -140,7 +159,9 @@ def _free_row(session: Session, hit: HitRow, done_rows: list[int]) -> int | None
     if done_rows:
         met = select(PassageRow.story_id).join(RowPassageRow).where(RowPassageRow.row_id.in_(done_rows))
         repeats = (
-            select(RowPassageRow.row_id).join(PassageRow).where(RowPassageRow.row_id == RowRow.id, PassageRow.story_id.in_(met))
+            select(RowPassageRow.row_id)
+            .join(PassageRow)
+            .where(RowPassageRow.row_id == RowRow.id, PassageRow.story_id.in_(met))
         )
         query = query.where(~repeats.exists())
     query = query.order_by(RowRow.ordinal).limit(1).with_for_update(of=RowRow, skip_locked=True)
@@ -166,10 +187,17 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
         assignment = session.get_one(
             AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
         )
-        answer = session.scalar(select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server"))
+        answer = session.scalar(
+            select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
+        )
         form = form_of(session, assignment.hit.study, assignment.row_id)
         return Place(
-            form, assignment.id, assignment.external_id, assignment.endpoint, assignment.hit.key, answer.fields if answer else None
+            form,
+            assignment.id,
+            assignment.external_id,
+            assignment.endpoint,
+            assignment.hit.key,
+            answer.fields if answer else None,
         )
 
 
@@ -180,10 +208,16 @@ def form_of(session: Session, study: StudyRow, row_id: int | None) -> Form:
     if row_id is None:
         return Form(settings, (), "", study.simulated, test)
     row = session.get_one(
-        RowRow, row_id, options=[selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.story)]
+        RowRow,
+        row_id,
+        options=[selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.story)],
     )
     passages = tuple(
-        ShownPassage(place.place, _five(place.passage.sentences), place.passage.story.title if settings.page.show_titles else "")
+        ShownPassage(
+            place.place,
+            _five(place.passage.sentences),
+            place.passage.story.title if settings.page.show_titles else "",
+        )
         for place in row.places
     )
     return Form(settings, passages, row.shown_hash, study.simulated, test)
@@ -194,14 +228,20 @@ def _five(sentences: list[str]) -> Sentences:
     return first, second, third, fourth, fifth
 
 
-def keep_answers(engine: Engine, assignment_id: int, fields: Mapping[str, str], now: datetime) -> Mapping[str, str]:
+def keep_answers(
+    engine: Engine, assignment_id: int, fields: Mapping[str, str], now: datetime
+) -> Mapping[str, str]:
     """Keep the answers of a form; the first complete set stays. Returns the set that is kept, safe on the disk."""
     with writing(engine) as session:
         assignment = session.get_one(AssignmentRow, assignment_id)
-        kept = session.scalar(select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server"))
+        kept = session.scalar(
+            select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
+        )
         if kept is not None:
             return dict(kept.fields)
-        session.add(AnswerRow(assignment_id=assignment_id, source="server", fields=dict(fields), received_at=now))
+        session.add(
+            AnswerRow(assignment_id=assignment_id, source="server", fields=dict(fields), received_at=now)
+        )
         assignment.answered_at = now
         assignment.consent_version = read_answers(fields).consent
         if assignment.state in ("opened", "superseded"):

@@ -57,13 +57,18 @@ def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | Non
     for variable in ("AWS_ENDPOINT_URL_MTURK", "AWS_ENDPOINT_URL"):
         elsewhere = environment.get(variable, "").rstrip("/")
         if elsewhere and elsewhere != PRODUCTION.api_url:
-            raise SettingsError(f"{variable} points to {elsewhere}, but you asked for production", f"Unset {variable}, or use --to local.")
+            raise SettingsError(
+                f"{variable} points to {elsewhere}, but you asked for production",
+                f"Unset {variable}, or use --to local.",
+            )
     return PRODUCTION
 
 
 def known(name: str, settings: Settings) -> Endpoint:
     """The endpoint that a stored row names, whatever the environment says now."""
-    return {"sandbox": SANDBOX, "production": PRODUCTION}.get(name) or local(settings.market_url, settings.market_site)
+    return {"sandbox": SANDBOX, "production": PRODUCTION}.get(name) or local(
+        settings.market_url, settings.market_site
+    )
 
 
 def require_public_https(endpoint: Endpoint, settings: Settings) -> None:

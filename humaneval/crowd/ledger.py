@@ -34,7 +34,9 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
     """Enter the reward of an approved assignment, once."""
     there = session.scalar(
         select(PaymentRow).where(
-            PaymentRow.endpoint == assignment.endpoint, PaymentRow.assignment_id == assignment.id, PaymentRow.kind == "reward"
+            PaymentRow.endpoint == assignment.endpoint,
+            PaymentRow.assignment_id == assignment.id,
+            PaymentRow.kind == "reward",
         )
     )
     if there is not None:
@@ -58,13 +60,27 @@ def find_assignment(session: Session, study_id: int, endpoint: str, external_id:
         )
     ).first()  # fmt: skip
     if found is None:
-        raise UsageError(f"the study has no assignment {external_id!r} at {endpoint}", "`humaneval review STUDY` lists them; `humaneval collect` brings new ones in.")
+        raise UsageError(
+            f"the study has no assignment {external_id!r} at {endpoint}",
+            "`humaneval review STUDY` lists them; `humaneval collect` brings new ones in.",
+        )
     if found.state in ("opened", "answered"):
-        raise PlatformError(f"assignment {external_id} is not submitted yet", "Run `humaneval collect` when it is.")
+        raise PlatformError(
+            f"assignment {external_id} is not submitted yet", "Run `humaneval collect` when it is."
+        )
     return found
 
 
-def pay_bonus(engine: Engine, name: str, platform: Platform, *, assignment: str, amount: Decimal, reason: str, purpose: str) -> BonusPaid:
+def pay_bonus(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    *,
+    assignment: str,
+    amount: Decimal,
+    reason: str,
+    purpose: str,
+) -> BonusPaid:
     """Pay a bonus once for each (assignment, purpose); a second one needs a purpose of its own.
 
     Raises UsageError when the purpose was used with another amount.
@@ -82,12 +98,16 @@ def pay_bonus(engine: Engine, name: str, platform: Platform, *, assignment: str,
         worker = external_worker_id(session, work.worker_id)
         payment = session.scalar(
             select(PaymentRow).where(
-                PaymentRow.endpoint == endpoint, PaymentRow.assignment_id == work.id, PaymentRow.kind == BONUS, PaymentRow.purpose == purpose
+                PaymentRow.endpoint == endpoint,
+                PaymentRow.assignment_id == work.id,
+                PaymentRow.kind == BONUS,
+                PaymentRow.purpose == purpose,
             )
         )
         if payment is not None and payment.amount != amount:
             raise UsageError(
-                f"a bonus of ${payment.amount} for {purpose!r} is already {payment.state}", "Give another bonus a purpose of its own: --purpose NAME."
+                f"a bonus of ${payment.amount} for {purpose!r} is already {payment.state}",
+                "Give another bonus a purpose of its own: --purpose NAME.",
             )
         if payment is None:
             payment = PaymentRow(
@@ -101,7 +121,13 @@ def pay_bonus(engine: Engine, name: str, platform: Platform, *, assignment: str,
         hit = session.get_one(HitRow, work.hit_id)
         subject = f"assignment {assignment} worker {work.worker_id} purpose {purpose}"
         row = intend(
-            session, study_id=study.id, endpoint=endpoint, operation=BONUS, subject=subject, key=hit.key, request={"amount": str(amount), "reason": reason}
+            session,
+            study_id=study.id,
+            endpoint=endpoint,
+            operation=BONUS,
+            subject=subject,
+            key=hit.key,
+            request={"amount": str(amount), "reason": reason},
         )
         intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
         payment_id = payment.id
@@ -129,4 +155,10 @@ def spent(engine: Engine, name: str, endpoint: str | None = None) -> Cost:
 
 def unconfirmed(session: Session, study_id: int) -> list[OutboxRow]:
     """Writes that were intended and that no platform has confirmed."""
-    return list(session.scalars(select(OutboxRow).where(OutboxRow.study_id == study_id, OutboxRow.state != "confirmed").order_by(OutboxRow.id)))
+    return list(
+        session.scalars(
+            select(OutboxRow)
+            .where(OutboxRow.study_id == study_id, OutboxRow.state != "confirmed")
+            .order_by(OutboxRow.id)
+        )
+    )

@@ -40,7 +40,9 @@ class MTurk:
     def __init__(self, endpoint: Endpoint, *, profile: str = "", session: Any = None) -> None:
         self._endpoint = endpoint
         self._tokened = _client(endpoint, profile, session, retries={"mode": "standard", "max_attempts": 8})
-        self._once = _client(endpoint, profile, session, retries={"mode": "standard", "total_max_attempts": 1})
+        self._once = _client(
+            endpoint, profile, session, retries={"mode": "standard", "total_max_attempts": 1}
+        )
 
     @property
     def endpoint(self) -> Endpoint:
@@ -96,7 +98,9 @@ class MTurk:
         return found
 
     def submissions(self, external_id: str) -> Iterator[Submission]:
-        pages = self._tokened.get_paginator("list_assignments_for_hit").paginate(HITId=external_id, PaginationConfig={"PageSize": 100})
+        pages = self._tokened.get_paginator("list_assignments_for_hit").paginate(
+            HITId=external_id, PaginationConfig={"PageSize": 100}
+        )
         for page in self._paged("list assignments", pages):
             for work in page["Assignments"]:
                 yield Submission(
@@ -114,8 +118,11 @@ class MTurk:
         if status == "Approved":
             return
         if status != "Submitted":
-            raise PlatformError(f"assignment {assignment} is {status.lower()}, not submitted", "Run `humaneval collect` to see its state.")
-        request = {"RequesterFeedback": feedback} if feedback else {}
+            raise PlatformError(
+                f"assignment {assignment} is {status.lower()}, not submitted",
+                "Run `humaneval collect` to see its state.",
+            )
+        request: dict[str, Any] = {"RequesterFeedback": feedback} if feedback else {}
         try:
             self._call("approve", lambda: self._once.approve_assignment(AssignmentId=assignment, **request))
         except PlatformError:
@@ -127,22 +134,34 @@ class MTurk:
             self._call(
                 "pay a bonus",
                 lambda: self._tokened.send_bonus(
-                    AssignmentId=assignment, WorkerId=worker, BonusAmount=str(amount), Reason=reason, UniqueRequestToken=token
+                    AssignmentId=assignment,
+                    WorkerId=worker,
+                    BonusAmount=str(amount),
+                    Reason=reason,
+                    UniqueRequestToken=token,
                 ),
             )
         except PlatformError as error:
             # The token was used: an earlier try paid. Anything else is a refusal.
-            if not re.search("Duplicate|AlreadyExists|InvalidTokenReuse|IdempotencyTokenAlreadyUsed", error.code):
+            if not re.search(
+                "Duplicate|AlreadyExists|InvalidTokenReuse|IdempotencyTokenAlreadyUsed", error.code
+            ):
                 raise
 
     def extend(self, external_id: str, expires_at: datetime) -> None:
-        self._call("extend", lambda: self._tokened.update_expiration_for_hit(HITId=external_id, ExpireAt=expires_at))
+        self._call(
+            "extend", lambda: self._tokened.update_expiration_for_hit(HITId=external_id, ExpireAt=expires_at)
+        )
 
     def expire(self, external_id: str) -> None:
-        self._call("expire", lambda: self._tokened.update_expiration_for_hit(HITId=external_id, ExpireAt=LONG_AGO))
+        self._call(
+            "expire", lambda: self._tokened.update_expiration_for_hit(HITId=external_id, ExpireAt=LONG_AGO)
+        )
 
     def balance(self) -> Decimal | None:
-        return Decimal(self._call("read the balance", lambda: self._tokened.get_account_balance())["AvailableBalance"])
+        return Decimal(
+            self._call("read the balance", lambda: self._tokened.get_account_balance())["AvailableBalance"]
+        )
 
     def cost(self, reward: Decimal, assignments: int) -> Cost:
         return Cost(reward * assignments, reward_fee(reward, assignments) * assignments)
@@ -154,7 +173,9 @@ class MTurk:
         return external_question(offer.form_url) if offer.form_url else html_question(offer.page)
 
     def _status(self, assignment: str) -> str:
-        return self._call("look up", lambda: self._tokened.get_assignment(AssignmentId=assignment))["Assignment"]["AssignmentStatus"]
+        return self._call("look up", lambda: self._tokened.get_assignment(AssignmentId=assignment))[
+            "Assignment"
+        ]["AssignmentStatus"]
 
     def _paged(self, what: str, pages: Any) -> Iterator[Any]:
         remaining = iter(pages)
@@ -170,26 +191,38 @@ class MTurk:
         except ClientError as error:
             code = str(error.response.get("TurkErrorCode") or error.response["Error"]["Code"])
             message = str(error.response.get("Message") or error.response["Error"]["Message"])
-            raise PlatformError(f"{where} would not {what}: {message}", _hint(code, self._endpoint), code) from error
+            raise PlatformError(
+                f"{where} would not {what}: {message}", _hint(code, self._endpoint), code
+            ) from error
         except BotoCoreError as error:
-            hint = "Is `humaneval market serve` running?" if self._endpoint.name == "local" else "Check the network and your AWS credentials."
+            hint = (
+                "Is `humaneval market serve` running?"
+                if self._endpoint.name == "local"
+                else "Check the network and your AWS credentials."
+            )
             raise PlatformError(f"{where} could not {what}: {error}", hint, type(error).__name__) from error
 
 
-def _client(endpoint: Endpoint, profile: str, session: Any, *, retries: dict[str, Any]) -> MTurkClient:
+def _client(endpoint: Endpoint, profile: str, session: Any, *, retries: Any) -> MTurkClient:
     try:
         import boto3
         from botocore.config import Config
         from botocore.exceptions import ProfileNotFound
     except ModuleNotFoundError as error:  # pragma: no cover
-        raise PrerequisiteError(f"publishing needs the package {error.name}", "pip install humaneval-toolkit") from None
+        raise PrerequisiteError(
+            f"publishing needs the package {error.name}", "pip install humaneval-toolkit"
+        ) from None
     config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
     if session is None:
         try:
             session = boto3.Session(profile_name=profile or None)
         except ProfileNotFound as error:
-            raise PlatformError(str(error), "Set AWS_PROFILE to one of the profiles in ~/.aws/config.") from None
-    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if endpoint.name == "local" else {}
+            raise PlatformError(
+                str(error), "Set AWS_PROFILE to one of the profiles in ~/.aws/config."
+            ) from None
+    keys = (
+        {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if endpoint.name == "local" else {}
+    )
     return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **keys)  # type: ignore[no-any-return]
 
 
@@ -199,9 +232,18 @@ def _requirements(offer: Offer) -> list[dict[str, Any]]:
     if people.countries:
         locales = [{"Country": country} for country in people.countries]
         requirements.append({"QualificationTypeId": _LOCALE, "Comparator": "In", "LocaleValues": locales})
-    for type_id, least in ((_APPROVAL_PERCENT, people.min_approved_percent), (_APPROVED_HITS, people.min_approved_hits)):
+    for type_id, least in (
+        (_APPROVAL_PERCENT, people.min_approved_percent),
+        (_APPROVED_HITS, people.min_approved_hits),
+    ):
         if least:
-            requirements.append({"QualificationTypeId": type_id, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [least]})
+            requirements.append(
+                {
+                    "QualificationTypeId": type_id,
+                    "Comparator": "GreaterThanOrEqualTo",
+                    "IntegerValues": [least],
+                }
+            )
     for requirement in requirements:
         requirement["ActionsGuarded"] = "DiscoverPreviewAndAccept"
     return requirements
@@ -210,6 +252,11 @@ def _requirements(offer: Offer) -> list[dict[str, Any]]:
 def _hint(code: str, endpoint: Endpoint) -> str:
     if "InsufficientFunds" in code:
         return "Add funds, then run the command again: it goes on where it stopped."
-    if code in ("UnrecognizedClientException", "InvalidSignatureException", "AccessDeniedException", "InvalidClientTokenId"):
+    if code in (
+        "UnrecognizedClientException",
+        "InvalidSignatureException",
+        "AccessDeniedException",
+        "InvalidClientTokenId",
+    ):
         return f"Check the AWS keys of your profile for {endpoint.name}."
     return f"The platform's code is {code}."

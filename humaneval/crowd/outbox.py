@@ -35,15 +35,31 @@ def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:
     return hashlib.sha256("\n".join((endpoint, operation, subject, key)).encode()).hexdigest()
 
 
-def intend(session: Session, *, study_id: int, endpoint: str, operation: str, subject: str, key: str, request: Mapping[str, Any]) -> OutboxRow:
+def intend(
+    session: Session,
+    *,
+    study_id: int,
+    endpoint: str,
+    operation: str,
+    subject: str,
+    key: str,
+    request: Mapping[str, Any],
+) -> OutboxRow:
     """Write the intent down in `session`, once: an intent that is there stays as it is."""
     there = session.scalar(
-        select(OutboxRow).where(OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject)
+        select(OutboxRow).where(
+            OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject
+        )
     )
     if there is not None:
         return there
     row = OutboxRow(
-        study_id=study_id, endpoint=endpoint, operation=operation, subject=subject, token=token_for(endpoint, operation, subject, key), request=dict(request)
+        study_id=study_id,
+        endpoint=endpoint,
+        operation=operation,
+        subject=subject,
+        token=token_for(endpoint, operation, subject, key),
+        request=dict(request),
     )
     session.add(row)
     session.flush()
@@ -54,13 +70,20 @@ def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -
     """The writes that are not confirmed yet, in the order in which they were intended. Refused ones are tried again."""
     rows = session.scalars(
         select(OutboxRow)
-        .where(OutboxRow.study_id == study_id, OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.state != "confirmed")
+        .where(
+            OutboxRow.study_id == study_id,
+            OutboxRow.endpoint == endpoint,
+            OutboxRow.operation == operation,
+            OutboxRow.state != "confirmed",
+        )
         .order_by(OutboxRow.id)
     )
     return [Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0) for row in rows]
 
 
-def perform(engine: Engine, intent: Intent, call: Callable[[], T], record: Callable[[Session, T], Mapping[str, Any]]) -> T:
+def perform(
+    engine: Engine, intent: Intent, call: Callable[[], T], record: Callable[[Session, T], Mapping[str, Any]]
+) -> T:
     """Make the call of `intent`; only when the platform has confirmed it, `record` what it means and confirm the intent.
 
     `record` changes what it must in the same transaction and returns what to keep of the answer. A refusal is

@@ -46,4 +46,6 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
 
 def external_worker_id(session: Session, worker_id: int) -> str:
     """The platform's own id of a worker: for paying, never for exports."""
-    return session.scalars(select(WorkerIdentityRow.external_id).where(WorkerIdentityRow.worker_id == worker_id)).one()
+    return session.scalars(
+        select(WorkerIdentityRow.external_id).where(WorkerIdentityRow.worker_id == worker_id)
+    ).one()

@@ -40,7 +40,9 @@ def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
         study = get_study(session, name)
         hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
         work = session.scalars(select(AssignmentRow).where(AssignmentRow.study_id == study.id)).all()
-        outbox = session.scalars(select(OutboxRow.endpoint).where(OutboxRow.study_id == study.id, OutboxRow.state != "confirmed"))
+        outbox = session.scalars(
+            select(OutboxRow.endpoint).where(OutboxRow.study_id == study.id, OutboxRow.state != "confirmed")
+        )
         unconfirmed = Counter(outbox)
     moment = now()
     lines = []
@@ -54,7 +56,10 @@ def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
                 hits=len(mine),
                 hits_up=sum(hit.external_id is not None for hit in mine),
                 planned=sum(hit.assignments for hit in mine),
-                opened=sum(line.state == "opened" and line.lease_until is not None and line.lease_until > moment for line in here),
+                opened=sum(
+                    line.state == "opened" and line.lease_until is not None and line.lease_until > moment
+                    for line in here
+                ),
                 answered=sum(line.state == "answered" for line in here),
                 submitted=len(submitted),
                 approved=sum(line.state == "approved" for line in here),

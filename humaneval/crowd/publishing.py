@@ -57,9 +57,14 @@ def plan(engine: Engine, name: str, platform: Platform, *, static: bool = False)
     with writing(engine) as session:
         study = get_study(session, name)
         settings = settings_of(study)
-        planned = session.scalars(select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)).all()
+        planned = session.scalars(
+            select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
+        ).all()
         if planned and static != (planned[0].row_id is not None):
-            raise UsageError(f"study {name!r} was published to {endpoint} the other way", "Run publish again with, or without, --static as before.")
+            raise UsageError(
+                f"study {name!r} was published to {endpoint} the other way",
+                "Run publish again with, or without, --static as before.",
+            )
         if not planned:
             for assignments, row_id in _portions(session, study, static):
                 _plan_hit(session, study, endpoint, assignments, row_id)
@@ -67,22 +72,44 @@ def plan(engine: Engine, name: str, platform: Platform, *, static: bool = False)
             _plan_hit(session, study, endpoint, *missing)
     with reading(engine) as session:
         study = get_study(session, name)
-        hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)).all()
+        hits = session.scalars(
+            select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
+        ).all()
         waiting = [hit for hit in hits if hit.external_id is None]
         costs = [platform.cost(settings.hit.reward, hit.assignments) for hit in waiting]
-        total = Cost(sum((c.rewards for c in costs), Decimal("0.00")), sum((c.fees for c in costs), Decimal("0.00")))
-        return PublishPlan(len(waiting), sum(hit.assignments for hit in waiting), total, len(hits) - len(waiting))
+        total = Cost(
+            sum((c.rewards for c in costs), Decimal("0.00")), sum((c.fees for c in costs), Decimal("0.00"))
+        )
+        return PublishPlan(
+            len(waiting), sum(hit.assignments for hit in waiting), total, len(hits) - len(waiting)
+        )
 
 
 def _plan_hit(session: Session, study: StudyRow, endpoint: str, assignments: int, row_id: int | None) -> None:
-    hit = HitRow(study_id=study.id, endpoint=endpoint, key=secrets.token_urlsafe(18), assignments=assignments, row_id=row_id)
+    hit = HitRow(
+        study_id=study.id,
+        endpoint=endpoint,
+        key=secrets.token_urlsafe(18),
+        assignments=assignments,
+        row_id=row_id,
+    )
     session.add(hit)
     session.flush()
-    intend(session, study_id=study.id, endpoint=endpoint, operation=PUBLISH, subject=f"hit {hit.id}", key=hit.key, request={"assignments": assignments})
+    intend(
+        session,
+        study_id=study.id,
+        endpoint=endpoint,
+        operation=PUBLISH,
+        subject=f"hit {hit.id}",
+        key=hit.key,
+        request={"assignments": assignments},
+    )
 
 
 def _portions(session: Session, study: StudyRow, static: bool) -> list[tuple[int, int | None]]:
-    rows = session.scalars(select(RowRow.id).where(RowRow.study_id == study.id).order_by(RowRow.ordinal)).all()
+    rows = session.scalars(
+        select(RowRow.id).where(RowRow.study_id == study.id).order_by(RowRow.ordinal)
+    ).all()
     if static:
         return [(1, row) for row in rows]
     return _split(len(rows))
@@ -90,10 +117,13 @@ def _portions(session: Session, study: StudyRow, static: bool) -> list[tuple[int
 
 def _split(rows: int) -> list[tuple[int, int | None]]:
     whole, rest = divmod(rows, MAX_ASSIGNMENTS)
-    return [(MAX_ASSIGNMENTS, None)] * whole + [(rest, None)] * (rest > 0)
+    sizes = [MAX_ASSIGNMENTS] * whole + [rest] * (rest > 0)
+    return [(size, None) for size in sizes]
 
 
-def _rows_to_replace(session: Session, study: StudyRow, settings: StudyFile, endpoint: str, static: bool) -> list[tuple[int, int | None]]:
+def _rows_to_replace(
+    session: Session, study: StudyRow, settings: StudyFile, endpoint: str, static: bool
+) -> list[tuple[int, int | None]]:
     """New HITs for rows whose annotators were rejected or excluded in review, where the study tops up."""
     if settings.design.top_up == "never":
         return []
@@ -105,7 +135,11 @@ def _rows_to_replace(session: Session, study: StudyRow, settings: StudyFile, end
     ).all()  # fmt: skip
     if lost:
         for assignment in session.scalars(
-            select(AssignmentRow).where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.excluded != "")
+            select(AssignmentRow).where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.excluded != "",
+            )
         ):
             assignment.row_replaced = True
     return [(1, row) for row in lost] if static else _split(len(lost))
@@ -126,8 +160,16 @@ def publish(
         study_id, settings = study.id, settings_of(study)
         study.published_at = study.published_at or now()
         intents = pending(session, study_id=study_id, endpoint=endpoint.name, operation=PUBLISH)
-        offers = {intent.id: _offer(session, study, settings, endpoint, intent, public_url) for intent in intents}
-        already_up = session.query(HitRow).filter(HitRow.study_id == study_id, HitRow.endpoint == endpoint.name, HitRow.external_id.is_not(None)).count()
+        offers = {
+            intent.id: _offer(session, study, settings, endpoint, intent, public_url) for intent in intents
+        }
+        already_up = (
+            session.query(HitRow)
+            .filter(
+                HitRow.study_id == study_id, HitRow.endpoint == endpoint.name, HitRow.external_id.is_not(None)
+            )
+            .count()
+        )
     if offers:
         platform.check(next(iter(offers.values())))
         _refuse_if_too_poor(platform, offers.values(), settings)
@@ -145,7 +187,14 @@ def publish(
     return PublishResult(made, adopted, already_up, assignments, preview_urls(engine, name, endpoint))
 
 
-def _make(engine: Engine, intent: Intent, platform: Platform, offer: Offer, found: Published | None, settings: StudyFile) -> None:
+def _make(
+    engine: Engine,
+    intent: Intent,
+    platform: Platform,
+    offer: Offer,
+    found: Published | None,
+    settings: StudyFile,
+) -> None:
     def record(session: Session, published: Published) -> dict[str, Any]:
         hit = session.scalars(select(HitRow).where(HitRow.key == offer.key)).one()
         hit.external_id = published.external_id
@@ -155,7 +204,14 @@ def _make(engine: Engine, intent: Intent, platform: Platform, offer: Offer, foun
     perform(engine, intent, lambda: found or platform.publish(offer, intent.token), record)
 
 
-def _offer(session: Session, study: StudyRow, settings: StudyFile, endpoint: Endpoint, intent: Intent, public_url: str) -> Offer:
+def _offer(
+    session: Session,
+    study: StudyRow,
+    settings: StudyFile,
+    endpoint: Endpoint,
+    intent: Intent,
+    public_url: str,
+) -> Offer:
     hit = session.get_one(HitRow, int(intent.subject.removeprefix("hit ")))
     page = ""
     if hit.row_id is not None:
@@ -174,7 +230,9 @@ def _offer(session: Session, study: StudyRow, settings: StudyFile, endpoint: End
         form_url="" if page else f"{public_url}/form/{hit.key}",
         page=page,
         participants=Participants(
-            settings.participants.countries, settings.participants.min_approved_percent, settings.participants.min_approved_hits
+            settings.participants.countries,
+            settings.participants.min_approved_percent,
+            settings.participants.min_approved_hits,
         ),
     )
 
@@ -182,7 +240,9 @@ def _offer(session: Session, study: StudyRow, settings: StudyFile, endpoint: End
 def _refuse_if_too_poor(platform: Platform, offers: Any, settings: StudyFile) -> None:
     """Before the first call: a batch that the balance cannot carry would stop half-way."""
     balance = platform.balance()
-    cost = sum((platform.cost(settings.hit.reward, offer.assignments).total for offer in offers), Decimal("0.00"))
+    cost = sum(
+        (platform.cost(settings.hit.reward, offer.assignments).total for offer in offers), Decimal("0.00")
+    )
     if balance is not None and balance < cost:
         raise PlatformError(
             f"the balance at {platform.endpoint.name} is ${balance}, and this costs ${cost}",
@@ -196,10 +256,16 @@ def preview_urls(engine: Engine, name: str, endpoint: Endpoint) -> tuple[str, ..
         study = get_study(session, name)
         answers = session.scalars(
             select(OutboxRow.answer)
-            .where(OutboxRow.study_id == study.id, OutboxRow.endpoint == endpoint.name, OutboxRow.operation == PUBLISH)
+            .where(
+                OutboxRow.study_id == study.id,
+                OutboxRow.endpoint == endpoint.name,
+                OutboxRow.operation == PUBLISH,
+            )
             .order_by(OutboxRow.id)
         )
-        return tuple(dict.fromkeys(endpoint.preview_url.format(type=answer["group"]) for answer in answers if answer))
+        return tuple(
+            dict.fromkeys(endpoint.preview_url.format(type=answer["group"]) for answer in answers if answer)
+        )
 
 
 def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> int:
@@ -233,10 +299,17 @@ def _up(engine: Engine, name: str, endpoint: Endpoint) -> list[tuple[int, str]]:
     with reading(engine) as session:
         study = get_study(session, name)
         hits = session.scalars(
-            select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint.name, HitRow.external_id.is_not(None)).order_by(HitRow.id)
+            select(HitRow)
+            .where(
+                HitRow.study_id == study.id, HitRow.endpoint == endpoint.name, HitRow.external_id.is_not(None)
+            )
+            .order_by(HitRow.id)
         ).all()
     if not hits:
-        raise UsageError(f"study {name!r} has no HITs at {endpoint.name}", f"`humaneval publish {name} --to {endpoint.name}` puts them up.")
+        raise UsageError(
+            f"study {name!r} has no HITs at {endpoint.name}",
+            f"`humaneval publish {name} --to {endpoint.name}` puts them up.",
+        )
     return [(hit.id, hit.external_id or "") for hit in hits]
 
 

@@ -67,7 +67,13 @@ def templates() -> Environment:
     """The one Jinja environment of the annotators' pages: autoescape always, undefined names are errors."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(loader=FileSystemLoader(bundled("hit_templates"), encoding="utf-8"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=FileSystemLoader(bundled("hit_templates"), encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.globals["asset"] = _asset
     return environment
 

@@ -45,7 +45,11 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
         settings = settings_of(study)
         work = session.scalars(
             select(AssignmentRow)
-            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.state.in_(("submitted", "approved", "rejected")))
+            .where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.state.in_(("submitted", "approved", "rejected")),
+            )
             .options(joinedload(AssignmentRow.worker))
             .order_by(AssignmentRow.id)
         ).all()
@@ -53,9 +57,12 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
         for assignment in work:
             lines = session.execute(
                 select(ResponseRow, PassageRow).join(PassageRow, PassageRow.id == ResponseRow.passage_id).where(ResponseRow.assignment_id == assignment.id)
-            ).tuples().all()  # fmt: skip
+            ).all()  # fmt: skip
             expected = len(settings.design.generators)
-            missed = any(passage.role == "control" and response.choice != passage.position for response, passage in lines)
+            missed = any(
+                passage.role == "control" and response.choice != passage.position
+                for response, passage in lines
+            )
             reason = ""
             if settings.exclusions.incomplete and len(lines) < expected:
                 reason = INCOMPLETE
@@ -94,13 +101,20 @@ def approve(
         if assignments is None:
             work = session.scalars(
                 select(AssignmentRow)
-                .where(AssignmentRow.study_id == study_id, AssignmentRow.endpoint == endpoint, AssignmentRow.state == "submitted")
+                .where(
+                    AssignmentRow.study_id == study_id,
+                    AssignmentRow.endpoint == endpoint,
+                    AssignmentRow.state == "submitted",
+                )
                 .order_by(AssignmentRow.id)
             ).all()
         else:
             found = [find_assignment(session, study_id, endpoint, external_id) for external_id in assignments]
             work = [assignment for assignment in found if assignment.state == "submitted"]
-        intents = [(_intent(session, study_id, assignment), assignment.id, assignment.external_id) for assignment in work]
+        intents = [
+            (_intent(session, study_id, assignment), assignment.id, assignment.external_id)
+            for assignment in work
+        ]
     approved, refused = 0, []
     for intent, assignment_id, external_id in intents:
         try:
@@ -110,18 +124,37 @@ def approve(
             refused.append(error)
         advance(1)
     if refused:
-        raise PartialError(f"{approved} approved, {len(refused)} not: {refused[0].message}", "Run the command again to try the rest.")
+        raise PartialError(
+            f"{approved} approved, {len(refused)} not: {refused[0].message}",
+            "Run the command again to try the rest.",
+        )
     return approved
 
 
 def _intent(session: Session, study_id: int, assignment: AssignmentRow) -> Intent:
     hit = session.get_one(HitRow, assignment.hit_id)
     subject = f"assignment {assignment.external_id} worker {assignment.worker_id}"
-    row = intend(session, study_id=study_id, endpoint=assignment.endpoint, operation=APPROVE, subject=subject, key=hit.key, request={})
+    row = intend(
+        session,
+        study_id=study_id,
+        endpoint=assignment.endpoint,
+        operation=APPROVE,
+        subject=subject,
+        key=hit.key,
+        request={},
+    )
     return Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
 
 
-def _approve(engine: Engine, intent: Intent, study_id: int, platform: Platform, assignment_id: int, external_id: str, feedback: str) -> None:
+def _approve(
+    engine: Engine,
+    intent: Intent,
+    study_id: int,
+    platform: Platform,
+    assignment_id: int,
+    external_id: str,
+    feedback: str,
+) -> None:
     def record(session: Session, _: None) -> dict[str, str]:
         assignment = session.get_one(AssignmentRow, assignment_id)
         assignment.state = "approved"
@@ -131,7 +164,9 @@ def _approve(engine: Engine, intent: Intent, study_id: int, platform: Platform, 
     perform(engine, intent, lambda: platform.approve(external_id, feedback), record)
 
 
-def approval_cost(engine: Engine, name: str, platform: Platform, assignments: Collection[str] | None = None) -> Cost:
+def approval_cost(
+    engine: Engine, name: str, platform: Platform, assignments: Collection[str] | None = None
+) -> Cost:
     """What approving the assignments named, or all submitted ones, would cost."""
     endpoint = platform.endpoint.name
     with reading(engine) as session:
@@ -139,7 +174,11 @@ def approval_cost(engine: Engine, name: str, platform: Platform, assignments: Co
         query = (
             select(HitRow.assignments)
             .join(AssignmentRow, AssignmentRow.hit_id == HitRow.id)
-            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.state == "submitted")
+            .where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.state == "submitted",
+            )
         )
         if assignments is not None:
             query = query.where(AssignmentRow.external_id.in_(assignments))

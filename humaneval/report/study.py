@@ -15,6 +15,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from humaneval import __version__
+from humaneval.fees import reward_fee
 from humaneval.report.data import DesignFacts, GeneratorFacts, MoneyFacts, RepeatFacts, ReportData
 from humaneval.scoring import ScoreTable
 from humaneval.store.engine import reading
@@ -37,7 +38,15 @@ from humaneval.study_file import StudyFile
 SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
 
 
-def study_report(engine: Engine, name: str, table: ScoreTable, *, title: str = "", summary: str = "", commands: Sequence[str] = ()) -> ReportData:
+def study_report(
+    engine: Engine,
+    name: str,
+    table: ScoreTable,
+    *,
+    title: str = "",
+    summary: str = "",
+    commands: Sequence[str] = (),
+) -> ReportData:
     """Everything that the store knows about study `name`, around its scores."""
     with reading(engine) as session:
         study = get_study(session, name)
@@ -49,7 +58,9 @@ def study_report(engine: Engine, name: str, table: ScoreTable, *, title: str = "
             summary=summary,
             simulated=table.annotators.collected if study.simulated else 0,
             test=study.is_test,
-            generators=tuple(_generator(session, study, settings, generator) for generator in settings.design.generators),
+            generators=tuple(
+                _generator(session, study, settings, generator) for generator in settings.design.generators
+            ),
             design=_design(session, study, settings),
             money=_money(session, study, settings, lines),
             repeat=_repeat(session, study, lines, commands),
@@ -58,10 +69,14 @@ def study_report(engine: Engine, name: str, table: ScoreTable, *, title: str = "
 
 def _generator(session: Session, study: StudyRow, settings: StudyFile, name: str) -> GeneratorFacts:
     row = session.scalars(select(GeneratorRow).where(GeneratorRow.name == name)).one()
-    run = session.scalars(select(RunRow).where(RunRow.generator_id == row.id).order_by(RunRow.id.desc())).first()
+    run = session.scalars(
+        select(RunRow).where(RunRow.generator_id == row.id).order_by(RunRow.id.desc())
+    ).first()
     counts = session.execute(
-        select(InfillRow.status, func.count()).where(InfillRow.generator_id == row.id).group_by(InfillRow.status)
-    ).tuples()
+        select(InfillRow.status, func.count())
+        .where(InfillRow.generator_id == row.id)
+        .group_by(InfillRow.status)
+    )
     facts = GeneratorFacts(name, str(settings.design.role(name)), row.kind, infills=dict(counts.all()))
     if run is None:
         return facts
@@ -73,8 +88,14 @@ def _generator(session: Session, study: StudyRow, settings: StudyFile, name: str
 
 def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFacts:
     design = settings.design
-    stories = session.scalar(select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id))
-    preset = study.settings_text.partition("\n")[0].removeprefix("# preset: ") if study.settings_text.startswith("# preset: ") else ""
+    stories = session.scalar(
+        select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id)
+    )
+    preset = (
+        study.settings_text.partition("\n")[0].removeprefix("# preset: ")
+        if study.settings_text.startswith("# preset: ")
+        else ""
+    )
     return DesignFacts(
         question=settings.page.question,
         stories=stories,
@@ -91,12 +112,18 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
     )
 
 
-def _money(session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]) -> MoneyFacts:
+def _money(
+    session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]
+) -> MoneyFacts:
     paid: dict[str, Decimal] = defaultdict(lambda: Decimal("0.00"))
-    for payment in session.scalars(select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")):
+    for payment in session.scalars(
+        select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
+    ):
         paid[payment.kind] += payment.amount
         paid["fees"] += payment.fee
-    planned = session.scalar(select(func.sum(HitRow.assignments)).where(HitRow.study_id == study.id)) or 0
+    reward = settings.hit.reward
+    sizes = session.scalars(select(HitRow.assignments).where(HitRow.study_id == study.id)).all()
+    planned = sum((size * (reward + reward_fee(reward, size)) for size in sizes), Decimal("0.00"))
     seconds: dict[tuple[str, str], float] = defaultdict(float)
     for line in lines:
         if line["seconds"] is not None:
@@ -108,7 +135,7 @@ def _money(session: Session, study: StudyRow, settings: StudyFile, lines: Sequen
         rewards=paid["reward"],
         bonuses=paid["bonus"],
         fees=paid["fees"],
-        planned=settings.hit.reward * planned,
+        planned=planned,
         spent=paid["reward"] + paid["bonus"] + paid["fees"],
         median_seconds=median(times) if times else None,
         median_hourly=Decimal(f"{hourly:.2f}") if hourly is not None else None,
@@ -117,21 +144,40 @@ def _money(session: Session, study: StudyRow, settings: StudyFile, lines: Sequen
     )
 
 
-def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]], commands: Sequence[str]) -> RepeatFacts:
+def _repeat(
+    session: Session, study: StudyRow, lines: Sequence[dict[str, Any]], commands: Sequence[str]
+) -> RepeatFacts:
     stories = session.execute(
-        select(StoryRow.key, StoryRow.sentence1, StoryRow.sentence2, StoryRow.sentence3, StoryRow.sentence4, StoryRow.sentence5)
+        select(
+            StoryRow.key,
+            StoryRow.sentence1,
+            StoryRow.sentence2,
+            StoryRow.sentence3,
+            StoryRow.sentence4,
+            StoryRow.sentence5,
+        )
         .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
         .order_by(StoryRow.key)
-    ).tuples()
-    passages = session.scalars(select(PassageRow.shown_hash).where(PassageRow.study_id == study.id).order_by(PassageRow.shown_hash))
-    endpoints = session.scalars(select(AssignmentRow.endpoint).where(AssignmentRow.study_id == study.id).distinct().order_by(AssignmentRow.endpoint))
+    )
+    passages = session.scalars(
+        select(PassageRow.shown_hash).where(PassageRow.study_id == study.id).order_by(PassageRow.shown_hash)
+    )
+    endpoints = session.scalars(
+        select(AssignmentRow.endpoint)
+        .where(AssignmentRow.study_id == study.id)
+        .distinct()
+        .order_by(AssignmentRow.endpoint)
+    )
     moments = sorted(line["submitted_at"] for line in lines if line["submitted_at"])
     return RepeatFacts(
         study_file=study.settings_text,
         study_hash=study.settings_hash,
         stories_hash=_hash(stories),
         passages_hash=_hash(passages),
-        responses_hash=_hash((line["worker"], line["story"], line["generator"], line["position"], line["choice"]) for line in lines),
+        responses_hash=_hash(
+            (line["worker"], line["story"], line["generator"], line["position"], line["choice"])
+            for line in lines
+        ),
         endpoint=", ".join(endpoints),
         software=_software(),
         commands=tuple(commands),

@@ -46,7 +46,10 @@ class Page:
     def form(self, **wanted: str) -> FoundForm | None:
         """The first form whose action ends with `action`, or that has a field called `field`."""
         for found in self.forms:
-            if found.action.partition("?")[0].endswith(wanted.get("action", "\0")) or wanted.get("field", "\0") in found.names():
+            if (
+                found.action.partition("?")[0].endswith(wanted.get("action", "\0"))
+                or wanted.get("field", "\0") in found.names()
+            ):
                 return found
         return None
 
@@ -55,7 +58,9 @@ class Browser:
     """One person's browser: its own cookies."""
 
     def __init__(self) -> None:
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar()))
+        self._opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar())
+        )
 
     def get(self, url: str) -> Page:
         """Fetch a page; an error page is a page too."""
@@ -70,7 +75,11 @@ class Browser:
         target = urllib.parse.urljoin(page.url, form.action)
         if form.method == "get":
             return self.get(f"{target}?{data}")
-        return self._fetch(urllib.request.Request(target, data.encode(), {"Content-Type": "application/x-www-form-urlencoded"}))
+        return self._fetch(
+            urllib.request.Request(
+                target, data.encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+            )
+        )
 
     def _fetch(self, request: urllib.request.Request) -> Page:
         try:
@@ -78,16 +87,23 @@ class Browser:
                 return _parsed(response.url, response.status, response.read().decode("utf-8"))
         except urllib.error.HTTPError as error:
             with error:
-                return _parsed(error.url or request.full_url, error.code, error.read().decode("utf-8", "replace"))
+                return _parsed(
+                    error.url or request.full_url, error.code, error.read().decode("utf-8", "replace")
+                )
         except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-            raise PlatformError(f"{request.full_url.partition('?')[0]} cannot be reached: {error}", "Are `humaneval serve` and the marketplace running?") from None
+            raise PlatformError(
+                f"{request.full_url.partition('?')[0]} cannot be reached: {error}",
+                "Are `humaneval serve` and the marketplace running?",
+            ) from None
 
 
 def _parsed(url: str, status: int, html: str) -> Page:
     parser = _Parser()
     parser.feed(html)
     parser.close()
-    return Page(url, status, html, parser.forms, [urllib.parse.urljoin(url, source) for source in parser.frames])
+    return Page(
+        url, status, html, parser.forms, [urllib.parse.urljoin(url, source) for source in parser.frames]
+    )
 
 
 class _Parser(HTMLParser):

@@ -8,10 +8,12 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 from humaneval.errors import PlatformError
-from humaneval.simulated.annotator import Annotator, Crowd, Key
+from humaneval.simulated.annotator import Crowd, Key
 from humaneval.simulated.browser import Browser, Page
 
 AT_ONCE = 6
+TRIES = 50
+"""How often an annotator looks again when others were faster."""
 
 
 class Worked(NamedTuple):
@@ -21,11 +23,13 @@ class Worked(NamedTuple):
     found_nothing: int
 
 
-def work_through(crowd: Crowd, preview_url: str, key: Key, advance: Callable[[int], None] = lambda amount: None) -> Worked:
+def work_through(
+    crowd: Crowd, preview_url: str, key: Key, advance: Callable[[int], None] = lambda amount: None
+) -> Worked:
     """Let every annotator of `crowd` take one HIT of the group behind `preview_url`."""
 
     def one(number: int) -> bool:
-        submitted = _take_one(crowd.annotator(number), preview_url, key)
+        submitted = _take_one(crowd, number, preview_url, key)
         advance(1)
         return submitted
 
@@ -34,35 +38,52 @@ def work_through(crowd: Crowd, preview_url: str, key: Key, advance: Callable[[in
     return Worked(sum(outcomes), len(outcomes) - sum(outcomes))
 
 
-def _take_one(annotator: Annotator, preview_url: str, key: Key) -> bool:
+def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
     browser = Browser()
     entry = _expect(browser.get(preview_url), 200, "signing in")
     sign_in = entry.form(action="/signin")
     if sign_in is None:
-        raise PlatformError(f"{urljoin(preview_url, '/')} has no form to sign in with", "Simulated annotators work at `humaneval market serve` only.")
-    page = browser.submit(entry, sign_in, {"name": annotator.name})
-    while True:
-        accept = page.form(action="/accept")
-        if accept is None:
-            return False
-        work = browser.submit(page, accept, {})
-        if work.frames:
-            break
-        # Someone else took the last place of this HIT between looking and accepting: look again.
-        page = browser.get(preview_url)
+        raise PlatformError(
+            f"{urljoin(preview_url, '/')} has no form to sign in with",
+            "Simulated annotators work at `humaneval market serve` only.",
+        )
+    page = browser.submit(entry, sign_in, {"name": crowd.name(number)})
+    work = _accept(browser, page, preview_url)
+    if work is None:
+        return False
     form_page = _expect(browser.get(work.frames[0]), 200, "opening the form")
     form = form_page.form(field="form")
     if form is None:
         return False
-    handed = _expect(browser.submit(form_page, form, annotator.fill_in(form, key)), 200, "sending the answers")
+    handed = _expect(browser.submit(form_page, form, crowd.fill_in(form, key)), 200, "sending the answers")
     hand_over = handed.form(action="/mturk/externalSubmit")
     if hand_over is None:
-        raise PlatformError("the answers were not taken: no hand-over came back", "Look at the form in a browser.")
+        raise PlatformError(
+            "the answers were not taken: no hand-over came back", "Look at the form in a browser."
+        )
     _expect(browser.submit(handed, hand_over, {}), 200, "handing the answers over")
     return True
 
 
+def _accept(browser: Browser, page: Page, preview_url: str) -> Page | None:
+    """Accept a HIT of the group; None where there is none left for this annotator."""
+    for _ in range(TRIES):
+        if page.status == 404:
+            return None
+        accept = page.form(action="/accept")
+        if accept is not None:
+            work = browser.submit(page, accept, {})
+            if work.frames:
+                return work
+        # Someone else took the last place of this HIT between looking and accepting: look again.
+        page = browser.get(preview_url)
+    return None
+
+
 def _expect(page: Page, status: int, what: str) -> Page:
     if page.status != status:
-        raise PlatformError(f"{what} failed with status {page.status} at {page.url.partition('?')[0]}", "The server's own log says why.")
+        raise PlatformError(
+            f"{what} failed with status {page.status} at {page.url.partition('?')[0]}",
+            "The server's own log says why.",
+        )
     return page

@@ -29,20 +29,32 @@ def open_engine(url: str, *, pool: bool = True) -> Engine:
     if url.startswith("sqlite"):
         folder = Path(url.removeprefix("sqlite:///")).parent
         if not folder.is_dir():
-            raise StoreError(f"the folder {folder} for the database does not exist", "Make it, or choose another with --database.")
-        engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options)
+            raise StoreError(
+                f"the folder {folder} for the database does not exist",
+                "Make it, or choose another with --database.",
+            )
+        engine = create_engine(
+            url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options
+        )
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     try:
         return create_engine(url, pool_pre_ping=True, connect_args={"options": "-c timezone=UTC"}, **options)
     except ModuleNotFoundError as error:
-        raise PrerequisiteError(f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'") from None
+        raise PrerequisiteError(
+            f"the database URL needs the package {error.name}", "pip install 'humaneval-toolkit[postgres]'"
+        ) from None
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves; `autocommit` needs Python 3.12
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_SECONDS * 1000}"):
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        f"busy_timeout={BUSY_SECONDS * 1000}",
+    ):
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -61,7 +73,11 @@ def reading(engine: Engine) -> Iterator[Session]:
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
     """A session whose changes are committed together at the end, or not at all."""
-    with _store_errors(engine), Session(engine.execution_options(writes=True), expire_on_commit=False) as session, session.begin():
+    with (
+        _store_errors(engine),
+        Session(engine.execution_options(writes=True), expire_on_commit=False) as session,
+        session.begin(),
+    ):
         yield session
 
 
@@ -73,5 +89,9 @@ def _store_errors(engine: Engine) -> Iterator[None]:
         reason = str(error.orig).strip().splitlines()[0]
         where = engine.url.render_as_string(hide_password=True)
         if "locked" in reason:
-            raise StoreError(f"the database {where} was busy for {BUSY_SECONDS} s", "Another program holds it; try again.") from error
-        raise StoreError(f"the database {where} cannot be used: {reason}", "`humaneval doctor` says more.") from error
+            raise StoreError(
+                f"the database {where} was busy for {BUSY_SECONDS} s", "Another program holds it; try again."
+            ) from error
+        raise StoreError(
+            f"the database {where} cannot be used: {reason}", "`humaneval doctor` says more."
+        ) from error

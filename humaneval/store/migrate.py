@@ -21,7 +21,9 @@ HEAD = "0001"
 """The newest revision, so that opening a database need not import Alembic; a test compares the two."""
 
 
-def open_current(engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata) -> None:
+def open_current(
+    engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata
+) -> None:
     """Make the tables of an empty database; refuse one of another revision with a word on what to do."""
     found = revision(engine)
     if found == head:
@@ -29,12 +31,20 @@ def open_current(engine: Engine, *, versions: str = "versions", head: str = HEAD
     where = engine.url.render_as_string(hide_password=True)
     if found is None:
         if inspect(engine).get_table_names():
-            raise StoreError(f"{where} has tables, but not this toolkit's", "Name another database with --database.")
+            raise StoreError(
+                f"{where} has tables, but not this toolkit's", "Name another database with --database."
+            )
         upgrade(engine, versions=versions, metadata=metadata)
     elif _known(engine, found, versions, metadata):
-        raise StoreError(f"{where} is of the older revision {found}; this version needs {head}", "`humaneval db upgrade` copies it to safety, then upgrades it.")
+        raise StoreError(
+            f"{where} is of the older revision {found}; this version needs {head}",
+            "`humaneval db upgrade` copies it to safety, then upgrades it.",
+        )
     else:
-        raise StoreError(f"{where} is of revision {found}, which this version does not know", "A newer humaneval made it: install that version.")
+        raise StoreError(
+            f"{where} is of revision {found}, which this version does not know",
+            "A newer humaneval made it: install that version.",
+        )
 
 
 def revision(engine: Engine) -> str | None:
@@ -45,14 +55,18 @@ def revision(engine: Engine) -> str | None:
         return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def upgrade(engine: Engine, *, versions: str = "versions", metadata: MetaData = Base.metadata, to: str = "head") -> None:
+def upgrade(
+    engine: Engine, *, versions: str = "versions", metadata: MetaData = Base.metadata, to: str = "head"
+) -> None:
     """Run the migrations up to revision `to`."""
     from alembic import command
 
     command.upgrade(_config(engine, versions, metadata), to)
 
 
-def downgrade(engine: Engine, to: str, *, versions: str = "versions", metadata: MetaData = Base.metadata) -> None:
+def downgrade(
+    engine: Engine, to: str, *, versions: str = "versions", metadata: MetaData = Base.metadata
+) -> None:
     """Run the migrations back to revision `to` (`base`: no tables)."""
     from alembic import command
 
@@ -71,8 +85,13 @@ def check(engine: Engine) -> list[str]:
         differences = compare_metadata(MigrationContext.configure(connection), Base.metadata)
         problems = [f"table differs from its model: {difference}" for difference in differences]
         if engine.dialect.name == "sqlite":
-            problems += [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"]
-            problems += [f"broken reference in {row[0]}, line {row[1]}" for row in connection.exec_driver_sql("PRAGMA foreign_key_check")]
+            problems += [
+                str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"
+            ]
+            problems += [
+                f"broken reference in {row[0]}, line {row[1]}"
+                for row in connection.exec_driver_sql("PRAGMA foreign_key_check")
+            ]
     return problems
 
 
@@ -97,7 +116,9 @@ def _known(engine: Engine, found: str, versions: str, metadata: MetaData) -> boo
     from alembic.util import CommandError
 
     try:
-        return ScriptDirectory.from_config(_config(engine, versions, metadata)).get_revision(found) is not None
+        return (
+            ScriptDirectory.from_config(_config(engine, versions, metadata)).get_revision(found) is not None
+        )
     except CommandError:
         return False
 

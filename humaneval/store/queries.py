@@ -43,7 +43,7 @@ def response_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved", "rejected")))
         .order_by(AssignmentRow.submitted_at, AssignmentRow.id, ResponseRow.place)
-    ).tuples()  # fmt: skip
+    )  # fmt: skip
     return [
         {
             "worker": worker, "story": story, "generator": generator, "position": position, "choice": choice, "role": role, "study": study.name,

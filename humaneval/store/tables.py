@@ -263,7 +263,14 @@ class AssignmentRow(Base):
     __table_args__ = (
         UniqueConstraint("endpoint", "external_id", "worker_id"),
         _one_of("state", ASSIGNMENT_STATES),
-        Index("uq_assignments_held_row", "endpoint", "row_id", unique=True, sqlite_where=text("holds_row"), postgresql_where=text("holds_row")),
+        Index(
+            "uq_assignments_held_row",
+            "endpoint",
+            "row_id",
+            unique=True,
+            sqlite_where=text("holds_row"),
+            postgresql_where=text("holds_row"),
+        ),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)

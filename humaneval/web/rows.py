@@ -68,7 +68,9 @@ def _context() -> Context:
 
 @blueprint.get("/")
 def index() -> Response:
-    return _message("This is a form server", "Forms are opened from the marketplace where the study was published.")
+    return _message(
+        "This is a form server", "Forms are opened from the marketplace where the study was published."
+    )
 
 
 @blueprint.get("/health")
@@ -95,22 +97,39 @@ def show(hit_key: str) -> Response:
         return _unknown()
     _frames(hit.endpoint)
     assignment, worker = request.args.get("assignmentId", ""), request.args.get("workerId", "")
-    if request.method == "HEAD" or "prefetch" in request.headers.get("Sec-Purpose", request.headers.get("Purpose", "")):
+    if request.method == "HEAD" or "prefetch" in request.headers.get(
+        "Sec-Purpose", request.headers.get("Purpose", "")
+    ):
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
         return _page("preview.html", study=hit.study, example=EXAMPLE, simulated=hit.simulated)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
-        return _message("This address is incomplete", "It does not say which worker you are. Please open the HIT again from the marketplace.", status=400)
+        return _message(
+            "This address is incomplete",
+            "It does not say which worker you are. Please open the HIT again from the marketplace.",
+            status=400,
+        )
     context = _context()
     opened = open_form(
-        context.engine, hit_key=hit_key, external_hit=request.args.get("hitId", ""), assignment=assignment, worker=worker, now=now()
+        context.engine,
+        hit_key=hit_key,
+        external_hit=request.args.get("hitId", ""),
+        assignment=assignment,
+        worker=worker,
+        now=now(),
     )
     if opened.outcome is Outcome.UNKNOWN:
         return _unknown()
     if opened.outcome is Outcome.LIMIT:
-        return _message("You have already taken part", "Thank you! This study takes each person once. Please return this HIT, so that someone else can have it.")
+        return _message(
+            "You have already taken part",
+            "Thank you! This study takes each person once. Please return this HIT, so that someone else can have it.",
+        )
     if opened.outcome is Outcome.FULL:
-        return _message("All forms are taken", "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.")
+        return _message(
+            "All forms are taken",
+            "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.",
+        )
     place = load_form(context.engine, opened.assignment_id)
     origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
     if opened.outcome is Outcome.ANSWERED:
@@ -129,10 +148,16 @@ def answer(hit_key: str) -> Response:
     try:
         assignment_id, origin = context.signer.loads(request.form.get("token", ""))
     except BadSignature:
-        return _message("This form is not valid", "Please open the HIT again from the marketplace; your work there is still yours.", status=400)
+        return _message(
+            "This form is not valid",
+            "Please open the HIT again from the marketplace; your work there is still yours.",
+            status=400,
+        )
     place = load_form(context.engine, assignment_id)
     if place.hit_key != hit_key:
-        return _message("This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400)
+        return _message(
+            "This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400
+        )
     if place.answered is not None:
         return _hand_over(place.external_id, place.answered, origin)
     fields = _known_fields(request.form, len(place.form.passages))
@@ -157,14 +182,18 @@ def busy(error: StoreError) -> Response:
     if request.method == "POST":
         response = _page("retry.html", status=503, study=None, action=request.path, fields=dict(request.form))
     else:
-        response = _message("Please try again in a moment", "Our database is busy. Nothing is lost.", status=503)
+        response = _message(
+            "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503
+        )
     response.headers["Retry-After"] = "5"
     return response
 
 
 @blueprint.app_errorhandler(HTTPException)
 def http_error(error: HTTPException) -> Response:
-    heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(error.code or 500, "That did not work")
+    heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(
+        error.code or 500, "That did not work"
+    )
     return _message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
 
 
@@ -174,7 +203,12 @@ def _find(hit_key: str) -> _Hit | None:
         row = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
         if row is None:
             return None
-        return _Hit(row.key, endpoints.known(row.endpoint, context.settings), settings_of(row.study), row.study.simulated)
+        return _Hit(
+            row.key,
+            endpoints.known(row.endpoint, context.settings),
+            settings_of(row.study),
+            row.study.simulated,
+        )
 
 
 def _frames(endpoint: Endpoint) -> None:
@@ -189,18 +223,35 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
 
 def _delivery(place: Place, origin: str) -> Delivery:
     token = _context().signer.dumps([place.assignment_id, origin])
-    return Delivery(action=f"/form/{place.hit_key}", token=token if isinstance(token, str) else token.decode())
+    return Delivery(
+        action=f"/form/{place.hit_key}", token=token if isinstance(token, str) else token.decode()
+    )
 
 
 def _known_fields(posted: Mapping[str, str], places: int) -> dict[str, str]:
     """The fields that a form has, without characters that neither XML nor PostgreSQL can carry."""
-    names = [FORM, CONSENT, COMMENT, *map(choice_field, range(1, places + 1)), *map(seconds_field, range(1, places + 1))]
-    clean = {name: "".join(c for c in posted[name] if not refused_characters(c))[:2000] for name in names if name in posted}
+    names = [
+        FORM,
+        CONSENT,
+        COMMENT,
+        *map(choice_field, range(1, places + 1)),
+        *map(seconds_field, range(1, places + 1)),
+    ]
+    clean = {
+        name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
+        for name in names
+        if name in posted
+    }
     return {name: value for name, value in clean.items() if value}
 
 
 def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Response:
-    return _page("handover.html", study=None, action=f"{origin}/mturk/externalSubmit", fields={"assignmentId": external_id, **fields})
+    return _page(
+        "handover.html",
+        study=None,
+        action=f"{origin}/mturk/externalSubmit",
+        fields={"assignmentId": external_id, **fields},
+    )
 
 
 def _form(form: Form, delivery: Delivery, status: int = 200) -> Response:
@@ -208,7 +259,11 @@ def _form(form: Form, delivery: Delivery, status: int = 200) -> Response:
 
 
 def _unknown() -> Response:
-    return _message("This HIT is not ours", "The address is wrong, or the study is gone. Please return the HIT.", status=404)
+    return _message(
+        "This HIT is not ours",
+        "The address is wrong, or the study is gone. Please return the HIT.",
+        status=404,
+    )
 
 
 def _message(heading: str, *paragraphs: str, status: int = 200) -> Response:

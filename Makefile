@@ -1,0 +1,45 @@
+# Two commands: `make demo` and `make test`. Each makes the environment in .venv first, if it is not there.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# Another package index or a CUDA build of torch: make demo PIP_ARGS="--index-url …"
+PIP_ARGS ?=
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt $(PIP_ARGS)
+DEMO   ?= demo
+
+.PHONY: demo test check browser-tools constraints docs clean
+
+demo: $(VENV)/.core
+	$(BIN)/humaneval demo --folder $(DEMO)
+
+test: $(VENV)/.test browser-tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# axe-core, for the accessibility tests; without npm those tests skip and say so.
+browser-tools:
+	@if command -v npm >/dev/null; then [ -d node_modules/axe-core ] || npm ci --silent --no-audit --no-fund; fi
+
+docs: $(VENV)/.test
+	$(BIN)/python -m tests.docs.write_cli_reference
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable ".[test]"
+	@touch $@ $(VENV)/.core
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("humaneval needs Python 3.11 or newer, this is %d.%d: make PYTHON=python3.11 …" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+constraints: $(VENV)/.test
+	(head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable) > constraints.new && mv constraints.new constraints.txt
+
+clean:
+	rm -rf $(VENV) demo build dist node_modules .pytest_cache .mypy_cache .ruff_cache

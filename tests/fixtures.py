@@ -1,0 +1,184 @@
+"""Real databases, a real marketplace, real form servers: each test gets its own, on free ports.
+
+A plugin, so that integration and browser tests share it; the folder `tests/integration` keeps its own on top.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy.exc import OperationalError
+
+from humaneval.crowd.endpoints import local
+from humaneval.crowd.mturk import MTurk
+from humaneval.domain import GeneratorRequest, Story
+from humaneval.generation import blanks_of, build, run
+from humaneval.market import MarketServer, Mode, open_market
+from humaneval.settings import Settings, database_url
+from humaneval.store.engine import open_engine
+from humaneval.store.migrate import upgrade
+from humaneval.stories import bundled_stories
+from humaneval.story_store import add_stories
+from humaneval.studies import create_study
+from humaneval.study_file import StudyFile, read_study_file
+from humaneval.web.app import create_app, running
+from tests.conftest import ROOT, lacking
+
+POSTGRES = os.environ.get("HUMANEVAL_TEST_POSTGRES", "postgresql:///postgres")
+HOW_TO_GET_POSTGRES = (
+    "apt-get install postgresql && service postgresql start && su postgres -c 'createuser -s $USER' "
+    "(or set HUMANEVAL_TEST_POSTGRES to the URL of a server where databases may be made)"
+)
+EXAMPLES = ROOT / "humaneval" / "bundled" / "example_infills.csv"
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database, migrated by Alembic once."""
+    path = tmp_path_factory.mktemp("template") / "template.db"
+    engine = open_engine(f"sqlite:///{path}", pool=False)
+    upgrade(engine)
+    engine.dispose()
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template() -> Iterator[str]:
+    """The name of an empty, migrated database on a PostgreSQL server; tests skip where there is none."""
+    server = create_engine(database_url(POSTGRES), isolation_level="AUTOCOMMIT")
+    name = f"humaneval_template_{uuid.uuid4().hex[:12]}"
+    try:
+        with server.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+    except OperationalError as error:
+        server.dispose()
+        lacking(f"a PostgreSQL server ({str(error.orig).strip().splitlines()[0]})", HOW_TO_GET_POSTGRES)
+    engine = open_engine(_on_server(name), pool=False)
+    upgrade(engine)
+    engine.dispose()
+    yield name
+    with server.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    server.dispose()
+
+
+def _on_server(name: str) -> str:
+    return make_url(database_url(POSTGRES)).set(database=name).render_as_string(hide_password=False)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty database of the current revision: the test runs once on SQLite, once on PostgreSQL."""
+    if request.param == "sqlite":
+        yield from _sqlite(request.getfixturevalue("sqlite_template"), tmp_path)
+        return
+    template = request.getfixturevalue("postgres_template")
+    server = create_engine(database_url(POSTGRES), isolation_level="AUTOCOMMIT")
+    name = f"humaneval_test_{uuid.uuid4().hex[:12]}"
+    with server.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
+    yield _on_server(name)
+    with server.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    server.dispose()
+
+
+@pytest.fixture
+def sqlite_database(sqlite_template: Path, tmp_path: Path) -> Iterator[str]:
+    """The same on SQLite alone, for tests that are not about the database."""
+    yield from _sqlite(sqlite_template, tmp_path)
+
+
+def _sqlite(template: Path, folder: Path) -> Iterator[str]:
+    path = folder / "humaneval.db"
+    shutil.copy(template, path)
+    yield f"sqlite:///{path}"
+
+
+@pytest.fixture
+def engine(database: str) -> Iterator[Engine]:
+    """An engine on `database`."""
+    engine = open_engine(database)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def sqlite_engine(sqlite_database: str) -> Iterator[Engine]:
+    """An engine on `sqlite_database`."""
+    engine = open_engine(sqlite_database)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def stories() -> tuple[Story, ...]:
+    """The 24 bundled stories that the example infills are for."""
+    return tuple(story for story in bundled_stories() if story.split == "test")
+
+
+@pytest.fixture
+def study_factory(stories: tuple[Story, ...]) -> Callable[..., StudyFile]:
+    """Makes a study of the four bundled generators in a database; settings by section, for example
+    `factory(engine, "s", design={"annotators": 8}, hit={"reward": "0.50"})`."""
+
+    def make(engine: Engine, name: str = "study", **sections: dict[str, Any]) -> StudyFile:
+        add_stories(engine, stories)
+        blanks = blanks_of(stories, (1, 2, 3, 4, 5))
+        for request in (
+            GeneratorRequest("control"),
+            GeneratorRequest("human"),
+            GeneratorRequest("replay", checkpoint=str(EXAMPLES)),
+        ):
+            for generator in build(request):
+                run(engine, generator, blanks)
+        settings, source = read_study_file(None, overrides=sections)
+        create_study(engine, name, settings, source)
+        return settings
+
+    return make
+
+
+@pytest.fixture
+def market(tmp_path: Path) -> Iterator[MarketServer]:
+    """A marketplace on a free port, in local mode, with 10,000.00 to spend."""
+    engine = open_market(tmp_path / "market.db")
+    with MarketServer(engine, mode=Mode.LOCAL) as server:
+        yield server
+    engine.dispose()
+
+
+@pytest.fixture
+def platform(market: MarketServer) -> MTurk:
+    """The real boto3 client at the marketplace."""
+    return MTurk(local(market.url))
+
+
+@dataclass(frozen=True)
+class FormServer:
+    """A running form server. Its address names localhost: another site than the marketplace's 127.0.0.1."""
+
+    url: str
+    settings: Settings
+
+
+@pytest.fixture
+def form_server(market: MarketServer) -> Iterator[Callable[[Engine], FormServer]]:
+    """Starts form servers over databases; they stop with the test."""
+    with ExitStack() as stack:
+
+        def start(engine: Engine) -> FormServer:
+            settings = Settings(market_url=market.url)
+            port = stack.enter_context(running(create_app(settings, engine)))
+            return FormServer(f"http://localhost:{port}", settings)
+
+        yield start

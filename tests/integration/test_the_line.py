@@ -1,0 +1,64 @@
+"""The straight line from stories to scores: marketplace, forms and simulated annotators over real HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+from sqlalchemy import Engine
+
+from humaneval.crowd import publishing
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.review import approve, review
+from humaneval.scoring import score
+from humaneval.simulated import Crowd, Skills, work_through
+from humaneval.store.engine import reading
+from humaneval.store.queries import response_lines
+from humaneval.studies import get_study, study_key
+
+Line = Callable[[Engine, Crowd], pd.DataFrame]
+
+
+@pytest.fixture
+def line(platform: MTurk, form_server: Callable, study_factory: Callable) -> Line:
+    """Publishes a study of `crowd.size` rows, lets the crowd work, and gives the responses."""
+
+    def walk(engine: Engine, crowd: Crowd, **sections: dict) -> pd.DataFrame:
+        study_factory(engine, "study", design={"annotators": crowd.size}, **sections)
+        forms = form_server(engine)
+        publishing.plan(engine, "study", platform)
+        result = publishing.publish(engine, "study", platform, public_url=forms.url)
+        worked = work_through(crowd, result.preview_urls[0], study_key(engine, "study"))
+        assert worked.submitted == crowd.size
+        collect(engine, "study", platform)
+        with reading(engine) as session:
+            return pd.DataFrame(response_lines(session, get_study(session, "study")))
+
+    return walk
+
+
+def test_a_study_goes_from_stories_to_scores(line: Line, engine: Engine, platform: MTurk) -> None:
+    frame = line(engine, Crowd(20, Skills(by_generator={"control": 1.0, "example-poor": 1.0})))
+    assert len(frame) == 80
+    assert {work.excluded for work in review(engine, "study", "local")} == {""}
+    assert approve(engine, "study", platform) == 20
+    assert approve(engine, "study", platform) == 0
+    scores = {row.generator: row for row in score(frame).scores}
+    assert scores["control"].not_identified == scores["example-poor"].not_identified == 0
+    assert scores["human"].n == 20
+
+
+@pytest.mark.slow
+def test_a_crowd_without_skill_scores_as_chance_does_whoever_wrote(line: Line, sqlite_engine: Engine) -> None:
+    frame = line(sqlite_engine, Crowd(200, Skills(0.0), seed=7))
+    before = score(frame).before_exclusions
+    assert [row.n for row in before] == [200] * 4
+    assert all(0.71 <= row.score <= 0.89 for row in before), [(row.generator, row.score) for row in before]
+
+
+@pytest.mark.slow
+def test_a_crowd_that_knows_everything_is_never_deceived(line: Line, sqlite_engine: Engine) -> None:
+    frame = line(sqlite_engine, Crowd(200, Skills(1.0), seed=7))
+    assert [row.not_identified for row in score(frame).before_exclusions] == [0] * 4
