@@ -189,3 +189,25 @@ def test_an_account_opens_once_with_its_own_balance_and_keeps_its_mode(tmp_path:
     with pytest.raises(SettingsError, match="made in local mode"):
         open_account(engine, Mode.SANDBOX)
     engine.dispose()
+
+
+def test_a_rejection_is_overridden_only_where_the_reward_can_still_be_paid(tmp_path: Path) -> None:
+    engine = open_market(tmp_path / "market.db")
+    open_account(engine, Mode.LOCAL, balance=Decimal("1.20"))
+    market = Market(engine, Mode.LOCAL)
+    hit = {"Title": "T", "Description": "D", "LifetimeInSeconds": 60, "AssignmentDurationInSeconds": 60}
+    first = market.perform("CreateHIT", {**hit, "Reward": "1.00", "Question": QUESTION})["HIT"]["HITId"]
+    with market.writing() as work:
+        assignment_id = accept(work, sign_up(work, "Ada", ""), first).id
+        submit(work, assignment_id, [])
+    market.perform("RejectAssignment", {"AssignmentId": assignment_id, "RequesterFeedback": "no"})
+    second = market.perform("CreateHIT", {**hit, "Reward": "0.50", "Question": QUESTION})["HIT"]["HITId"]
+    override = {"AssignmentId": assignment_id, "OverrideRejection": True}
+    before = market.perform("GetAccountBalance", {})
+    with pytest.raises(RefusedError, match="insufficient funds"):
+        market.perform("ApproveAssignment", override)
+    assert market.perform("GetAccountBalance", {}) == before
+    market.perform("UpdateExpirationForHIT", {"HITId": second, "ExpireAt": datetime(1970, 1, 1, tzinfo=UTC)})
+    market.perform("ApproveAssignment", override)
+    assert market.perform("GetAccountBalance", {}) == {"AvailableBalance": "0.00", "OnHoldBalance": "0.00"}
+    engine.dispose()
