@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from alembic import context
+from sqlalchemy import TypeDecorator
 
 engine = context.config.attributes["engine"]
 metadata = context.config.attributes["metadata"]
+
+
+def plain_type(kind: str, item: Any, _: Any) -> str | Literal[False]:
+    """A migration says what the column is, not which class of ours wraps it: those may change."""
+    return f"sa.{item.impl_instance!r}" if kind == "type" and isinstance(item, TypeDecorator) else False
+
 
 with engine.connect() as connection:
     sqlite = connection.dialect.name == "sqlite"
@@ -19,6 +28,7 @@ with engine.connect() as connection:
             target_metadata=metadata,
             render_as_batch=True,
             transaction_per_migration=True,
+            render_item=plain_type,
         )
         with context.begin_transaction():
             context.run_migrations()

@@ -19,9 +19,14 @@ from humaneval.errors import SettingsError, StoreError
 from humaneval.fees import money
 from humaneval.market.tables import Account, Entry, MarketTable
 from humaneval.store.engine import open_engine
+from humaneval.store.migrate import open_current
 from humaneval.store.types import now
 
 Clock = Callable[[], datetime]
+
+VERSIONS = "market_versions"
+HEAD = "m0001"
+"""The newest revision of the market's file; its migrations stand apart from the toolkit's own."""
 
 OPENING_BALANCE = Decimal("10000.00")
 
@@ -49,7 +54,7 @@ def open_market(path: Path | str) -> Engine:
     """
     engine = open_engine(f"sqlite:///{path}")
     try:
-        MarketTable.metadata.create_all(engine)
+        open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)
     except DatabaseError as error:
         engine.dispose()
         raise StoreError(f"{path} cannot be used as the marketplace's database: {error.orig}") from None
