@@ -72,7 +72,9 @@ class PublishedStudy:
     def stored(self) -> tuple[int, int]:
         """How many assignments were opened, and how many sets of answers are kept."""
         with reading(self.engine) as session:
-            return len(session.scalars(select(AssignmentRow)).all()), len(session.scalars(select(AnswerRow)).all())
+            return len(session.scalars(select(AssignmentRow)).all()), len(
+                session.scalars(select(AnswerRow)).all()
+            )
 
 
 def assignment_of(address: str) -> str:
