@@ -8,6 +8,7 @@ import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.errors import StoreError
+from humaneval.settings import without_password
 
 
 @click.group()
@@ -44,7 +45,8 @@ def backup(app: App, file: Path | None) -> None:
     engine = open_engine(app.settings.database)
     if migrate.revision(engine) is None:
         raise StoreError(
-            f"{app.settings.database} holds no data of this toolkit", "Name the database with --database."
+            f"{without_password(app.settings.database)} holds no data of this toolkit",
+            "Name the database with --database.",
         )
     say(f"Copied to {migrate.backup(engine, file)}.")
 
@@ -59,7 +61,7 @@ def check(app: App, as_json: bool) -> None:
 
     problems = migrate.check(open_engine(app.settings.database))
     if as_json:
-        emit({"database": app.settings.database, "problems": problems})
+        emit({"database": without_password(app.settings.database), "problems": problems})
     if problems:
         raise StoreError(
             f"{len(problems)} problems: {'; '.join(problems[:5])}",

@@ -162,7 +162,7 @@ def test_too_few_stories_are_refused_with_the_number_needed() -> None:
 
 def test_a_position_that_too_few_stories_have_is_named() -> None:
     blanks = {f"story-{i}": {1, 2} if i < 3 else {1} for i in range(20)}
-    with pytest.raises(DesignError, match="position 2 has only 3 stories .* 4 are needed"):
+    with pytest.raises(DesignError, match=r"position 2 has only 3 stories .* 4 are needed"):
         make_design(generators=names(4), blanks=blanks, annotators=8, seed=0, positions=(1, 2))
 
 
