@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from alembic import context
 
+from humaneval.errors import StoreError
+
 engine = context.config.attributes["engine"]
 metadata = context.config.attributes["metadata"]
 
-with engine.connect() as connection:
+with engine.execution_options(writes=True).connect() as connection:
     sqlite = connection.dialect.name == "sqlite"
     if sqlite:
         # A batch migration copies a table and drops the old one: with foreign keys enforced that would cascade.
         # SQLite ignores the pragma inside a transaction, so it is set on the raw connection before one begins.
         connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")
     try:
+        # One transaction for all of it, on SQLite too, where Alembic by itself would use none.
         context.configure(
-            connection=connection,
-            target_metadata=metadata,
-            render_as_batch=True,
-            transaction_per_migration=True,
+            connection=connection, target_metadata=metadata, render_as_batch=True, transactional_ddl=True
         )
         with context.begin_transaction():
             context.run_migrations()
-        connection.commit()
-        if sqlite:
-            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
-            if broken:
-                raise RuntimeError(f"broken references after the migration: {broken[:5]}")
+            if sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()):
+                raise StoreError(
+                    f"the database has {len(broken)} broken references, the first in table {broken[0][0]}",
+                    "Nothing was changed. `humaneval db check` lists them; restore a copy from before the damage.",
+                )
     finally:
         if sqlite:
             connection.rollback()
