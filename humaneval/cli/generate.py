@@ -78,7 +78,7 @@ def generate(
 ) -> None:  # fmt: skip
     """Let a generator fill blanks and store its infills. What is there already is not made again."""
     from humaneval.domain import GeneratorRequest
-    from humaneval.generation import blanks_of, build, run, select_stories
+    from humaneval.generation import blanks_of, build, check_stories, run, select_stories
     from humaneval.progress import progress
 
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
@@ -89,8 +89,11 @@ def generate(
             "`humaneval stories import FILE --split test`",
         )
     blanks = blanks_of(stories, parse_positions(positions), samples, shard=parse_shard(shard))
+    generators = build(request)
+    for generator in generators:  # all of them before any writes: what is wrong with a file changes nothing
+        check_stories(app.engine, generator)
     summaries = []
-    for generator in build(request):
+    for generator in generators:
         with progress(f"Filling blanks: {generator.name}", len(blanks), unit="infills") as advance:
             summaries.append(run(app.engine, generator, blanks, advance))
     if as_json:
