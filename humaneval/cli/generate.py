@@ -6,7 +6,7 @@ import re
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 
 
@@ -62,7 +62,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 @click.option(
     "--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Infills per blank."
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option(
     "--shard", default="1/1", show_default=True, metavar="I/N", help="Do only this part of the stories."
