@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from alembic import context
+from sqlalchemy import TypeDecorator
 
 from humaneval.errors import StoreError
 
 engine = context.config.attributes["engine"]
 metadata = context.config.attributes["metadata"]
+
+
+def plain_type(kind: str, item: Any, _: Any) -> str | Literal[False]:
+    """A migration says what the column is, not which class of ours wraps it: those may change."""
+    return f"sa.{item.impl_instance!r}" if kind == "type" and isinstance(item, TypeDecorator) else False
+
 
 with engine.execution_options(writes=True).connect() as connection:
     sqlite = connection.dialect.name == "sqlite"
@@ -18,7 +27,11 @@ with engine.execution_options(writes=True).connect() as connection:
     try:
         # One transaction for all of it, on SQLite too, where Alembic by itself would use none.
         context.configure(
-            connection=connection, target_metadata=metadata, render_as_batch=True, transactional_ddl=True
+            connection=connection,
+            target_metadata=metadata,
+            render_as_batch=True,
+            transactional_ddl=True,
+            render_item=plain_type,
         )
         with context.begin_transaction():
             context.run_migrations()

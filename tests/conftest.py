@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytest_plugins = ["tests.fixtures"]
+
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("HUMANEVAL_", "AWS_", "DATABASE_URL", "PROLIFIC_")
 

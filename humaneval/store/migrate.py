@@ -91,16 +91,16 @@ def downgrade(
     command.downgrade(_config(engine, versions, metadata), to)
 
 
-def check(engine: Engine) -> list[str]:
+def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = Base.metadata) -> list[str]:
     """What is wrong with the database: tables that differ from the models, broken references. Empty: nothing."""
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
     found = revision(engine)
-    if found != HEAD:
-        return [f"revision {found or 'none'}, not {HEAD}"]
+    if found != head:
+        return [f"revision {found or 'none'}, not {head}"]
     with engine.connect() as connection:
-        differences = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+        differences = compare_metadata(MigrationContext.configure(connection), metadata)
         problems = [f"table differs from its model: {difference}" for difference in differences]
         if engine.dialect.name == "sqlite":
             problems += [
