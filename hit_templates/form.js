@@ -1,99 +1,91 @@
 "use strict";
 (() => {
   const form = document.getElementById("form");
-  if (!form) return;
-  const places = Number(form.dataset.places);
-  const passages = [...form.querySelectorAll(".passage")];
+  const fields = form.elements;
+  const passages = [...form.querySelectorAll(".passage:not(#preview-example *)")];
   const progress = document.getElementById("progress");
-  const button = form.querySelector("button[type=submit]");
-  const chosen = (passage) => passage.querySelector("input:checked");
+  const button = form.querySelector("button");
+  const words = button.textContent;
+  const chosen = (passage) => passage.querySelector(":checked");
 
-  // Static pages only: the platform puts the assignment into the address; before it is accepted nothing can be sent.
+  // A static page learns from its address whether the HIT is accepted; before that it shows an example only.
   if ("static" in form.dataset) {
-    const id = new URLSearchParams(location.search).get("assignmentId") || "";
-    const accepted = id && id !== "ASSIGNMENT_ID_NOT_AVAILABLE";
-    form.elements.assignmentId.value = accepted ? id : "";
-    if (!accepted) {
-      for (const field of form.elements) field.disabled = true;
-      progress.textContent = "Accept the HIT to begin.";
+    const id = new URLSearchParams(location.search).get("assignmentId");
+    if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {
+      for (const field of fields) field.disabled = true;
+      for (const part of document.querySelectorAll("[id^=preview-]")) part.hidden = false;
+      for (const passage of passages) passage.hidden = true;
+      return;
     }
+    fields.assignmentId.value = id;
   }
 
-  // Seconds that each passage was on screen before its first choice.
-  const seen = passages.map(() => ({ total: 0, since: null }));
-  const settle = (index, visible) => {
-    const clock = seen[index];
-    const now = performance.now();
-    if (clock.since !== null) clock.total += now - clock.since;
-    clock.since = visible && !document.hidden && !chosen(passages[index]) ? now : null;
-    form.elements[`seconds-${index + 1}`].value = (clock.total / 1000).toFixed(2);
-  };
-  const onScreen = passages.map(() => true);
-  if ("IntersectionObserver" in window) {
-    const observer = new IntersectionObserver((entries) => {
-      for (const entry of entries) {
-        const index = passages.indexOf(entry.target);
-        onScreen[index] = entry.isIntersecting;
-        settle(index, entry.isIntersecting);
-      }
-    }, { threshold: 0.3 });
-    passages.forEach((passage) => observer.observe(passage));
-  } else {
-    passages.forEach((_, index) => settle(index, true));
-  }
-  document.addEventListener("visibilitychange", () => passages.forEach((_, index) => settle(index, onScreen[index])));
-
-  // A reload in the same tab keeps the choices. Storage may be blocked in a frame: then they are chosen again.
-  const key = `choices ${form.elements.form.value}`;
-  const remember = () => {
-    try { sessionStorage.setItem(key, JSON.stringify(passages.map((passage) => chosen(passage)?.value || ""))); } catch { /* blocked */ }
+  // What was entered comes back after a reload, where the frame may store anything.
+  const key = (fields.token || fields.form).value;
+  const save = () => {
+    try { sessionStorage[key] = JSON.stringify(Object.fromEntries(new FormData(form))); } catch { /* blocked */ }
   };
   try {
-    JSON.parse(sessionStorage.getItem(key) || "[]").forEach((value, index) => {
-      const radio = value && passages[index].querySelector(`input[value="${Number(value)}"]`);
-      if (radio && !chosen(passages[index])) radio.checked = true;
-    });
+    for (const [name, value] of Object.entries(JSON.parse(sessionStorage[key] || "{}"))) {
+      const field = fields[name];
+      if (field?.type === "checkbox") field.checked = true;
+      else if (field && !field.value) field.value = value;
+    }
   } catch { /* blocked */ }
 
-  const count = () => {
-    const done = passages.filter(chosen).length;
-    if (button && !button.disabled) progress.textContent = `${done} of ${places} answered`;
+  // Seconds that each passage was in sight before its first choice.
+  const clocks = passages.map(() => ({ seen: false, since: 0 }));
+  const tick = (index, seen = clocks[index].seen) => {
+    const clock = clocks[index];
+    const field = fields[`seconds-${index + 1}`];
+    if (clock.since) field.value = (Number(field.value) + (performance.now() - clock.since) / 1000).toFixed(2);
+    clock.seen = seen;
+    clock.since = seen && !document.hidden && !chosen(passages[index]) ? performance.now() : 0;
   };
-  form.addEventListener("change", (event) => {
-    const index = passages.findIndex((passage) => passage.contains(event.target));
-    if (index >= 0) settle(index, false);
-    remember();
-    count();
-  });
-  count();
+  // In sight: a third of it, or a good part of a small window.
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, intersectionRatio, intersectionRect } of entries) {
+      tick(passages.indexOf(target), intersectionRatio > 0.3 || intersectionRect.height > 150);
+    }
+  }, { threshold: [0, 0.1, 0.2, 0.31, 0.5] });
+  passages.forEach((passage) => watcher.observe(passage));
+  document.addEventListener("visibilitychange", () => { passages.forEach((_, index) => tick(index)); save(); });
 
-  // 1–5 choose within a story, only while the focus is in it.
+  const say = () => { progress.textContent = `${passages.filter(chosen).length} of ${passages.length} answered`; };
+  form.addEventListener("change", ({ target }) => {
+    const index = passages.findIndex((passage) => passage.contains(target));
+    if (index >= 0) tick(index);
+    target.closest(".missing")?.classList.remove("missing");
+    save();
+    say();
+  });
+
+  // 1 to 5 choose within a story, only while the focus is in it.
   form.addEventListener("keydown", (event) => {
     const passage = event.target.closest(".passage");
     if (!passage || event.ctrlKey || event.metaKey || event.altKey || !/^[1-5]$/.test(event.key)) return;
-    const radio = passage.querySelector(`input[value="${event.key}"]`);
+    const radio = passage.querySelectorAll("input")[event.key - 1];
     radio.focus();
     radio.click();
     event.preventDefault();
   });
 
+  const ready = () => { button.disabled = false; button.textContent = words; say(); };
   form.addEventListener("submit", (event) => {
-    const open = passages.filter((passage) => !chosen(passage));
-    const consent = form.elements.consent;
-    const first = consent.checked ? open[0]?.querySelector("input") : consent;
+    for (const group of [form.querySelector(".agree"), ...passages]) group.classList.toggle("missing", !chosen(group));
+    const first = form.querySelector(".missing input");
     if (first) {
       event.preventDefault();
       first.focus();
-      progress.textContent = consent.checked
-        ? `Still open: ${open.map((passage) => `story ${passage.id.replace("story-", "")}`).join(", ")}.`
-        : "Please tick the box that says you agree.";
+      const open = passages.flatMap((passage, index) => (chosen(passage) ? [] : index + 1));
+      progress.textContent = open.length ? `Still open: story ${open.join(", ")}.` : "Please tick the box if you agree.";
       return;
     }
-    passages.forEach((_, index) => settle(index, onScreen[index]));
+    save();
     button.disabled = true;
-    progress.textContent = "Sending…";
-    setTimeout(() => { button.disabled = false; count(); }, 10000);
+    button.textContent = "Sending…";
+    setTimeout(ready, 10000);
   });
-  addEventListener("pageshow", () => { if (button && form.elements.consent && !form.elements.consent.disabled) { button.disabled = false; count(); } });
+  addEventListener("pageshow", ready);
   document.getElementById("errors")?.focus();
 })();

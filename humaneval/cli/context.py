@@ -66,6 +66,9 @@ def with_app(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+SEED = click.IntRange(-(2**31), 2**31 - 1)
+"""What every database keeps as a whole number."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 to_option = click.option(
     "--to",

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.errors import StoreError
+from humaneval.settings import without_password
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 
 @click.group()
@@ -23,7 +28,7 @@ def upgrade(app: App) -> None:
     from humaneval.store.engine import open_engine
 
     engine = open_engine(app.settings.database)
-    before = migrate.revision(engine)
+    before = migrate.known_revision(engine)
     if before == migrate.HEAD:
         say(f"Already at revision {before}.")
         return
@@ -39,13 +44,8 @@ def upgrade(app: App) -> None:
 def backup(app: App, file: Path | None) -> None:
     """Copy a SQLite database to FILE while it is in use."""
     from humaneval.store import migrate
-    from humaneval.store.engine import open_engine
 
-    engine = open_engine(app.settings.database)
-    if migrate.revision(engine) is None:
-        raise StoreError(
-            f"{app.settings.database} holds no data of this toolkit", "Name the database with --database."
-        )
+    engine = _existing(app)
     say(f"Copied to {migrate.backup(engine, file)}.")
 
 
@@ -55,15 +55,29 @@ def backup(app: App, file: Path | None) -> None:
 def check(app: App, as_json: bool) -> None:
     """Compare the tables with this version's, and look for damage and broken references."""
     from humaneval.store import migrate
-    from humaneval.store.engine import open_engine
 
-    problems = migrate.check(open_engine(app.settings.database))
+    problems = migrate.check(_existing(app))
     if as_json:
-        emit({"database": app.settings.database, "problems": problems})
+        emit({"database": without_password(app.settings.database), "problems": problems})
     if problems:
         raise StoreError(
-            f"{len(problems)} problems: {'; '.join(problems[:5])}",
+            f"{len(problems)} problem{'s' * (len(problems) > 1)}: {'; '.join(problems[:5])}",
             "`humaneval db upgrade` mends an older revision; for damage restore a copy.",
         )
     if not as_json:
         say("The database is sound.")
+
+
+def _existing(app: App) -> Engine:
+    """The database of whatever revision. StoreError where there is none: looking for one must not make it."""
+    from humaneval.store import migrate
+    from humaneval.store.engine import open_engine
+
+    engine = open_engine(app.settings.database)
+    is_file = engine.dialect.name == "sqlite"
+    if (is_file and not Path(str(engine.url.database)).exists()) or migrate.known_revision(engine) is None:
+        raise StoreError(
+            f"{without_password(app.settings.database)} holds no data of this toolkit",
+            "Name the database with --database.",
+        )
+    return engine

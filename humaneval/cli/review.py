@@ -75,7 +75,7 @@ def review(
             f"{line.seconds:.0f}" if line.seconds else "—",
             line.excluded or "—",
         )
-    if work:
+    if work and not approve_all:
         console().print(table)
     say(
         f"{len(work)} collected: {', '.join(f'{n} {state}' for state, n in sorted(states.items())) or 'none'}."

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 MAX_QUESTION_BYTES = 65_535
-FRAME_HEIGHT = 800
+FRAME_HEIGHT = 0
+"""Pixels; 0 lets the worker site fit the frame to the window. A frame that is taller than a phone scrolls twice."""
 _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 _EXTERNAL = f"{_SCHEMAS}/2006-07-14/ExternalQuestion.xsd"
 _HTML = f"{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd"
@@ -31,6 +32,23 @@ class ShownPassage:
     title: str = ""
     choice: int | None = None
     """What was chosen before, when the form is shown again."""
+    seconds: str = ""
+    """How long it was in sight so far, as the browser said it."""
+
+
+EXAMPLE = ShownPassage(
+    1,
+    (
+        "Lena found an old key in her grandmother’s sewing box.",
+        "She tried it in every door of the house.",
+        "The stars are far away and they are very hot.",
+        "At last it opened a small cupboard behind the stairs.",
+        "Inside lay a bundle of letters tied with a blue ribbon.",
+    ),
+)
+"""What is shown before a HIT is accepted: never a passage of the study."""
+
+_RIGHT_TO_LEFT = frozenset(("ar", "arc", "ckb", "dv", "fa", "he", "ku", "ps", "sd", "syr", "ug", "ur", "yi"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,8 @@ class Delivery:
     """Signed by us; empty on static pages."""
     static: bool = False
     """The page is all the platform has: assets are inlined and a script fills in the assignment."""
-    asset_base: str = "/assets"
+    root: str = "/"
+    """Where our server's own addresses begin, as seen from the page."""
 
 
 @cache
@@ -75,7 +94,17 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["asset"] = _asset
+    environment.filters["right_to_left"] = right_to_left
     return environment
+
+
+def right_to_left(language: str) -> bool:
+    """Whether `language` is written from right to left.
+
+    >>> right_to_left("ar-EG"), right_to_left("en")
+    (True, False)
+    """
+    return language.partition("-")[0].lower() in _RIGHT_TO_LEFT
 
 
 def _asset(name: str) -> str:
@@ -84,7 +113,8 @@ def _asset(name: str) -> str:
 
 def render_form(form: Form, delivery: Delivery) -> str:
     """The form as HTML."""
-    return templates().get_template("detection.html").render(form=form, study=form.study, delivery=delivery)
+    page = templates().get_template("detection.html")
+    return page.render(form=form, study=form.study, delivery=delivery, root=delivery.root, example=EXAMPLE)
 
 
 def external_question(url: str, height: int = FRAME_HEIGHT) -> str:

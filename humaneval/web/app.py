@@ -6,10 +6,12 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from flask import Flask
 from itsdangerous import URLSafeSerializer
 from sqlalchemy import Engine
+from waitress import create_server, wasyncore
 
 from humaneval.crowd.people import stored_secret
 from humaneval.errors import PrerequisiteError
@@ -51,24 +53,35 @@ def run(app: Flask, host: str, port: int) -> None:
 @contextmanager
 def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
     """Serve in the background for as long as the block runs; gives the port, a free one where `port` is 0."""
-    server = _server(app, host, port)
-    thread = threading.Thread(target=server.run, name=f"forms-{secrets.token_hex(2)}", daemon=True)
+    sockets: dict[int, Any] = {}
+    server = _server(app, host, port, sockets)
+    stopping = threading.Event()
+
+    def serve() -> None:
+        # Not server.run(): that ends when the last browser lets go of its connection, which takes minutes.
+        while not stopping.is_set():
+            wasyncore.loop(timeout=1, map=sockets, count=1)
+        server.task_dispatcher.shutdown()
+        wasyncore.close_all(sockets)
+
+    thread = threading.Thread(target=serve, name=f"forms-{secrets.token_hex(2)}", daemon=True)
     thread.start()
     try:
         yield server.effective_port
     finally:
-        server.close()
+        stopping.set()
+        server.pull_trigger()
         thread.join(timeout=10)
 
 
-def _server(app: Flask, host: str, port: int):  # type: ignore[no-untyped-def]  # waitress has no types
-    from waitress import create_server
-
+def _server(app: Flask, host: str, port: int, sockets: dict[int, Any] | None = None) -> Any:
+    """A server that listens already. waitress has no types."""
     try:
         return create_server(
             app,
             host=host,
             port=port,
+            map=sockets,
             threads=THREADS,
             connection_limit=CONNECTIONS,
             ident="humaneval",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from flask import Blueprint, Response, current_app, request
+from flask import Blueprint, Response, current_app, g, request
 from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import joinedload
@@ -16,7 +16,7 @@ from humaneval.crowd import endpoints
 from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
 from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form
 from humaneval.crowd.platform import Endpoint
-from humaneval.crowd.questions import Delivery, Form, ShownPassage, render_form, templates
+from humaneval.crowd.questions import EXAMPLE, Delivery, Form, render_form, templates
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
 from humaneval.settings import Settings
@@ -33,17 +33,6 @@ blueprint = Blueprint("rows", __name__)
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "text/javascript"}
 MAX_ID = 64
-EXAMPLE = ShownPassage(
-    1,
-    (
-        "Lena found an old key in her grandmother’s sewing box.",
-        "She tried it in every door of the house.",
-        "The stars are far away and they are very hot.",
-        "At last it opened a small cupboard behind the stairs.",
-        "Inside lay a bundle of letters tied with a blue ribbon.",
-    ),
-)
-"""What a preview shows: never a passage of the study."""
 
 
 class Context(NamedTuple):
@@ -64,6 +53,14 @@ class _Hit(NamedTuple):
 def _context() -> Context:
     context: Context = current_app.extensions["humaneval"]
     return context
+
+
+@blueprint.before_request
+def before_the_hit_is_known() -> None:
+    """Whatever goes wrong, a worker reads it inside the frame: a page refused there would be a blank one."""
+    if request.endpoint in ("rows.show", "rows.answer"):
+        sites = [endpoints.known(name, _context().settings).worker_sites for name in endpoints.NAMES]
+        allow_frames([site for each in sites for site in each], [])
 
 
 @blueprint.get("/")
@@ -102,7 +99,7 @@ def show(hit_key: str) -> Response:
     ):
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
-        return _page("preview.html", study=hit.study, example=EXAMPLE, simulated=hit.simulated)
+        return _page("preview.html", example=EXAMPLE, simulated=hit.simulated)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
         return _message(
             "This address is incomplete",
@@ -123,7 +120,8 @@ def show(hit_key: str) -> Response:
     if opened.outcome is Outcome.LIMIT:
         return _message(
             "You have already taken part",
-            "Thank you! This study takes each person once. Please return this HIT, so that someone else can have it.",
+            f"Thank you! This study takes each person {_times(hit.study.design.rows_per_annotator)}. "
+            "Please return this HIT, so that someone else can have it.",
         )
     if opened.outcome is Outcome.FULL:
         return _message(
@@ -165,7 +163,10 @@ def answer(hit_key: str) -> Response:
     missing = answers.missing(len(place.form.passages))
     if missing or not answers.consent:
         chosen = {choice.place: choice.choice for choice in answers.choices}
-        passages = tuple(replace(shown, choice=chosen.get(shown.place)) for shown in place.form.passages)
+        passages = tuple(
+            replace(shown, choice=chosen.get(shown.place), seconds=fields.get(seconds_field(shown.place), ""))
+            for shown in place.form.passages
+        )
         again = replace(
             place.form, passages=passages, missing=tuple(missing), consent_missing=not answers.consent, consent_given=bool(answers.consent),
             comment=answers.comment,
@@ -180,7 +181,8 @@ def busy(error: StoreError) -> Response:
     """The database did not answer in time: what was posted is given back to be sent again, never dropped."""
     current_app.logger.error("store: %s", error.message)
     if request.method == "POST":
-        response = _page("retry.html", status=503, study=None, action=request.path, fields=dict(request.form))
+        action = f"{_root()}{request.path.removeprefix('/')}"
+        response = _page("retry.html", status=503, action=action, fields=dict(request.form))
     else:
         response = _message(
             "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503
@@ -203,12 +205,8 @@ def _find(hit_key: str) -> _Hit | None:
         row = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
         if row is None:
             return None
-        return _Hit(
-            row.key,
-            endpoints.known(row.endpoint, context.settings),
-            settings_of(row.study),
-            row.study.simulated,
-        )
+        g.study = settings_of(row.study)
+        return _Hit(row.key, endpoints.known(row.endpoint, context.settings), g.study, row.study.simulated)
 
 
 def _frames(endpoint: Endpoint) -> None:
@@ -224,7 +222,9 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
 def _delivery(place: Place, origin: str) -> Delivery:
     token = _context().signer.dumps([place.assignment_id, origin])
     return Delivery(
-        action=f"/form/{place.hit_key}", token=token if isinstance(token, str) else token.decode()
+        action=f"{_root()}form/{place.hit_key}",
+        token=token if isinstance(token, str) else token.decode(),
+        root=_root(),
     )
 
 
@@ -248,7 +248,6 @@ def _known_fields(posted: Mapping[str, str], places: int) -> dict[str, str]:
 def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Response:
     return _page(
         "handover.html",
-        study=None,
         action=f"{origin}/mturk/externalSubmit",
         fields={"assignmentId": external_id, **fields},
     )
@@ -267,8 +266,19 @@ def _unknown() -> Response:
 
 
 def _message(heading: str, *paragraphs: str, status: int = 200) -> Response:
-    return _page("message.html", status=status, study=None, heading=heading, paragraphs=paragraphs)
+    return _page("message.html", status=status, heading=heading, paragraphs=paragraphs)
 
 
 def _page(template: str, *, status: int = 200, **values: object) -> Response:
-    return Response(templates().get_template(template).render(**values), status=status, mimetype="text/html")
+    """A page with the study's language and contact, where the study is known."""
+    html = templates().get_template(template).render(study=g.get("study"), root=_root(), **values)
+    return Response(html, status=status, mimetype="text/html")
+
+
+def _root() -> str:
+    """The way from the page at hand to our first address. Relative: a proxy may have us under a folder."""
+    return "../" * (request.path.count("/") - 1) or "./"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

@@ -1,4 +1,7 @@
-"""Real databases, a real marketplace, real form servers: each test gets its own, on free ports."""
+"""Real databases, a real marketplace, real form servers: each test gets its own, on free ports.
+
+A plugin, so that integration and browser tests share it; the folder `tests/integration` keeps its own on top.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,8 +174,6 @@ class FormServer:
 @pytest.fixture
 def form_server(market: MarketServer) -> Iterator[Callable[[Engine], FormServer]]:
     """Starts form servers over databases; they stop with the test."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
 
         def start(engine: Engine) -> FormServer:
