@@ -139,6 +139,11 @@ class HitSection(_Section):
         """The wage in dollars an hour of someone who takes `expected_minutes`."""
         return (self.reward * 60 / Decimal(str(self.expected_minutes))).quantize(Decimal("0.01"))
 
+    @property
+    def lifetime_seconds(self) -> int:
+        """How long the HITs can be found."""
+        return round(self.lifetime_days * 86_400)
+
 
 class ParticipantsSection(_Section):
     """Who may take part, as far as the platform can tell."""

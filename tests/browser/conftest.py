@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,9 @@ from sqlalchemy import Engine
 from humaneval.cli.chromium import HOW_TO_GET, find_chromium
 from humaneval.crowd import publishing
 from humaneval.crowd.mturk import MTurk
+from humaneval.domain import POSITIONS, GeneratorRequest, Story
+from humaneval.generation import blanks_of, build, run
+from humaneval.story_store import add_stories
 from tests.browser.people import FLAGS, PublishedStudy
 from tests.conftest import ROOT, lacking
 
@@ -102,12 +107,27 @@ def axe() -> Callable[[Page | Frame], list[str]]:
 
 @pytest.fixture
 def publish(
-    sqlite_engine: Engine, platform: MTurk, form_server: Callable, study_factory: Callable
+    sqlite_engine: Engine,
+    platform: MTurk,
+    form_server: Callable,
+    study_factory: Callable,
+    stories: tuple[Story, ...],
+    tmp_path: Path,
 ) -> Callable[..., PublishedStudy]:
-    """Puts a study of 20 rows up: `publish(static=False, page={"question": "…"}, …)`."""
+    """Puts a study of 20 rows up: `publish(page={"question": "…"}, …)` as in a study file.
 
-    def put_up(*, static: bool = False, **sections: dict[str, Any]) -> PublishedStudy:
-        sections.setdefault("design", {}).setdefault("annotators", 20)
+    `infills` adds generators by name: their sentences, handed out to blanks by turns.
+    """
+
+    def put_up(
+        *,
+        static: bool = False,
+        infills: Mapping[str, Sequence[str]] | None = None,
+        **sections: dict[str, Any],
+    ) -> PublishedStudy:
+        for name, sentences in (infills or {}).items():
+            add_infills(sqlite_engine, name, sentences, stories, tmp_path)
+        sections = {**sections, "design": {"annotators": 20, **sections.get("design", {})}}
         study_factory(sqlite_engine, "study", **sections)
         forms = form_server(sqlite_engine)
         publishing.plan(sqlite_engine, "study", platform, static=static)
@@ -115,6 +135,23 @@ def publish(
         return PublishedStudy(sqlite_engine, platform, forms.url, up.preview_urls[0])
 
     return put_up
+
+
+def add_infills(
+    engine: Engine, name: str, sentences: Sequence[str], stories: Sequence[Story], folder: Path
+) -> None:
+    """Infills of a generator called `name` for every blank of the stories."""
+    blanks = blanks_of(stories, POSITIONS)
+    turns = zip(blanks, cycle(sentences), strict=False)
+    lines = [
+        json.dumps({"story": b.story.id, "position": b.position, "generator": name, "text": text})
+        for b, text in turns
+    ]
+    file = folder / f"{name}.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    add_stories(engine, stories)
+    for generator in build(GeneratorRequest("replay", checkpoint=str(file))):
+        run(engine, generator, blanks)
 
 
 @pytest.fixture

@@ -1,20 +1,167 @@
-"""From signing in on the worker site to a response in the database, in a real browser across two sites."""
+"""From signing in on the worker site to responses in the database, in a real browser across two sites."""
 
 from __future__ import annotations
 
-from playwright.sync_api import Page
+import json
+from collections.abc import Callable
+from pathlib import Path
 
-from tests.browser.people import PublishedStudy, fill_in, send, sign_in
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.people import (
+    FLAGS,
+    PublishedStudy,
+    agree,
+    choose,
+    fill_in,
+    passage,
+    send,
+    sentences,
+    sign_in,
+)
+
+
+def _finish(page: Page, choices: list[int]) -> None:
+    frame = page.frame_locator("iframe")
+    fill_in(frame, choices)
+    send(frame)
+    frame.get_by_role("heading", name="Thank you").wait_for()
 
 
 def test_C34_what_a_person_clicks_inside_the_frame_is_what_collect_finds(
     page: Page, study: PublishedStudy
 ) -> None:
     sign_in(page, study)
+    hand_overs: list[tuple[str, bool]] = []
+    page.on(
+        "request",
+        lambda request: (
+            hand_overs.append((request.url, request.frame == page.main_frame))
+            if request.method == "POST" and "externalSubmit" in request.url
+            else None
+        ),
+    )
+    assert page.url.startswith("http://127.0.0.1:")
     frame = page.frame_locator("iframe")
-    fill_in(frame, [1, 3, 5, 2])
+    agree(frame)
+    assert page.frames[1].url.startswith("http://localhost:")
+    for number, sentence in enumerate([1, 3, 5, 2], 1):
+        passage(frame, number).scroll_into_view_if_needed()
+        page.wait_for_timeout(150)
+        choose(frame, number, sentence)
     send(frame)
     frame.get_by_role("heading", name="Thank you").wait_for()
+    assert hand_overs == [(f"{study.market_url}/mturk/externalSubmit", False)]
+    page.get_by_role("link", name="My work").first.click()
+    page.get_by_text("Submitted", exact=True).wait_for()
     lines = study.responses()
     assert [line["choice"] for line in lines] == [1, 3, 5, 2]
-    print(lines)
+    assert all(0.1 < float(str(line["seconds"])) < 10 for line in lines)
+    assert study.responses() == lines
+
+
+def test_seconds_are_how_long_a_story_was_in_sight_before_its_first_choice(
+    page: Page, study: PublishedStudy
+) -> None:
+    page.goto(study.accept())
+    agree(page)
+    passage(page, 1).scroll_into_view_if_needed()
+    page.wait_for_timeout(700)
+    choose(page, 1, 4)
+    page.wait_for_timeout(500)
+    choose(page, 1, 2)  # a change of mind does not count
+    for number in (2, 3):
+        choose(page, number, 1)
+    passage(page, 4).scroll_into_view_if_needed()
+    page.wait_for_timeout(400)
+    choose(page, 4, 5)
+    send(page)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    lines = study.responses()
+    assert [line["choice"] for line in lines] == [2, 1, 1, 5]
+    first, last = (float(str(line["seconds"])) for line in (lines[0], lines[-1]))
+    assert 0.6 < first < 1.15
+    assert 0.35 < last < 1.5
+
+
+def test_C32_it_works_where_the_browser_blocks_the_cookies_and_the_storage_of_frames(
+    chromium: Browser, chromium_path: str, study: PublishedStudy, tmp_path: Path
+) -> None:
+    profile = tmp_path / "profile" / "Default"
+    profile.mkdir(parents=True)
+    blocked = {"profile": {"block_third_party_cookies": True, "cookie_controls_mode": 1}}
+    (profile / "Preferences").write_text(json.dumps(blocked), encoding="utf-8")
+    context = chromium.browser_type.launch_persistent_context(
+        profile.parent, executable_path=chromium_path, args=FLAGS
+    )
+    with context:
+        page = context.new_page()
+        sign_in(page, study)
+        page.frame_locator("iframe").get_by_role("heading", name="About").wait_for()
+        storage = page.frames[1].evaluate(
+            "() => { try { sessionStorage.x = 1; return 'open' } catch { return 'blocked' } }"
+        )
+        assert storage == "blocked", "this browser does not block, so the test shows nothing"
+        _finish(page, [5, 4, 3, 2])
+        assert not [cookie for cookie in context.cookies() if cookie["domain"] == "localhost"]
+    assert [line["choice"] for line in study.responses()] == [5, 4, 3, 2]
+
+
+def test_a_static_page_is_previewed_accepted_answered_and_collected(
+    page: Page, publish: Callable[..., PublishedStudy]
+) -> None:
+    study = publish(static=True, design={"annotators": 5})
+    page.goto(study.group_url)
+    page.get_by_label("Name").fill("ann")
+    page.get_by_role("button", name="Sign in").click()
+    frame = page.frame_locator("iframe")
+    frame.get_by_text("This is a preview.").wait_for()
+    assert frame.get_by_role("group", name="Example story").count() == 1
+    assert frame.get_by_role("group", name="Story 1 of").count() == 0, "a row is shown before it is accepted"
+    assert frame.locator("input:enabled, textarea:enabled, button:enabled").count() == 0
+    page.get_by_role("button", name="Accept").click()
+    frame.get_by_role("group", name="Story 1 of").wait_for()
+    assert frame.get_by_role("group", name="Example story").count() == 0
+    assert len(sentences(frame)) > 20
+    choose(frame, 1, 2)
+    send(frame)
+    frame.get_by_text("Please tick the box").first.wait_for()
+    _finish(page, [2, 2, 4, 1])
+    lines = study.responses()
+    assert [line["choice"] for line in lines] == [2, 2, 4, 1]
+    assert all(line["seconds"] is not None for line in lines)
+
+
+AWKWARD = [
+    "{{7*7}} people and {% raw %} came.",
+    "<script>window.pwned = 1</script> she typed.",
+    "It ended with ]]> and <!-- nothing more.",
+    "He sent 😀 and 👩‍👩‍👧 to 𝔸da.",
+    "</label></fieldset></form><img src=x onerror=pwned=1> fell over.",
+    "O'Neil said “fish & chips, &lt;not&gt; &amp; crisps”.",
+    "ثم قال محمد ‎إنه سيعود.",
+]
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_C44_what_models_write_arrives_as_it_is(
+    page: Page, publish: Callable[..., PublishedStudy], static: bool
+) -> None:
+    infills = {f"awkward-{number}": [sentence] for number, sentence in enumerate(AWKWARD)}
+    study = publish(
+        static=static,
+        infills=infills,
+        design={
+            "generators": ["control", "human", *infills],
+            "annotators": 2,
+            "allow": ["several sentences"],
+        },
+    )
+    sign_in(page, study)
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("group", name="Story 9 of 9").wait_for()
+    shown = frame.locator(".passage label").all_text_contents()
+    assert set(AWKWARD) <= set(shown)
+    assert not page.evaluate("'pwned' in window")
+    assert not page.frames[1].evaluate("'pwned' in window")
