@@ -48,14 +48,16 @@ class Replay:
 
     name: str
     path: str
-    file_hash: str
     entries: Mapping[tuple[str, int, int], Entry]
     as_written: str
     """The generator's name in the file."""
 
     @property
     def provenance(self) -> Provenance:
-        settings = {"file_sha256": self.file_hash, "generator": self.as_written}
+        # Of these lines alone: a system more in the file, or other line ends, make no other generator of this one.
+        lines = sorted((e.story, e.position, e.sample, e.text) for e in self.entries.values())
+        content = hashlib.sha256(json.dumps(lines).encode()).hexdigest()
+        settings = {"sha256": content, "generator": self.as_written}
         return Provenance(kind="replay", checkpoint=Path(self.path).name, settings=settings)
 
     def check(self, stories: Mapping[str, Story]) -> None:
@@ -77,7 +79,7 @@ class Replay:
                     blank, "", InfillStatus.MISSING, f"{Path(self.path).name} has no line for this blank"
                 )
             else:
-                yield Infill(blank, normalise(entry.text))
+                yield Infill(blank, entry.text, extra={"line": entry.line})
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
@@ -103,11 +105,7 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
             f"{path} has {len(chosen)} generators; --as can rename only one",
             f"Pick one with --option generator=NAME: {', '.join(names)}.",
         )
-    file_hash = hashlib.sha256(content).hexdigest()
-    return [
-        Replay(request.name or name, str(path), file_hash, _by_blank(path, entries, name), name)
-        for name in chosen
-    ]
+    return [Replay(request.name or name, str(path), _by_blank(path, entries, name), name) for name in chosen]
 
 
 def _by_blank(path: Path, entries: Iterable[Entry], name: str) -> dict[tuple[str, int, int], Entry]:
@@ -166,6 +164,11 @@ def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
     before = reader.line_num
     try:
         for record in reader:
+            if None in record:
+                raise InputError(
+                    f"{path}:{before + 1}: more cells than the header has columns",
+                    f"Put quotes around a text that holds a {delimiter!r}.",
+                )
             yield before + 1, record
             before = reader.line_num
     except csv.Error as error:
@@ -176,12 +179,12 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     lacking = [column for column in COLUMNS if record.get(column) is None]
     if lacking:
         raise InputError(f"{path}:{line}: no {', '.join(lacking)}", f"Columns: {', '.join(COLUMNS)}.")
-    try:
-        position, sample = int(record["position"]), int(record.get("sample") or 1)
-    except ValueError:
+    position, sample = _whole(record["position"]), _whole(record.get("sample") or 1)
+    if position is None or sample is None:
         raise InputError(
-            f"{path}:{line}: position {record['position']!r} is not a number", "Positions run from 1 to 5."
-        ) from None
+            f"{path}:{line}: position {record['position']!r}, sample {record.get('sample') or 1!r}: not whole numbers",
+            "Positions run from 1 to 5, samples from 1.",
+        )
     if position not in POSITIONS or sample < 1:
         raise InputError(
             f"{path}:{line}: position {position}, sample {sample}",
@@ -190,4 +193,13 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     name = str(record["generator"]).strip()
     if not name:
         raise InputError(f"{path}:{line}: no generator", "Name the system that wrote the text.")
-    return Entry(line, str(record["story"]).strip(), position, name, sample, str(record["text"]))
+    if not isinstance(record["text"], str):
+        raise InputError(f"{path}:{line}: text {record['text']!r} is not a string", "Put it in quotes.")
+    return Entry(line, str(record["story"]).strip(), position, name, sample, normalise(record["text"]))
+
+
+def _whole(value: object) -> int | None:
+    """`value` as a whole number if it is one; a JSON 1.5 or true is not."""
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -147,23 +147,37 @@ class _Dealer:
 
     def deal(self) -> list[list[str]]:
         """For each position, m stories; no story under two blank numbers. Least used first."""
+        dealt = self._deal(thrifty=False) or self._deal(thrifty=True)
+        if dealt is None:
+            raise DesignError(
+                "no way was found to keep every row free of repeated stories: too many stories lack a position",
+                f"{self.m} stories with all of positions {', '.join(map(str, self.positions))} filled are always enough.",
+            )
+        return dealt
+
+    def _deal(self, *, thrifty: bool) -> list[list[str]] | None:
+        """One try. A thrifty one keeps to whole stories, and m of those are enough for it; the other may get stuck."""
         pile = np.full(len(self.stories), -1, dtype=np.int64)
+        used = self.used.copy()
+        total = used.sum(axis=0)
         dealt: list[list[str]] = [[""] * self.m for _ in self.positions]
+        holes = (~self.fits).sum(axis=0)
         # The position that the fewest stories fit chooses first.
         for at in sorted(range(len(self.positions)), key=lambda at: int(self.fits[at].sum())):
             for number in range(self.m):
                 free = self.fits[at] & ((pile == -1) | (pile == number))
                 if not free.any():
-                    raise DesignError(
-                        f"no story is left for position {self.positions[at]} that keeps every row free of repeats",
-                        "Generate for more stories.",
-                    )
-                total = self.used.sum(axis=0)
-                # A blank is reused only when its position has no fresher one; then the least used story.
-                # A story already in this pile is kept for when there is nothing else: more stories, more to learn.
-                cost = self.used[at] * 1_000_000 + total * 10 + (pile == number)
+                    return None
+                if thrifty:
+                    cost = (pile == -1) * 1_000_000_000 + holes * 100_000_000 + used[at]
+                else:
+                    # A blank is reused only when its position has no fresher one; then the least used story.
+                    # A story already in this pile is kept for when there is nothing else: more stories, more to learn.
+                    cost = used[at] * 1_000_000 + total * 10 + (pile == number)
                 best = int(np.argmin(np.where(free, cost, np.iinfo(np.int64).max)))
                 pile[best] = number
-                self.used[at, best] += 1
+                used[at, best] += 1
+                total[best] += 1
                 dealt[at][number] = self.stories[best]
+        self.used = used
         return dealt

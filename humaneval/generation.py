@@ -11,7 +11,8 @@ from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from humaneval.domain import (
@@ -32,6 +33,9 @@ from humaneval.text import normalise, refused_characters, split_sentences
 GROUP = "humaneval.generators"
 COMMIT_EVERY = 50
 """Infills between commits: what a kill can cost."""
+
+REGISTERING = 0x68756D65
+"""The PostgreSQL advisory lock under which a run makes the rows of its generator."""
 
 
 class Kind(NamedTuple):
@@ -57,9 +61,10 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
         builder: Callable[[GeneratorRequest], Sequence[Generator]] = point.load()
         return builder(request)
     except ModuleNotFoundError as error:
+        ours = point.module.partition(".")[0] == "generators"
+        package = "'humaneval-toolkit[models]'" if ours else (error.name or "").partition(".")[0]
         raise PrerequisiteError(
-            f"generator {request.kind!r} needs the package {error.name}",
-            "pip install 'humaneval-toolkit[models]'",
+            f"generator {request.kind!r} needs the package {error.name}", f"pip install {package}"
         ) from None
 
 
@@ -87,18 +92,20 @@ def configuration_hash(provenance: Provenance) -> str:
 
 
 def _hash(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(value, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def judge(infill: Infill) -> Infill:
-    """Give an `ok` infill the status that its text deserves; other statuses stand.
+    """Give an `ok` infill the status that its text deserves; other statuses stand, but for text that cannot be kept.
 
     The machine's sentence must be one printable sentence that differs from the original and its neighbours.
     """
-    if infill.status is not InfillStatus.OK:
-        return infill
     text = normalise(infill.text)
     refused = refused_characters(text)
+    if refused_characters(infill.detail):
+        infill = replace(infill, detail=infill.detail.encode("unicode_escape").decode())
     if refused:
         return replace(
             infill,
@@ -106,6 +113,8 @@ def judge(infill: Infill) -> Infill:
             status=InfillStatus.UNPRINTABLE,
             detail=f"characters that no page can carry: {refused}",
         )
+    if infill.status is not InfillStatus.OK:
+        return replace(infill, text=text)
     if not text:
         return replace(infill, text="", status=InfillStatus.EMPTY)
     blank = infill.blank
@@ -152,6 +161,12 @@ def blanks_of(
     ]
 
 
+def check_stories(engine: Engine, generator: Generator) -> None:
+    """Raise InputError where `generator` can tell that it does not fit the stories that there are."""
+    if isinstance(generator, ChecksStories):
+        generator.check({story.id: story for story in select_stories(engine)})
+
+
 def run(
     engine: Engine,
     generator: Generator,
@@ -159,10 +174,11 @@ def run(
     advance: Callable[[int], None] = lambda amount: None,
 ) -> RunSummary:
     """Fill the blanks that `generator` has not filled yet, committing as it goes. Run again after a kill: it goes on."""
-    if isinstance(generator, ChecksStories):
-        generator.check({story.id: story for story in select_stories(engine)})
+    check_stories(engine, generator)
     provenance = generator.provenance
     with writing(engine) as session:
+        if engine.dialect.name == "postgresql":  # shards that start together register one after the other
+            session.execute(select(func.pg_advisory_xact_lock(REGISTERING)))
         generator_id, run_id = _register(session, generator.name, provenance)
         story_ids = dict(session.execute(select(StoryRow.key, StoryRow.id)).all())
         there = set(
@@ -177,17 +193,21 @@ def run(
     ]
     advance(len(blanks) - len(open_blanks))
     written: Counter[str] = Counter()
+    insert = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
     for infills in _batches(_in_order(generator, open_blanks)):
         judged = infills if provenance.kind == "human" else [judge(infill) for infill in infills]
+        lines = [
+            {
+                "generator_id": generator_id, "run_id": run_id, "story_id": story_ids[infill.blank.story.id],
+                "position": infill.blank.position, "sample": infill.blank.sample, "text": infill.text,
+                "status": str(infill.status), "detail": infill.detail, "extra": dict(infill.extra),
+            }
+            for infill in judged
+        ]  # fmt: skip
         with writing(engine) as session:
-            session.add_all(
-                InfillRow(
-                    generator_id=generator_id, run_id=run_id, story_id=story_ids[infill.blank.story.id], position=infill.blank.position,
-                    sample=infill.blank.sample, text=infill.text, status=str(infill.status), detail=infill.detail, extra=dict(infill.extra),
-                )
-                for infill in judged
-            )  # fmt: skip
-        written.update(str(infill.status) for infill in judged)
+            # The same command may be running twice: the infill that came first stays.
+            new = insert(InfillRow).on_conflict_do_nothing().returning(InfillRow.status)
+            written.update(session.scalars(new, lines))
         advance(len(judged))
     return RunSummary(generator.name, dict(written), len(blanks) - len(open_blanks))
 
@@ -213,6 +233,8 @@ def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
 
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:
     """The ids of the generator's and the run's rows, made if new; a name keeps one configuration for ever."""
+    if not name.strip() or name != name.strip() or "," in name or refused_characters(name):
+        raise UsageError(f"{name!r} cannot be a generator's name", "Choose letters, digits and hyphens.")
     wanted = configuration_hash(provenance)
     generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))
     if generator is None:

@@ -6,13 +6,14 @@ What is studied stands in `study.toml` instead (see `humaneval.studies`).
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from humaneval.errors import SettingsError
 
@@ -33,6 +34,9 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
 
 SECRETS = frozenset({"secret_key"})
 """Settings that are read from the environment only and never printed."""
+
+OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_TEST_")
+"""Variables (or beginnings of them) that set no setting: where the file is, and what only the tests read."""
 
 
 class Settings(BaseModel):
@@ -64,14 +68,26 @@ class Settings(BaseModel):
         0, ge=0, le=5, description="How many reverse proxies in front of `humaneval serve` may be believed."
     )
 
+    @field_validator("port", "trusted_proxies", mode="before")
+    @classmethod
+    def _no_truth_value(cls, value: object) -> object:
+        if isinstance(value, bool):  # which pydantic would take for 1 or 0
+            raise ValueError("must be a whole number")
+        return value
+
     @field_validator("database")
     @classmethod
     def _database_url(cls, value: str) -> str:
-        return database_url(value)
+        url = database_url(value)
+        if not re.match(r"sqlite:///.|postgresql\+psycopg://", url):
+            raise ValueError("must be the name of an SQLite file or a postgresql:// URL")
+        return url
 
-    @field_validator("public_url", "market_url")
+    @field_validator("public_url", "market_url", "market_site")
     @classmethod
-    def _web_address(cls, value: str) -> str:
+    def _web_address(cls, value: str, info: ValidationInfo) -> str:
+        if not value and info.field_name == "market_site":
+            return value
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ValueError("must be a web address such as https://study.example.org")
@@ -103,10 +119,21 @@ class Loaded(NamedTuple):
 
 def database_url(value: str) -> str:
     """A SQLAlchemy URL from what people write: a file name, `postgres://…`, `postgresql://…`."""
-    for scheme in ("postgres://", "postgresql://"):
-        if value.startswith(scheme):
-            return "postgresql+psycopg://" + value.removeprefix(scheme)
+    if postgres := re.match(r"postgres(ql)?(\+\w+)?://", value):
+        return (
+            "postgresql+psycopg://" + value[postgres.end() :]
+        )  # `postgresql://` alone leaves the driver open
     return value if "://" in value else f"sqlite:///{value}"
+
+
+def without_password(url: str) -> str:
+    """A database URL as it may be printed.
+
+    >>> without_password("postgresql+psycopg://ann:pa@ss@db.example.org/studies?password=pass")
+    'postgresql+psycopg://ann:***@db.example.org/studies?password=***'
+    """
+    url = re.sub(r"^(\w[\w+]*://[^/?:@]*):.*@", r"\1:***@", url)
+    return re.sub(r"([?&](?:password|sslpassword)=)[^&]*", r"\1***", url)
 
 
 def load_settings(
@@ -117,7 +144,12 @@ def load_settings(
 ) -> Loaded:
     """Merge flags, environment and file over the defaults. Raises SettingsError naming the setting and its origin."""
     environment = os.environ if environment is None else environment
-    file = Path(environment.get("HUMANEVAL_CONFIG", CONFIG_FILE)) if file is None else file
+    _refuse_unknown_variables(environment)
+    if file is None:
+        named = environment.get("HUMANEVAL_CONFIG")
+        file = Path(named or CONFIG_FILE)
+        if named and not file.exists():
+            raise SettingsError(f"{file} does not exist (from environment HUMANEVAL_CONFIG)")
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
     for name, value in _from_file(file).items():
@@ -138,12 +170,12 @@ def load_settings(
         reason = first["msg"].removeprefix("Value error, ")
         raise SettingsError(
             f"setting {name!r} (from {origins.get(name, 'default')}): {reason}",
-            "`humaneval config show` lists every setting and where its value came from.",
+            f"It is for: {Settings.model_fields[name].description}",
         ) from None
     rows = (
         Origin(
             name,
-            ("(set)" if getattr(settings, name) else "") if name in SECRETS else str(getattr(settings, name)),
+            _shown(settings, name),
             origins.get(name, "default"),
             field.description or "",
         )
@@ -152,11 +184,32 @@ def load_settings(
     return Loaded(settings, tuple(rows))
 
 
+def _shown(settings: Settings, name: str) -> str:
+    value = str(getattr(settings, name))
+    if name in SECRETS:
+        return "(set)" if value else ""
+    return without_password(value) if name == "database" else value
+
+
+def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
+    known = {variable for variables in ENVIRONMENT.values() for variable in variables}
+    for variable in environment:
+        if (
+            variable.startswith("HUMANEVAL_")
+            and variable not in known
+            and not variable.startswith(OTHER_VARIABLES)
+        ):
+            listed = ", ".join(sorted(name for name in known if name.startswith("HUMANEVAL_")))
+            raise SettingsError(f"the environment has an unknown setting {variable}", f"Known: {listed}.")
+
+
 def _from_file(file: Path) -> dict[str, object]:
     if not file.exists():
         return {}
     try:
         values = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"{file} is not valid TOML: {error}", "Mend the line, or make a new file with `humaneval init`."

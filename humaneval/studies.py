@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Created:
     design_hash: str
     settings_hash: str
     was_there: bool
+    lacking: Mapping[str, int]
+    """For each generator that has any, the blanks left out for all because it has no infill fit for them."""
 
 
 class _Filled(NamedTuple):
@@ -57,6 +60,10 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
 
     Infills whose status is neither `ok` nor allowed by the study make it refuse with a count per generator.
     """
+    if not re.fullmatch(r"\w([\w .-]*\w)?", name):
+        raise UsageError(
+            f"{name!r} cannot be a study's name", "Use letters, digits, hyphens, dots: it also names files."
+        )
     with writing(engine) as session:
         existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
         if existing is not None:
@@ -65,12 +72,12 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
                     f"study {name!r} exists with other settings",
                     "A study never changes: choose another name.",
                 )
-            return _summary(session, existing, was_there=True)
+            return _summary(session, existing)
         stories = _stories(session, study)
         filled = _filled(session, study, stories)
         usable = {str(InfillStatus.OK), *map(str, study.design.allow)}
         _refuse_unfit(filled, usable)
-        blanks = _common_blanks(study, stories, filled, usable)
+        blanks, lacking = _common_blanks(study, stories, filled, usable)
         design = make_design(
             generators=study.design.generators,
             blanks=blanks,
@@ -86,7 +93,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         session.flush()
         _store(session, row, study, design, stories, filled)
         session.flush()
-        return _summary(session, row, was_there=False)
+        return _summary(session, row, lacking)
 
 
 def get_study(session: Session, name: str) -> StudyRow:
@@ -253,16 +260,25 @@ def _refuse_unfit(filled: Mapping[Cell, _Filled], usable: Collection[str]) -> No
 
 def _common_blanks(
     study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, _Filled], usable: Collection[str]
-) -> dict[str, set[int]]:
-    """For each story the positions that every generator has filled: no passage is dropped for one generator alone."""
+) -> tuple[dict[str, set[int]], dict[str, int]]:
+    """For each story the positions that every generator has filled: no passage is dropped for one generator alone.
+
+    And for each generator the number of blanks that are left out for want of its infill.
+    """
     blanks: dict[str, set[int]] = {}
+    lacking: Counter[str] = Counter()
     for story in stories:
         for position in study.design.positions:
-            infills = [filled.get(Cell(story, position, generator)) for generator in study.design.generators]
-            # An empty sentence cannot be marked by anyone, whatever was allowed.
-            if all(infill is not None and infill.status in usable and infill.text for infill in infills):
+            without = []
+            for generator in study.design.generators:
+                infill = filled.get(Cell(story, position, generator))
+                # An empty sentence cannot be marked by anyone, whatever was allowed.
+                if infill is None or infill.status not in usable or not infill.text:
+                    without.append(generator)
+            lacking.update(without)
+            if not without:
                 blanks.setdefault(story, set()).add(position)
-    return blanks
+    return blanks, dict(lacking)
 
 
 def _store(
@@ -311,7 +327,7 @@ def _design_hash(design: Design, filled: Mapping[Cell, _Filled]) -> str:
     return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
 
 
-def _summary(session: Session, study: StudyRow, *, was_there: bool) -> Created:
+def _summary(session: Session, study: StudyRow, lacking: Mapping[str, int] | None = None) -> Created:
     rows = session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
     passages = (
         session.scalar(select(func.count()).select_from(PassageRow).where(PassageRow.study_id == study.id))
@@ -323,7 +339,9 @@ def _summary(session: Session, study: StudyRow, *, was_there: bool) -> Created:
         )
         or 0
     )
-    return Created(study.name, rows, passages, stories, study.design_hash, study.settings_hash, was_there)
+    return Created(
+        study.name, rows, passages, stories, study.design_hash, study.settings_hash, lacking is None, lacking or {}
+    )  # fmt: skip
 
 
 def settings_of_study(engine: Engine, name: str) -> StudyFile:

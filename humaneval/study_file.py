@@ -41,27 +41,37 @@ def _printable(text: str) -> str:
     return text.strip()
 
 
-Dollars = Annotated[Decimal, BeforeValidator(_dollars)]
+def _something(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
+Whole = Annotated[int, Field(strict=True)]
+"""Not true, which pydantic would take for 1."""
 Printable = Annotated[str, AfterValidator(_printable)]
-Required = Annotated[str, Field(min_length=1), AfterValidator(_printable)]
+Required = Annotated[Printable, AfterValidator(_something)]
+SEEDS = 2**31
+"""Seeds run from minus this to this less one: what every database keeps."""
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class DesignSection(_Section):
     """Who sees what."""
 
-    generators: tuple[str, ...] = Field(min_length=2)
+    generators: tuple[Required, ...] = Field(min_length=2)
     control: str = "control"
     human: str = "human"
-    annotators: int = Field(40, ge=1, le=100_000)
-    rows_per_annotator: int = Field(1, ge=1)
+    annotators: Whole = Field(40, ge=1, le=100_000)
+    rows_per_annotator: Whole = Field(1, ge=1)
     split: str = "test"
-    stories: int = Field(0, ge=0)
-    positions: tuple[int, ...] = POSITIONS
-    seed: int = 0
+    stories: Whole = Field(0, ge=0)
+    positions: tuple[Whole, ...] = POSITIONS
+    seed: Whole = Field(0, ge=-SEEDS, lt=SEEDS)
     top_up: Literal["never", "ask", "auto"] = "never"
     pilot: bool = False
     allow: tuple[InfillStatus, ...] = ()
@@ -78,6 +88,10 @@ class DesignSection(_Section):
             raise ValueError("positions must be different numbers from 1 to 5")
         if self.control == self.human:
             raise ValueError("control and human are the same generator")
+        for setting, name in (("control", self.control), ("human", self.human)):
+            # The plain name may be absent: a study without one. Any other name that is absent is a slip of the pen.
+            if name not in self.generators and name != setting:
+                raise ValueError(f"{setting} names {name!r}, which is not among the generators")
         return self
 
     def role(self, generator: str) -> Role:
@@ -107,16 +121,16 @@ class ConsentSection(_Section):
 class HitSection(_Section):
     """The HIT as the platform lists it, and what it pays."""
 
-    title: Annotated[Required, Field(max_length=128)] = (
+    title: Annotated[str, Field(max_length=128), AfterValidator(_printable), AfterValidator(_something)] = (
         "Find the sentence that a machine wrote in short stories"
     )
-    description: Annotated[Required, Field(max_length=2000)] = (
-        "Read a few short stories and mark the sentence that a machine wrote."
-    )
+    description: Annotated[
+        str, Field(max_length=2000), AfterValidator(_printable), AfterValidator(_something)
+    ] = "Read a few short stories and mark the sentence that a machine wrote."
     keywords: tuple[Printable, ...] = ()
     reward: Dollars = Decimal("0.80")
     expected_minutes: float = Field(4, gt=0)
-    assignment_minutes: int = Field(45, ge=1, le=525_600)
+    assignment_minutes: Whole = Field(45, ge=1, le=525_600)
     lifetime_days: float = Field(7, gt=0, le=365)
     auto_approval_days: float = Field(3, ge=0, le=30)
 
@@ -125,13 +139,18 @@ class HitSection(_Section):
         """The wage in dollars an hour of someone who takes `expected_minutes`."""
         return (self.reward * 60 / Decimal(str(self.expected_minutes))).quantize(Decimal("0.01"))
 
+    @property
+    def lifetime_seconds(self) -> int:
+        """How long the HITs can be found."""
+        return round(self.lifetime_days * 86_400)
+
 
 class ParticipantsSection(_Section):
     """Who may take part, as far as the platform can tell."""
 
     countries: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ()
-    min_approved_percent: int = Field(0, ge=0, le=100)
-    min_approved_hits: int = Field(0, ge=0)
+    min_approved_percent: Whole = Field(0, ge=0, le=100)
+    min_approved_hits: Whole = Field(0, ge=0)
 
 
 class ExclusionsSection(_Section):
@@ -200,8 +219,10 @@ def read_study_file(
         raise SettingsError(f"there is no preset {preset!r}", f"Presets: {', '.join(PRESETS)}.")
     for layer in (PRESETS[preset] if preset else {}, overrides or {}):
         for section, settings in layer.items():
-            if settings:
-                values.setdefault(section, {}).update(settings)
+            if settings and isinstance(
+                values.setdefault(section, {}), dict
+            ):  # else pydantic says what is wrong
+                values[section].update(settings)
     if preset:
         text = f"# preset: {preset}\n{text}"
     if overrides and any(overrides.values()):
@@ -211,7 +232,9 @@ def read_study_file(
     except ValidationError as error:
         first = error.errors()[0]
         setting = ".".join(str(part) for part in first["loc"])
+        unknown = first["type"] == "extra_forbidden"
+        reason = "there is no such setting" if unknown else first["msg"].removeprefix("Value error, ")
         raise SettingsError(
-            f"{where}: {setting}: {first['msg'].removeprefix('Value error, ')}",
+            f"{where}: {setting}: {reason}",
             "`humaneval init` writes a file with every setting explained.",
         ) from None

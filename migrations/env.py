@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from alembic import context
+from sqlalchemy import TypeDecorator
+
+from humaneval.errors import StoreError
 
 engine = context.config.attributes["engine"]
 metadata = context.config.attributes["metadata"]
 
-with engine.connect() as connection:
+
+def plain_type(kind: str, item: Any, _: Any) -> str | Literal[False]:
+    """A migration says what the column is, not which class of ours wraps it: those may change."""
+    return f"sa.{item.impl_instance!r}" if kind == "type" and isinstance(item, TypeDecorator) else False
+
+
+with engine.execution_options(writes=True).connect() as connection:
     sqlite = connection.dialect.name == "sqlite"
     if sqlite:
         # A batch migration copies a table and drops the old one: with foreign keys enforced that would cascade.
         # SQLite ignores the pragma inside a transaction, so it is set on the raw connection before one begins.
         connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")
     try:
+        # One transaction for all of it, on SQLite too, where Alembic by itself would use none.
         context.configure(
             connection=connection,
             target_metadata=metadata,
             render_as_batch=True,
-            transaction_per_migration=True,
+            transactional_ddl=True,
+            render_item=plain_type,
         )
         with context.begin_transaction():
             context.run_migrations()
-        connection.commit()
-        if sqlite:
-            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
-            if broken:
-                raise RuntimeError(f"broken references after the migration: {broken[:5]}")
+            if sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()):
+                raise StoreError(
+                    f"the database has {len(broken)} broken references, the first in table {broken[0][0]}",
+                    "Nothing was changed. `humaneval db check` lists them; restore a copy from before the damage.",
+                )
     finally:
         if sqlite:
             connection.rollback()

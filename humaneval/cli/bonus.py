@@ -62,7 +62,7 @@ def bonus(
             }
         )
     elif paid.paid_now:
-        say(f"${paid.amount} paid, and ${paid.fee} in fees.")
+        say(f"${paid.amount} paid at {endpoint}, and ${paid.fee} in fees.")
     elif paid.state == "paid":
         say(f"${paid.amount} for {purpose!r} was paid before; nothing was paid now.")
     else:

@@ -66,6 +66,9 @@ def with_app(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+SEED = click.IntRange(-(2**31), 2**31 - 1)
+"""What every database keeps as a whole number."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 to_option = click.option(
     "--to",
@@ -88,10 +91,10 @@ def say(message: str = "", *, err: bool = False) -> None:
 
 
 def console() -> Console:
-    """A terminal for tables: colours where there is one, plain text in a pipe."""
+    """A terminal for tables: colours where there is one, plain text in a pipe. Brackets in text are only brackets."""
     from rich.console import Console
 
-    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    return Console(file=sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False)
 
 
 def confirm_spending(

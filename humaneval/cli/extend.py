@@ -15,13 +15,13 @@ from humaneval.cli.context import App, emit, json_option, say, to_option, with_a
 @with_app
 def extend(app: App, study: str, days: float, endpoint: str, as_json: bool) -> None:
     """Let the HITs of STUDY be found for so many days from now."""
-    from humaneval.crowd.publishing import extend_all
+    from humaneval.crowd.lifetime import extend_all
 
     changed = extend_all(app.engine, study, app.platform(endpoint), days)
     if as_json:
         emit({"study": study, "endpoint": endpoint, "extended": changed})
     else:
-        say(f"{changed} HITs can be found for {days:g} days from now.")
+        say(f"{changed} HITs at {endpoint} can be found for {days:g} days from now.")
 
 
 @click.command()
@@ -31,10 +31,19 @@ def extend(app: App, study: str, days: float, endpoint: str, as_json: bool) -> N
 @with_app
 def expire(app: App, study: str, endpoint: str, as_json: bool) -> None:
     """Take the HITs of STUDY off the list. Who has accepted one can still finish and is paid."""
-    from humaneval.crowd.publishing import expire_all
+    from humaneval.crowd.lifetime import expire_all
 
-    changed, working = expire_all(app.engine, study, app.platform(endpoint))
+    expired = expire_all(app.engine, study, app.platform(endpoint))
     if as_json:
-        emit({"study": study, "endpoint": endpoint, "expired": changed, "still_working": working})
+        emit(
+            {
+                "study": study,
+                "endpoint": endpoint,
+                "expired": expired.hits,
+                "still_working": expired.still_working,
+            }
+        )
     else:
-        say(f"{changed} HITs taken down; {working} people have an open form and may still submit.")
+        say(
+            f"{expired.hits} HITs at {endpoint} taken down; {expired.still_working} people have an open form and may still submit."
+        )

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 
 
@@ -62,7 +62,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 @click.option(
     "--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Infills per blank."
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option(
     "--shard", default="1/1", show_default=True, metavar="I/N", help="Do only this part of the stories."
@@ -78,7 +78,7 @@ def generate(
 ) -> None:  # fmt: skip
     """Let a generator fill blanks and store its infills. What is there already is not made again."""
     from humaneval.domain import GeneratorRequest
-    from humaneval.generation import blanks_of, build, run, select_stories
+    from humaneval.generation import blanks_of, build, check_stories, run, select_stories
     from humaneval.progress import progress
 
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
@@ -89,8 +89,11 @@ def generate(
             "`humaneval stories import FILE --split test`",
         )
     blanks = blanks_of(stories, parse_positions(positions), samples, shard=parse_shard(shard))
+    generators = build(request)
+    for generator in generators:  # all of them before any writes: what is wrong with a file changes nothing
+        check_stories(app.engine, generator)
     summaries = []
-    for generator in build(request):
+    for generator in generators:
         with progress(f"Filling blanks: {generator.name}", len(blanks), unit="infills") as advance:
             summaries.append(run(app.engine, generator, blanks, advance))
     if as_json:

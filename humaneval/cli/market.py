@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from urllib.parse import urlsplit
 
 import click
 
+from humaneval.cli.context import App, with_app
+from humaneval.errors import UsageError
 from humaneval.fees import money
 
 REGION = "us-east-1"
+DEFAULT_PORT = 8731
 
 
 class Dollars(click.ParamType[Decimal]):
@@ -39,7 +43,7 @@ def market() -> None:
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on. Any key pair is accepted."
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8731, show_default=True, help="0 takes any free one."
+    "--port", type=click.IntRange(0, 65535), help="0 takes any free one. [default: the port of `market_url`]"
 )
 @click.option(
     "--database",
@@ -51,10 +55,12 @@ def market() -> None:
 @click.option("--balance", type=Dollars(), help="What a new account opens with. [default: 10000.00]")
 @click.option("--public-url", help="Where workers' browsers reach it, if not at the address it listens on.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON document.")
+@with_app
 def serve(
+    app: App,
     mode: str,
     host: str,
-    port: int,
+    port: int | None,
     database: str,
     balance: Decimal | None,
     public_url: str | None,
@@ -64,8 +70,16 @@ def serve(
 
     Prints the worker site's address and the lines that point any boto3 program at it.
     """
+    if host in ("0.0.0.0", "::", "") and public_url is None:
+        raise UsageError(
+            f"{host or 'An empty --host'} is every address of this machine, and none that a browser can open",
+            "Say with --public-url where workers reach the marketplace.",
+        )
+    if port is None:
+        port = urlsplit(app.settings.market_url).port or DEFAULT_PORT
     # Here, so that listing the commands needs no web server.
     from humaneval.market import MarketServer, Mode, open_account, open_market
+    from humaneval.market.questions import is_loopback
 
     engine = open_market(database)
     try:
@@ -87,6 +101,8 @@ def serve(
             for name, value in environment.items():
                 click.echo(f"  export {name}={value}")
             click.echo("Press Ctrl-C to stop.", err=True)
+        if not is_loopback(host):
+            click.echo("Warning: whoever can reach this address can spend the account's money.", err=True)
         server.serve_forever()
     finally:
         engine.dispose()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from humaneval.cli.context import App, confirm_spending, emit, json_option, say, to_option, with_app
@@ -13,6 +15,11 @@ from humaneval.cli.context import App, confirm_spending, emit, json_option, say,
 @click.option(
     "--static", is_flag=True, help="Let the platform show the page itself (HTMLQuestion): one HIT a row."
 )
+@click.option(
+    "--top-up",
+    is_flag=True,
+    help='Hand the rows of excluded annotators out again, where the study says top_up = "ask".',
+)
 @click.option("--live", is_flag=True, help="Yes, spend real money.")
 @click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be published and what it costs.")
@@ -23,6 +30,7 @@ def publish(
     study: str,
     endpoint: str,
     static: bool,
+    top_up: bool,
     live: bool,
     spend: str | None,
     dry_run: bool,
@@ -36,12 +44,20 @@ def publish(
     platform = app.platform(endpoint)
     if not static:
         require_public_https(platform.endpoint, app.settings)
-    plan = publishing.plan(app.engine, study, platform, static=static)
+    plan = publishing.plan(app.engine, study, platform, static=static, top_up=top_up, dry_run=dry_run)
+    if plan.lost_rows and not (dry_run or as_json) and sys.stdin.isatty():
+        question = (
+            f"{plan.lost_rows} rows were lost to excluded annotators. Hand them out again at {endpoint}?"
+        )
+        if click.confirm(question, err=True):
+            plan = publishing.plan(app.engine, study, platform, static=static, top_up=True)
     cost = plan.cost
     if not as_json:
         say(
             f"{endpoint}: {plan.hits} HITs with {plan.assignments} assignments to put up, {plan.already_up} up already."
         )
+        if plan.lost_rows:
+            say(f"{plan.lost_rows} rows were lost to excluded annotators; --top-up hands them out again.")
         say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
     if dry_run:
         if as_json:
@@ -51,6 +67,7 @@ def publish(
                     "hits": plan.hits,
                     "assignments": plan.assignments,
                     "already_up": plan.already_up,
+                    "lost_rows": plan.lost_rows,
                     "cost": str(cost.total),
                 }
             )
@@ -64,13 +81,13 @@ def publish(
     if as_json:
         emit(
             {
-                "endpoint": endpoint, "made": result.made, "adopted": result.adopted, "already_up": result.already_up,
+                "endpoint": endpoint, "made": result.made, "adopted": result.adopted, "already_up": result.already_up, "lost_rows": plan.lost_rows,
                 "assignments": result.assignments, "cost": str(cost.total), "preview_urls": list(result.preview_urls),
             }
         )  # fmt: skip
         return
     adopted = f", {result.adopted} found again after an interrupted run" if result.adopted else ""
-    say(f"Published {result.made} HITs{adopted}.")
+    say(f"Published {result.made} HITs at {endpoint}{adopted}.")
     for url in result.preview_urls:
         say(f"Workers find it at {url}")
     if not static and endpoint == "local":

@@ -75,7 +75,7 @@ def review(
             f"{line.seconds:.0f}" if line.seconds else "—",
             line.excluded or "—",
         )
-    if work:
+    if work and not approve_all:
         console().print(table)
     say(
         f"{len(work)} collected: {', '.join(f'{n} {state}' for state, n in sorted(states.items())) or 'none'}."
@@ -87,7 +87,7 @@ def review(
     waiting = [line for line in work if line.state == "submitted"]
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     if approve_all:
-        say(f"{approved} approved now.")
+        say(f"{approved} approved at {endpoint} now.")
     elif waiting:
         when = (
             f"; {endpoint} approves the first by itself at {min(deadlines):%Y-%m-%d %H:%M} UTC"
@@ -123,7 +123,7 @@ def approve(
     if as_json:
         emit({"study": study, "endpoint": endpoint, "approved_now": approved})
     else:
-        say(f"{approved} approved now.")
+        say(f"{approved} approved at {endpoint} now.")
 
 
 def _approve(

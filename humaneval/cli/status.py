@@ -16,8 +16,8 @@ def status(app: App, study: str, as_json: bool) -> None:
 
     Counted from assignments: a marketplace's own "completed" counts only reviewed ones.
     """
-    from humaneval.crowd.ledger import spent
     from humaneval.crowd.progress import study_status
+    from humaneval.store.types import now
 
     lines = study_status(app.engine, study)
     if as_json:
@@ -26,11 +26,15 @@ def status(app: App, study: str, as_json: bool) -> None:
     if not lines:
         say(f"{study} is not published. Next: humaneval publish {study} --to local")
     for line in lines:
-        cost = spent(app.engine, study, line.endpoint)
         say(
             f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; {line.approved} approved, {line.opened} open now."
         )
-        say(f"  {line.hits_up} of {line.hits} HITs up; paid ${cost.rewards} + ${cost.fees} fees.")
+        say(f"  {line.hits_up} of {line.hits} HITs up; paid ${line.rewards} + ${line.fees} fees.")
+        if line.next_auto_approval:
+            left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
+            say(
+                f"  {line.endpoint} approves the first waiting one by itself in {left:.0f} hours: see `humaneval review`."
+            )
         if line.answered:
             say(f"  {line.answered} answered on our server and not yet submitted.")
         if line.unconfirmed:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from humaneval.cli.context import App, console, emit, json_option, say, with_app
+from humaneval.cli.context import SEED, App, console, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 
 
@@ -27,7 +27,7 @@ def study() -> None:
 @click.option("--generators", help="Instead of the file's: names separated by commas.")
 @click.option("--annotators", type=click.IntRange(min=1), help="Instead of the file's.")
 @click.option("--split", help="Instead of the file's.")
-@click.option("--seed", type=int, help="Instead of the file's.")
+@click.option("--seed", type=SEED, help="Instead of the file's.")
 @click.option(
     "--allow", multiple=True, metavar="STATUS", help="Show infills of this status too; the study records it."
 )
@@ -54,10 +54,12 @@ def create(
         emit(
             {
                 "study": name, "rows": made.rows, "passages": made.passages, "stories": made.stories, "design_hash": made.design_hash,
-                "settings_hash": made.settings_hash, "was_there": made.was_there, "hourly": str(settings.hit.hourly),
+                "settings_hash": made.settings_hash, "was_there": made.was_there, "lacking": made.lacking, "hourly": str(settings.hit.hourly),
             }
         )  # fmt: skip
         return
+    for generator, blanks in made.lacking.items():
+        say(f"{blanks} blanks are left out: {generator} has no infill fit to be shown for them.", err=True)
     was = "was there already" if made.was_there else "created"
     say(
         f"Study {name!r} {was}: {made.rows} rows, {made.passages} passages from {made.stories} stories, {len(settings.design.generators)} generators."
@@ -168,8 +170,11 @@ def audit(app: App, name: str, as_json: bool) -> None:
     show_default=True,
     help="Of the picture, in pixels.",
 )
+@json_option
 @with_app
-def preview(app: App, name: str, ordinal: int, html: Path | None, png: Path | None, width: int) -> None:
+def preview(
+    app: App, name: str, ordinal: int, html: Path | None, png: Path | None, width: int, as_json: bool
+) -> None:
     """Write a row as annotators will see it to one HTML file, and a PNG for a paper's appendix."""
     from humaneval.crowd.claims import form_of
     from humaneval.crowd.questions import Delivery, render_form
@@ -186,9 +191,13 @@ def preview(app: App, name: str, ordinal: int, html: Path | None, png: Path | No
     # Without its script: nothing here is to be sent, and the picture must not depend on it.
     page = page[: page.rindex("<script>")] + page[page.rindex("</script>") + len("</script>") :]
     target.write_text(page, encoding="utf-8", newline="\n")
-    say(f"{target} written")
     if png is not None:
         from humaneval.cli.chromium import screenshot
 
         screenshot(target, png, width)
+    if as_json:
+        emit({"study": name, "row": ordinal, "html": target, "png": png})
+        return
+    say(f"{target} written")
+    if png is not None:
         say(f"{png} written")

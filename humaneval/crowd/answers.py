@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 from humaneval.domain import POSITIONS, Choice
 from humaneval.errors import InputError
@@ -69,22 +70,28 @@ def fields_from_xml(xml: str) -> dict[str, str]:
 
     Raises InputError where it is not XML or brings its own entities.
     """
-    if "<!DOCTYPE" in xml or "<!ENTITY" in xml:
-        raise InputError(
-            "an answer brings its own XML entities", "The platform never sends these: look at the raw answer."
-        )
+    guard = expat.ParserCreate()
+    guard.StartDoctypeDeclHandler = _refuse_doctype
     try:
+        guard.Parse(xml, True)
         root = ElementTree.fromstring(xml)
-    except ElementTree.ParseError as error:
+    except (expat.ExpatError, ElementTree.ParseError, UnicodeEncodeError) as error:
         raise InputError(f"an answer is not XML: {error}") from None
     fields: dict[str, list[str]] = {}
     for answer in root.iter():
         if _local(answer.tag) != "Answer":
             continue
-        parts = {_local(child.tag): child.text or "" for child in answer}
-        identifier = parts.pop("QuestionIdentifier", "")
-        fields.setdefault(identifier, []).extend(parts.values())
+        parts = [(_local(child.tag), child.text or "") for child in answer]
+        identifier = next((text for tag, text in parts if tag == "QuestionIdentifier"), "")
+        fields.setdefault(identifier, []).extend(text for tag, text in parts if tag != "QuestionIdentifier")
     return {name: "|".join(values) for name, values in fields.items()}
+
+
+def _refuse_doctype(*_: object) -> None:
+    """A document type can define entities that grow without end: refused before anything in it is expanded."""
+    raise InputError(
+        "an answer brings its own XML entities", "The platform never sends these: look at the raw answer."
+    )
 
 
 def _local(tag: str) -> str:

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from sqlalchemy import Engine, and_, or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Engine, and_, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from humaneval.crowd.answers import read_answers
+from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.questions import Form, ShownPassage
 from humaneval.domain import Sentences
-from humaneval.errors import StoreError
 from humaneval.store.engine import reading, writing
+from humaneval.store.queries import TEST_ENDPOINTS
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
@@ -30,9 +30,6 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.studies import settings_of
-
-TRIES = 20
-"""How often a claim is tried when others take the row first; each try means that someone else got one."""
 
 ANSWERED = ("answered", "submitted", "approved", "rejected")
 GRACE = timedelta(minutes=5)
@@ -65,13 +62,8 @@ def open_form(
     engine: Engine, *, hit_key: str, external_hit: str, assignment: str, worker: str, now: datetime
 ) -> Opened:
     """Give (assignment, worker) its row: the one it has, else the next free one."""
-    for _ in range(TRIES):
-        try:
-            with writing(engine) as session:
-                return _open(session, hit_key, external_hit, assignment, worker, now)
-        except IntegrityError:
-            continue  # someone else was faster at the same row; the next try sees theirs
-    raise StoreError("no row could be claimed: too many people at once", "Reload the page.")
+    with writing(engine) as session:
+        return _open(session, hit_key, external_hit, assignment, worker, now)
 
 
 def _open(
@@ -85,6 +77,7 @@ def _open(
         or (hit.external_id and external_hit and hit.external_id != external_hit)
     ):
         return Opened(Outcome.UNKNOWN)
+    hold_study(session, hit.study.name)
     worker = worker_row(session, hit.endpoint, worker_id)
     mine = session.scalar(
         select(AssignmentRow).where(
@@ -93,6 +86,8 @@ def _open(
             AssignmentRow.worker_id == worker.id,
         )
     )
+    if mine is not None and mine.study_id != hit.study_id:
+        return Opened(Outcome.UNKNOWN)
     if mine is not None and mine.state in ANSWERED:
         return Opened(Outcome.ANSWERED, mine.id)
     if mine is not None and mine.state == "opened" and mine.holds_row:
@@ -109,7 +104,11 @@ def _open(
     if len(done) >= settings.design.rows_per_annotator:
         return Opened(Outcome.LIMIT)
     _release(session, hit, external_id, worker.id, now)
-    row_id = _free_row(session, hit, [other.row_id for other in done if other.row_id is not None])
+    done_rows = [other.row_id for other in done if other.row_id is not None]
+    own = mine.row_id if mine is not None else None
+    row_id = _free_row(session, hit, done_rows, own)
+    if row_id is None and _release_returned(session, hit, now):
+        row_id = _free_row(session, hit, done_rows, own)
     if row_id is None:
         return Opened(Outcome.FULL)
     if mine is None:
@@ -122,7 +121,7 @@ def _open(
             state="opened",
         )
         session.add(mine)
-    mine.state, mine.row_id, mine.holds_row, mine.opened_at = "opened", row_id, True, now
+    mine.hit_id, mine.state, mine.row_id, mine.holds_row, mine.opened_at = hit.id, "opened", row_id, True, now
     mine.lease_until = now + timedelta(minutes=settings.hit.assignment_minutes) + GRACE
     session.flush()
     return Opened(Outcome.FORM, mine.id)
@@ -150,8 +149,36 @@ def _release(session: Session, hit: HitRow, external_id: str, worker_id: int, no
     session.flush()
 
 
-def _free_row(session: Session, hit: HitRow, done_rows: list[int]) -> int | None:
-    """The first row of the study that nobody holds and that shows no story this worker has met."""
+def _release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
+    """Where every place of the HIT but this one is answered, whoever else has it open has returned it: a platform
+    never has more people at a HIT than it has places. Says whether that let go of a row."""
+    here = (AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row)
+    taken = session.scalar(
+        select(func.count()).select_from(AssignmentRow).where(
+            *here, AssignmentRow.state.in_(ANSWERED),
+            # Answered, never handed over and out of time: that place is on offer again.
+            or_(AssignmentRow.state != "answered", AssignmentRow.lease_until >= now),
+        )
+    ) or 0  # fmt: skip
+    if hit.assignments - taken > 1:
+        return False
+    returned = session.scalars(select(AssignmentRow).where(*here, AssignmentRow.state == "opened")).all()
+    for assignment in returned:
+        assignment.holds_row, assignment.state = False, "superseded"
+    session.flush()
+    return bool(returned)
+
+
+def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
+    """Whether nobody holds the row on this endpoint."""
+    held = select(AssignmentRow.id).where(
+        AssignmentRow.endpoint == endpoint, AssignmentRow.row_id == row_id, AssignmentRow.holds_row
+    )
+    return session.scalar(held) is None
+
+
+def _free_row(session: Session, hit: HitRow, done_rows: list[int], own: int | None) -> int | None:
+    """The first row of the study that nobody holds and that shows no story this worker has met; `own` before others."""
     held = select(AssignmentRow.id).where(
         AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.holds_row
     )
@@ -164,8 +191,7 @@ def _free_row(session: Session, hit: HitRow, done_rows: list[int]) -> int | None
             .where(RowPassageRow.row_id == RowRow.id, PassageRow.story_id.in_(met))
         )
         query = query.where(~repeats.exists())
-    query = query.order_by(RowRow.ordinal).limit(1).with_for_update(of=RowRow, skip_locked=True)
-    return session.scalar(query)
+    return session.scalar(query.order_by(RowRow.id != own, RowRow.ordinal).limit(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +216,7 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
         answer = session.scalar(
             select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
         )
-        form = form_of(session, assignment.hit.study, assignment.row_id)
+        form = form_of(session, assignment.hit.study, assignment.row_id, assignment.endpoint)
         return Place(
             form,
             assignment.id,
@@ -201,10 +227,13 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
         )
 
 
-def form_of(session: Session, study: StudyRow, row_id: int | None) -> Form:
-    """What row `row_id` of `study` shows; None shows nothing."""
+def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
+    """What row `row_id` of `study` shows at `endpoint`; None shows nothing."""
     settings = settings_of(study)
-    test = "This is a pilot." if study.is_test else ""
+    tests = ["This is a pilot."] * study.is_test
+    if endpoint in TEST_ENDPOINTS:
+        tests.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
+    test = " ".join(tests)
     if row_id is None:
         return Form(settings, (), "", study.simulated, test)
     row = session.get_one(
@@ -233,7 +262,11 @@ def keep_answers(
 ) -> Mapping[str, str]:
     """Keep the answers of a form; the first complete set stays. Returns the set that is kept, safe on the disk."""
     with writing(engine) as session:
-        assignment = session.get_one(AssignmentRow, assignment_id)
+        assignment = session.get_one(
+            AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
+        )
+        hold_study(session, assignment.hit.study.name)
+        session.refresh(assignment, ["state", "row_id", "holds_row"])
         kept = session.scalar(
             select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
         )
@@ -247,4 +280,8 @@ def keep_answers(
         if assignment.state in ("opened", "superseded"):
             # Superseded: the lease ran out under the worker's hands. What arrived is kept all the same.
             assignment.state = "answered"
+            row_id = assignment.row_id
+            assignment.holds_row = assignment.holds_row or (
+                row_id is not None and row_is_free(session, assignment.endpoint, row_id)
+            )
         return dict(fields)

@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Engine, Select, func, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.answers import Answers, read_answers
+from humaneval.crowd.claims import row_is_free
 from humaneval.crowd.ledger import reward_paid
+from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
+from humaneval.crowd.publishing import adopt, up
+from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     AnswerRow,
@@ -28,12 +33,13 @@ from humaneval.store.tables import (
     StrayRow,
     StudyRow,
 )
+from humaneval.store.types import now
 from humaneval.studies import get_study
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What there is after collecting. `new` counts assignments that were not collected before."""
+    """What there is after collecting. `new` counts submissions that were not collected before, rebuilt ones too."""
 
     submissions: int
     new: int
@@ -47,68 +53,62 @@ class Collected:
     differences: tuple[str, ...]
 
 
-class _Hit(NamedTuple):
-    id: int
-    external_id: str
-
-
 def collect(
     engine: Engine, name: str, platform: Platform, advance: Callable[[int], None] = lambda amount: None
 ) -> Collected:
-    """Fetch everything submitted for the study's HITs on this endpoint."""
+    """Fetch everything submitted for the study's HITs on this endpoint.
+
+    A HIT that the platform has no more does not stop the others; PartialError then says so at the end.
+    """
     endpoint = platform.endpoint.name
-    with reading(engine) as session:
-        study_id = get_study(session, name).id
-        lines = session.execute(
-            select(HitRow.id, HitRow.external_id).where(
-                HitRow.study_id == study_id, HitRow.endpoint == endpoint, HitRow.external_id.is_not(None)
-            ).order_by(HitRow.id)
-        )  # fmt: skip
-        hits = [_Hit(id, external_id or "") for id, external_id in lines]
+    adopt(engine, name, platform)
     counts: Counter[str] = Counter()
-    for hit in hits:
-        submissions = list(platform.submissions(hit.external_id))
+    gone = []
+    for hit in up(engine, name, endpoint):
+        asked_at = now()
+        try:
+            submissions = list(platform.submissions(hit.external_id))
+        except PlatformError as error:
+            if not error.code.endswith("HITDoesNotExist"):
+                raise
+            gone.append(hit.external_id)
+            continue
         with writing(engine) as session:
-            study = session.get_one(StudyRow, study_id)
+            study = hold_study(session, name)
             for submission in submissions:
                 counts["submissions"] += 1
                 counts[_take_in(session, study, hit.id, platform, submission)] += 1
+            _let_go(session, hit.id, asked_at)
         advance(1)
+    if gone:
+        raise PartialError(
+            f"{endpoint} has no HIT {', '.join(gone)} any more; the others were collected",
+            "A HIT that was deleted keeps no answers; what was collected before is still there.",
+        )
     with reading(engine) as session:
-        mine = (AssignmentRow.study_id == study_id, AssignmentRow.endpoint == endpoint)
-        responses = (
-            session.scalar(select(func.count()).select_from(ResponseRow).join(AssignmentRow).where(*mine))
-            or 0
-        )
-        waiting = (
-            session.scalar(
-                select(func.count())
-                .select_from(AssignmentRow)
-                .where(*mine, AssignmentRow.state == "answered")
-            )
-            or 0
-        )
-        strays = (
-            session.scalar(
-                select(func.count())
-                .select_from(StrayRow)
-                .where(StrayRow.study_id == study_id, StrayRow.endpoint == endpoint)
-            )
-            or 0
-        )
+        study = get_study(session, name)
+        mine = (AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
         differing = session.scalars(
             select(AssignmentRow).where(*mine, AssignmentRow.differences != "").order_by(AssignmentRow.id)
         )
-        differences = tuple(f"assignment {row.external_id}: {row.differences}" for row in differing)
-    return Collected(
-        counts["submissions"],
-        counts["new"] + counts["rebuilt"],
-        responses,
-        waiting,
-        counts["rebuilt"],
-        strays,
-        differences,
-    )
+        return Collected(
+            submissions=counts["submissions"],
+            new=counts["new"] + counts["rebuilt"],
+            responses=_count(session, select(ResponseRow.id).join(AssignmentRow).where(*mine)),
+            not_handed_over=_count(
+                session, select(AssignmentRow.id).where(*mine, AssignmentRow.state == "answered")
+            ),
+            rebuilt=counts["rebuilt"],
+            strays=_count(
+                session,
+                select(StrayRow.id).where(StrayRow.study_id == study.id, StrayRow.endpoint == endpoint),
+            ),
+            differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in differing),
+        )
+
+
+def _count(session: Session, query: Select[int]) -> int:
+    return session.scalar(select(func.count()).select_from(query.subquery())) or 0
 
 
 def _take_in(
@@ -124,38 +124,72 @@ def _take_in(
             AssignmentRow.worker_id == worker.id,
         )
     )
-    answers = read_answers(submission.fields)
     hit = session.get_one(HitRow, hit_id)
-    row = (
-        session.scalar(select(RowRow).where(RowRow.study_id == study.id, RowRow.shown_hash == answers.form))
-        if answers.form
-        else None
-    )
-    row_id = (
-        row.id if row is not None else hit.row_id or (assignment.row_id if assignment is not None else None)
-    )
+    answers = read_answers({} if submission.unreadable else submission.fields)
+    found = _row_of(session, hit, assignment, answers.form)
     _supersede_others(session, endpoint, submission.external_id, worker.id)
-    if row_id is None:
-        _stray(session, study, hit_id, endpoint, worker.id, submission)
+    if found.row_id is None:
+        _stray(session, hit, worker.id, submission)
         return "stray"
-    verdict = "known"
     if assignment is None:
         assignment = AssignmentRow(
             study_id=study.id, hit_id=hit_id, endpoint=endpoint, external_id=submission.external_id, worker_id=worker.id,
-            row_id=row_id, holds_row=_is_free(session, endpoint, row_id), state="submitted",
+            row_id=found.row_id, holds_row=False, state="submitted",
         )  # fmt: skip
         session.add(assignment)
         session.flush()
-        verdict = "rebuilt" if hit.row_id is None else "new"
     kept = session.scalar(
         select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "platform")
     )
+    verdict = "known"
     if kept is None:
-        verdict = "new" if verdict == "known" else verdict
         session.add(AnswerRow(assignment_id=assignment.id, source="platform", fields=dict(submission.fields)))
-        _store_responses(session, study, assignment, row_id, answers)
+        doubts = [doubt for doubt in (submission.unreadable, found.doubt) if doubt]
+        _settle_row(session, assignment, found.row_id)
+        seen = _store_responses(session, assignment, found.row_id, answers, doubts)
+        verdict = "new" if seen or hit.row_id is not None else "rebuilt"
     _follow(session, study, platform, assignment, submission)
     return verdict
+
+
+class _Found(NamedTuple):
+    row_id: int | None
+    doubt: str = ""
+
+
+def _row_of(session: Session, hit: HitRow, assignment: AssignmentRow | None, form: str) -> _Found:
+    """Which row was answered: what a static HIT shows, else the form that the answers name, else what was handed out."""
+    given = hit.row_id
+    if given is None and assignment is not None:
+        given = assignment.row_id
+    if not form:
+        return _Found(given)
+    if given is not None and session.get_one(RowRow, given).shown_hash == form:
+        return _Found(given)
+    named = session.scalars(
+        select(RowRow.id)
+        .where(RowRow.study_id == hit.study_id, RowRow.shown_hash == form)
+        .order_by(RowRow.ordinal)
+    ).all()
+    if given is not None and (hit.row_id is not None or not named):
+        return _Found(given, "the answers name another form than the one that was shown")
+    if not named:
+        return _Found(None)
+    free = [row_id for row_id in named if row_is_free(session, hit.endpoint, row_id)]
+    return _Found(
+        (free or named)[0],
+        "" if given is None else "the answers are to another row than the one handed out last",
+    )
+
+
+def _settle_row(session: Session, assignment: AssignmentRow, row_id: int) -> None:
+    """Let the assignment hold the row that it answered, unless someone else does."""
+    if assignment.row_id != row_id:
+        assignment.row_id, assignment.holds_row = row_id, False
+    if not assignment.holds_row:
+        session.flush()
+        assignment.holds_row = row_is_free(session, assignment.endpoint, row_id)
+        session.flush()
 
 
 def _supersede_others(session: Session, endpoint: str, external_id: str, worker_id: int) -> None:
@@ -171,46 +205,52 @@ def _supersede_others(session: Session, endpoint: str, external_id: str, worker_
     )
 
 
-def _is_free(session: Session, endpoint: str, row_id: int) -> bool:
-    held = select(AssignmentRow.id).where(
-        AssignmentRow.endpoint == endpoint, AssignmentRow.row_id == row_id, AssignmentRow.holds_row
+def _let_go(session: Session, hit_id: int, asked_at: datetime) -> None:
+    """Free the rows of people whose time was over when the platform was asked, and whose work it does not have."""
+    session.execute(
+        update(AssignmentRow)
+        .where(
+            AssignmentRow.hit_id == hit_id,
+            AssignmentRow.state.in_(("opened", "answered")),
+            AssignmentRow.lease_until < asked_at,
+        )
+        .values(holds_row=False)
     )
-    return session.scalar(held) is None
 
 
-def _stray(
-    session: Session, study: StudyRow, hit_id: int, endpoint: str, worker_id: int, submission: Submission
-) -> None:
+def _stray(session: Session, hit: HitRow, worker_id: int, submission: Submission) -> None:
     known = session.scalar(
         select(StrayRow).where(
-            StrayRow.endpoint == endpoint,
+            StrayRow.endpoint == hit.endpoint,
             StrayRow.external_id == submission.external_id,
             StrayRow.worker_id == worker_id,
         )
     )
     if known is None:
+        reason = submission.unreadable or "its answers name no form of this study"
         session.add(
             StrayRow(
-                study_id=study.id, hit_id=hit_id, endpoint=endpoint, external_id=submission.external_id, worker_id=worker_id,
-                reason="its answers name no form of this study", fields=dict(submission.fields), submitted_at=submission.submitted_at,
+                study_id=hit.study_id, hit_id=hit.id, endpoint=hit.endpoint, external_id=submission.external_id, worker_id=worker_id,
+                reason=reason, fields=dict(submission.fields), submitted_at=submission.submitted_at,
             )
         )  # fmt: skip
 
 
 def _store_responses(
-    session: Session, study: StudyRow, assignment: AssignmentRow, row_id: int, platform_answers: Answers
-) -> None:
+    session: Session, assignment: AssignmentRow, row_id: int, answers: Answers, doubts: list[str]
+) -> bool:
+    """Store the platform's choices with our server's timing, and how the two differ; says whether our server saw any."""
     server = session.scalar(
         select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "server")
     )
     ours = (
         {choice.place: choice for choice in read_answers(server.fields).choices} if server is not None else {}
     )
-    theirs = {choice.place: choice for choice in platform_answers.choices}
+    theirs = {choice.place: choice for choice in answers.choices}
     places = session.scalars(
         select(RowPassageRow).where(RowPassageRow.row_id == row_id).order_by(RowPassageRow.place)
     ).all()
-    differences = []
+    differences = list(doubts)
     for place in places:
         choice, copy = theirs.get(place.place), ours.get(place.place)
         if server is not None and (choice.choice if choice else None) != (copy.choice if copy else None):
@@ -227,8 +267,8 @@ def _store_responses(
             )
         )  # fmt: skip
     assignment.differences = "; ".join(differences)
-    assignment.row_id = row_id
-    assignment.consent_version = assignment.consent_version or platform_answers.consent
+    assignment.consent_version = assignment.consent_version or answers.consent
+    return server is not None
 
 
 def _follow(

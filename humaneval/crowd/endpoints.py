@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from humaneval.crowd.platform import Endpoint
 from humaneval.errors import SettingsError, UsageError
@@ -33,6 +34,11 @@ PRODUCTION = Endpoint(
 
 def local(api_url: str, site: str = "") -> Endpoint:
     """A marketplace of our own at `api_url`; `site` is its address as browsers see it, where that differs."""
+    if (urlsplit(api_url).hostname or "").endswith("amazonaws.com"):
+        raise SettingsError(
+            f"market_url is {api_url}, which is Amazon's and not a marketplace of your own",
+            "Set HUMANEVAL_MARKET_URL to your marketplace, or use --to sandbox or --to production.",
+        )
     origin = (site or api_url).rstrip("/")
     return Endpoint(
         name="local",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import Intent, intend, perform
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform, settle
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Platform
 from humaneval.errors import PlatformError, UsageError
@@ -18,6 +18,7 @@ from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow,
 from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 
+APPROVE = "approve"
 BONUS = "bonus"
 
 
@@ -30,8 +31,14 @@ class BonusPaid(NamedTuple):
     state: str
 
 
+def approval_subject(assignment: AssignmentRow) -> str:
+    """What an approval is about, for the outbox."""
+    return f"assignment {assignment.external_id} worker {assignment.worker_id}"
+
+
 def reward_paid(session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow) -> None:
-    """Enter the reward of an approved assignment, once."""
+    """Enter the reward of an assignment that the platform has approved, once; an approval that was intended is done."""
+    settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
     there = session.scalar(
         select(PaymentRow).where(
             PaymentRow.endpoint == assignment.endpoint,
@@ -57,7 +64,7 @@ def find_assignment(session: Session, study_id: int, endpoint: str, external_id:
         select(AssignmentRow).where(
             AssignmentRow.study_id == study_id, AssignmentRow.endpoint == endpoint, AssignmentRow.external_id == external_id,
             AssignmentRow.state != "superseded",
-        )
+        ).order_by(AssignmentRow.state.in_(("opened", "answered")), AssignmentRow.id.desc())
     ).first()  # fmt: skip
     if found is None:
         raise UsageError(
@@ -85,15 +92,15 @@ def pay_bonus(
 
     Raises UsageError when the purpose was used with another amount.
     """
-    amount = money(amount)
+    amount, reason = money(amount), reason.strip()
     if amount < 0:
         raise UsageError(f"a bonus of {amount} makes no sense")
-    if not reason.strip():
+    if not reason:
         raise UsageError("a bonus needs a reason", "The worker reads it: --reason 'Thank you for …'.")
     endpoint = platform.endpoint.name
     cost = platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
     with writing(engine) as session:
-        study = get_study(session, name)
+        study = hold_study(session, name)
         work = find_assignment(session, study.id, endpoint, assignment)
         worker = external_worker_id(session, work.worker_id)
         payment = session.scalar(
@@ -130,15 +137,42 @@ def pay_bonus(
             request={"amount": str(amount), "reason": reason},
         )
         intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
-        payment_id = payment.id
+        payment_id, reason = payment.id, payment.reason
+        alike = _alike(session, payment)
+
+    def pay() -> None:
+        # An earlier try may have paid; the platform forgets the token after a while, but not the payment.
+        if intent.attempted:
+            paid = [
+                bonus
+                for bonus in platform.bonuses(assignment)
+                if (bonus.amount, bonus.reason) == (amount, reason)
+            ]
+            if len(paid) > alike:
+                return
+        platform.bonus(assignment, worker, amount, reason, intent.token)
 
     def record(session: Session, _: None) -> dict[str, str]:
         paid = session.get_one(PaymentRow, payment_id)
         paid.state, paid.paid_at = "paid", now()
         return {"amount": str(amount)}
 
-    perform(engine, intent, lambda: platform.bonus(assignment, worker, amount, reason, intent.token), record)
+    perform(engine, intent, pay, record)
     return BonusPaid(amount, cost.fees, True, "paid")
+
+
+def _alike(session: Session, payment: PaymentRow) -> int:
+    """How many other bonuses for the same work look the same at the platform and were paid, or may have been."""
+    others = session.scalars(
+        select(PaymentRow).where(
+            PaymentRow.assignment_id == payment.assignment_id,
+            PaymentRow.kind == BONUS,
+            PaymentRow.amount == payment.amount,
+            PaymentRow.reason == payment.reason,
+            PaymentRow.id != payment.id,
+        )
+    )
+    return len(others.all())
 
 
 def spent(engine: Engine, name: str, endpoint: str | None = None) -> Cost:

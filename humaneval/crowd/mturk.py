@@ -13,9 +13,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from humaneval.crowd.answers import fields_from_xml
-from humaneval.crowd.platform import Cost, Endpoint, Offer, Published, Submission
+from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Submission
 from humaneval.crowd.questions import external_question, html_question
-from humaneval.errors import PlatformError, PrerequisiteError
+from humaneval.errors import InputError, PlatformError, PrerequisiteError
 from humaneval.fees import bonus_fee, reward_fee
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ REGION = "us-east-1"
 ANNOTATION = "humaneval:"
 """How the annotation of every HIT of ours begins; nothing else is ever touched."""
 
+MAX_KEYWORDS = 1000
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 """An expiry that is surely past: the platform refuses moments near now."""
 
@@ -55,6 +56,16 @@ class MTurk:
 
     def check(self, offer: Offer) -> None:
         self._question(offer)
+        keywords = ", ".join(offer.keywords)
+        for what, text in (
+            ("title", offer.title), ("description", offer.description), ("keywords", keywords),
+        ):  # fmt: skip
+            _plain(what, text)
+        if len(keywords) > MAX_KEYWORDS:
+            raise PlatformError(
+                f"the keywords have {len(keywords):,} characters; the platform takes {MAX_KEYWORDS:,}",
+                "Use fewer or shorter keywords.",
+            )
 
     def publish(self, offer: Offer, token: str) -> Published:
         request: dict[str, Any] = {
@@ -103,17 +114,10 @@ class MTurk:
         )
         for page in self._paged("list assignments", pages):
             for work in page["Assignments"]:
-                yield Submission(
-                    external_id=work["AssignmentId"],
-                    worker=work["WorkerId"],
-                    state=work["AssignmentStatus"].lower(),
-                    fields=fields_from_xml(work["Answer"]),
-                    accepted_at=work.get("AcceptTime"),
-                    submitted_at=work.get("SubmitTime"),
-                    auto_approval_at=work.get("AutoApprovalTime"),
-                )
+                yield _submission(work)
 
     def approve(self, assignment: str, feedback: str = "") -> None:
+        _plain("feedback", feedback)
         status = self._status(assignment)
         if status == "Approved":
             return
@@ -130,6 +134,7 @@ class MTurk:
                 raise
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
+        _plain("reason", reason)
         try:
             self._call(
                 "pay a bonus",
@@ -148,15 +153,29 @@ class MTurk:
             ):
                 raise
 
-    def extend(self, external_id: str, expires_at: datetime) -> None:
-        self._call(
-            "extend", lambda: self._tokened.update_expiration_for_hit(HITId=external_id, ExpireAt=expires_at)
+    def bonuses(self, assignment: str) -> Iterator[PaidBonus]:
+        pages = self._tokened.get_paginator("list_bonus_payments").paginate(
+            AssignmentId=assignment, PaginationConfig={"PageSize": 100}
         )
+        for page in self._paged("list bonuses", pages):
+            for payment in page["BonusPayments"]:
+                yield PaidBonus(Decimal(payment["BonusAmount"]), payment.get("Reason", ""))
+
+    def extend(self, external_id: str, expires_at: datetime) -> None:
+        self._update_expiration("extend", external_id, expires_at)
 
     def expire(self, external_id: str) -> None:
-        self._call(
-            "expire", lambda: self._tokened.update_expiration_for_hit(HITId=external_id, ExpireAt=LONG_AGO)
-        )
+        self._update_expiration("expire", external_id, LONG_AGO)
+
+    def _update_expiration(self, what: str, external_id: str, moment: datetime) -> None:
+        try:
+            self._call(
+                what, lambda: self._tokened.update_expiration_for_hit(HITId=external_id, ExpireAt=moment)
+            )
+        except PlatformError as error:
+            # The client sent it twice and the first got through.
+            if "idempotency token" not in error.message:
+                raise
 
     def balance(self) -> Decimal | None:
         return Decimal(
@@ -208,14 +227,25 @@ def _client(endpoint: Endpoint, profile: str, session: Any, *, retries: Any) -> 
         import boto3
         from botocore.config import Config
         from botocore.exceptions import ProfileNotFound
+        from botocore.session import Session as BotocoreSession
     except ModuleNotFoundError as error:  # pragma: no cover
         raise PrerequisiteError(
             f"publishing needs the package {error.name}", "pip install humaneval-toolkit"
         ) from None
     config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
     if session is None:
+        if endpoint.name == "local":
+            # Whatever AWS profile or file there is has nothing to do with our own marketplace.
+            session = boto3.Session(
+                botocore_session=BotocoreSession(
+                    session_vars={
+                        "profile": (None, None, None, None),
+                        "config_file": (None, None, None, None),
+                    }
+                )
+            )
         try:
-            session = boto3.Session(profile_name=profile or None)
+            session = session or boto3.Session(profile_name=profile or None)
         except ProfileNotFound as error:
             raise PlatformError(
                 str(error), "Set AWS_PROFILE to one of the profiles in ~/.aws/config."
@@ -224,6 +254,35 @@ def _client(endpoint: Endpoint, profile: str, session: Any, *, retries: Any) -> 
         {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if endpoint.name == "local" else {}
     )
     return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **keys)  # type: ignore[no-any-return]
+
+
+def _submission(work: Any) -> Submission:
+    """An assignment as the platform lists it. Answers that cannot be read must not stop all the others."""
+    unreadable = ""
+    try:
+        fields = fields_from_xml(work["Answer"])
+    except InputError as error:
+        fields, unreadable = {"answer": work["Answer"]}, error.message
+    return Submission(
+        external_id=work["AssignmentId"],
+        worker=work["WorkerId"],
+        state=work["AssignmentStatus"].lower(),
+        fields=fields,
+        accepted_at=work.get("AcceptTime"),
+        submitted_at=work.get("SubmitTime"),
+        auto_approval_at=work.get("AutoApprovalTime"),
+        unreadable=unreadable,
+    )
+
+
+def _plain(what: str, text: str) -> None:
+    """Refuse what the platform refuses in its own texts; passages are carried another way and may hold anything."""
+    strange = "".join(dict.fromkeys(c for c in text if ord(c) > 0xFFFF))
+    if strange:
+        raise PlatformError(
+            f"the {what} has characters that the platform does not take: {strange}",
+            f"Leave emoji and other characters beyond U+FFFF out of the {what}.",
+        )
 
 
 def _requirements(offer: Offer) -> list[dict[str, Any]]:

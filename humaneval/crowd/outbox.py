@@ -11,8 +11,9 @@ from sqlalchemy.orm import Session
 
 from humaneval.errors import PlatformError
 from humaneval.store.engine import writing
-from humaneval.store.tables import OutboxRow
+from humaneval.store.tables import OutboxRow, StudyRow
 from humaneval.store.types import now
+from humaneval.studies import get_study
 
 T = TypeVar("T")
 
@@ -25,6 +26,16 @@ class Intent(NamedTuple):
     subject: str
     token: str
     attempted: bool
+
+
+def hold_study(session: Session, name: str) -> StudyRow:
+    """The study called `name`, held until the transaction ends: whoever plans, claims, answers or collects takes turns.
+
+    It comes before every other lock. SQLite has one writer at a time anyhow.
+    """
+    study = get_study(session, name)
+    session.execute(select(StudyRow.id).where(StudyRow.id == study.id).with_for_update(key_share=True))
+    return study
 
 
 def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:
@@ -64,6 +75,17 @@ def intend(
     session.add(row)
     session.flush()
     return row
+
+
+def settle(session: Session, endpoint: str, operation: str, subject: str) -> None:
+    """Confirm a write, if it was intended, of which the platform itself shows that it was done."""
+    row = session.scalar(
+        select(OutboxRow).where(
+            OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject
+        )
+    )
+    if row is not None and row.state != "confirmed":
+        row.state, row.error, row.confirmed_at = "confirmed", "", now()
 
 
 def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:

@@ -6,6 +6,7 @@ import hmac
 import secrets
 
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from humaneval.store.tables import MetaRow, WorkerIdentityRow, WorkerRow
@@ -15,9 +16,12 @@ def stored_secret(session: Session, name: str) -> bytes:
     """The secret called `name` of this database, made at its first use."""
     row = session.get(MetaRow, name)
     if row is None:
-        row = MetaRow(key=name, value=secrets.token_hex(32))
-        session.add(row)
-        session.flush()
+        try:
+            with session.begin_nested():
+                session.add(MetaRow(key=name, value=secrets.token_hex(32)))
+        except IntegrityError:
+            pass  # another program was faster: its secret is the one
+        row = session.get_one(MetaRow, name)
     return bytes.fromhex(row.value)
 
 
@@ -29,19 +33,24 @@ def pseudonym(key: bytes, endpoint: str, external_id: str) -> str:
 
 def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
     """The worker with this id on this endpoint, made at first sight."""
-    known = session.scalar(
+    query = (
         select(WorkerRow)
         .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id)
         .where(WorkerIdentityRow.endpoint == endpoint, WorkerIdentityRow.external_id == external_id)
     )
+    known = session.scalar(query)
     if known is not None:
         return known
-    worker = WorkerRow(pseudonym=pseudonym(stored_secret(session, "pseudonym key"), endpoint, external_id))
-    session.add(worker)
-    session.flush()
-    session.add(WorkerIdentityRow(worker_id=worker.id, endpoint=endpoint, external_id=external_id))
-    session.flush()
-    return worker
+    key = stored_secret(session, "pseudonym key")
+    try:
+        with session.begin_nested():
+            worker = WorkerRow(pseudonym=pseudonym(key, endpoint, external_id))
+            session.add(worker)
+            session.flush()
+            session.add(WorkerIdentityRow(worker_id=worker.id, endpoint=endpoint, external_id=external_id))
+    except IntegrityError:
+        pass  # the same person was seen elsewhere at this moment
+    return session.scalars(query).one()
 
 
 def external_worker_id(session: Session, worker_id: int) -> str:

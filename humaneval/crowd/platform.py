@@ -75,6 +75,16 @@ class Submission:
     accepted_at: datetime | None
     submitted_at: datetime | None
     auto_approval_at: datetime | None
+    unreadable: str = ""
+    """Why its answers could not be read; `fields` then holds them as they came."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaidBonus:
+    """A bonus that the platform has paid."""
+
+    amount: Decimal
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +126,9 @@ class Platform(Protocol):
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
         """Pay on top; the same token never pays twice."""
+
+    def bonuses(self, assignment: str) -> Iterator[PaidBonus]:
+        """Every bonus that was paid for an assignment, all pages of them."""
 
     def extend(self, external_id: str, expires_at: datetime) -> None:
         """Let an offer be found until `expires_at`."""

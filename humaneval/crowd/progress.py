@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
+from decimal import Decimal
 from typing import NamedTuple
 
 from sqlalchemy import Engine, select
 
+from humaneval.crowd.ledger import spent
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
 from humaneval.store.types import now
@@ -32,6 +35,11 @@ class EndpointStatus(NamedTuple):
     """Submitted and not excluded by `review`."""
     unconfirmed: int
     """Writes that were intended and not confirmed."""
+    next_auto_approval: datetime | None
+    """When the platform approves the first waiting assignment by itself."""
+    rewards: Decimal
+    """Paid so far, bonuses too."""
+    fees: Decimal
 
 
 def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
@@ -48,6 +56,7 @@ def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
     lines = []
     for endpoint in dict.fromkeys(hit.endpoint for hit in hits):
         mine = [hit for hit in hits if hit.endpoint == endpoint]
+        paid = spent(engine, name, endpoint)
         here = [line for line in work if line.endpoint == endpoint]
         submitted = [line for line in here if line.state in ("submitted", "approved", "rejected")]
         lines.append(
@@ -65,6 +74,16 @@ def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
                 approved=sum(line.state == "approved" for line in here),
                 usable=sum(not line.excluded and line.state != "rejected" for line in submitted),
                 unconfirmed=unconfirmed[endpoint],
+                next_auto_approval=min(
+                    (
+                        line.auto_approval_at
+                        for line in here
+                        if line.state == "submitted" and line.auto_approval_at
+                    ),
+                    default=None,
+                ),
+                rewards=paid.rewards,
+                fees=paid.fees,
             )
         )
     return lines

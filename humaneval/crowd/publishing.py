@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.claims import form_of
-from humaneval.crowd.outbox import Intent, intend, pending, perform
+from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform
 from humaneval.crowd.platform import Cost, Endpoint, Offer, Participants, Platform, Published
 from humaneval.crowd.questions import Delivery, render_form
+from humaneval.crowd.review import lost_assignments
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, RowRow, StudyRow
+from humaneval.store.tables import HitRow, OutboxRow, RowRow, StudyRow
 from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 from humaneval.study_file import StudyFile
@@ -28,6 +30,7 @@ MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
 """Per HIT: from ten assignments on the platform's fee doubles."""
 
 PUBLISH = "publish"
+ZERO = Decimal("0.00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class PublishPlan:
     assignments: int
     cost: Cost
     already_up: int
+    lost_rows: int
+    """Rows whose annotators were excluded or rejected, and that are not handed out again unless it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,47 +56,102 @@ class PublishResult:
     preview_urls: tuple[str, ...]
 
 
-def plan(engine: Engine, name: str, platform: Platform, *, static: bool = False) -> PublishPlan:
-    """Write down the HITs that carry the study's rows on this endpoint; a study that is planned stays as it is."""
+class UpHit(NamedTuple):
+    """A HIT that is up: our id of it and the platform's."""
+
+    id: int
+    external_id: str
+
+
+class _Portion(NamedTuple):
+    assignments: int
+    row_id: int | None
+    """Only where the page is static."""
+
+
+def plan(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    *,
+    static: bool = False,
+    top_up: bool = False,
+    dry_run: bool = False,
+) -> PublishPlan:
+    """Write down the HITs that carry the study's rows on this endpoint; a study that is up stays as it is.
+
+    Where the study says `top_up = "auto"`, or "ask" and `top_up` is set, rows lost in review get HITs of their own.
+    `dry_run` writes nothing.
+    """
     endpoint = platform.endpoint.name
     with writing(engine) as session:
-        study = get_study(session, name)
+        study = hold_study(session, name)
         settings = settings_of(study)
-        planned = session.scalars(
-            select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
-        ).all()
-        if planned and static != (planned[0].row_id is not None):
+        if top_up and settings.design.top_up == "never":
             raise UsageError(
-                f"study {name!r} was published to {endpoint} the other way",
-                "Run publish again with, or without, --static as before.",
+                f'study {name!r} says top_up = "never"',
+                "Its rows are not handed out again; leave --top-up out.",
             )
-        if not planned:
-            for assignments, row_id in _portions(session, study, static):
-                _plan_hit(session, study, endpoint, assignments, row_id)
-        for missing in _rows_to_replace(session, study, settings, endpoint, static):
-            _plan_hit(session, study, endpoint, *missing)
-    with reading(engine) as session:
-        study = get_study(session, name)
-        hits = session.scalars(
-            select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
-        ).all()
+        _forget_other_way(session, study, endpoint, static)
+        hits = _hits(session, study, endpoint)
+        portions = [] if hits else _portions(session, study, static)
+        lost = lost_assignments(session, study, endpoint) if settings.design.top_up != "never" else []
+        if lost and (top_up or settings.design.top_up == "auto"):
+            rows = [assignment.row_id for assignment in lost]
+            portions += [_Portion(1, row) for row in rows] if static else _split(len(rows))
+            for assignment in lost:
+                assignment.holds_row, assignment.row_replaced = False, True
+            lost = []
+        for portion in portions:
+            _plan_hit(session, study, endpoint, portion)
+        hits = _hits(session, study, endpoint)
         waiting = [hit for hit in hits if hit.external_id is None]
         costs = [platform.cost(settings.hit.reward, hit.assignments) for hit in waiting]
-        total = Cost(
-            sum((c.rewards for c in costs), Decimal("0.00")), sum((c.fees for c in costs), Decimal("0.00"))
+        planned = PublishPlan(
+            len(waiting),
+            sum(hit.assignments for hit in waiting),
+            Cost(sum((c.rewards for c in costs), ZERO), sum((c.fees for c in costs), ZERO)),
+            len(hits) - len(waiting),
+            len(lost),
         )
-        return PublishPlan(
-            len(waiting), sum(hit.assignments for hit in waiting), total, len(hits) - len(waiting)
-        )
+        if dry_run:
+            session.rollback()
+        return planned
 
 
-def _plan_hit(session: Session, study: StudyRow, endpoint: str, assignments: int, row_id: int | None) -> None:
+def _hits(session: Session, study: StudyRow, endpoint: str) -> Sequence[HitRow]:
+    return session.scalars(
+        select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint).order_by(HitRow.id)
+    ).all()
+
+
+def _forget_other_way(session: Session, study: StudyRow, endpoint: str, static: bool) -> None:
+    """A plan of the other kind is dropped while no call was made for it; afterwards it binds."""
+    hits = _hits(session, study, endpoint)
+    if not hits or static == (hits[0].row_id is not None):
+        return
+    intents = session.scalars(
+        select(OutboxRow).where(
+            OutboxRow.study_id == study.id, OutboxRow.endpoint == endpoint, OutboxRow.operation == PUBLISH
+        )
+    ).all()
+    if any(intent.attempts for intent in intents):
+        raise UsageError(
+            f"study {study.name!r} was published to {endpoint} the other way",
+            "Run publish again with, or without, --static as before.",
+        )
+    for row in (*intents, *hits):
+        session.delete(row)
+    session.flush()
+
+
+def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portion) -> None:
     hit = HitRow(
         study_id=study.id,
         endpoint=endpoint,
         key=secrets.token_urlsafe(18),
-        assignments=assignments,
-        row_id=row_id,
+        assignments=portion.assignments,
+        row_id=portion.row_id,
     )
     session.add(hit)
     session.flush()
@@ -102,47 +162,20 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, assignments: int
         operation=PUBLISH,
         subject=f"hit {hit.id}",
         key=hit.key,
-        request={"assignments": assignments},
+        request={"assignments": portion.assignments},
     )
 
 
-def _portions(session: Session, study: StudyRow, static: bool) -> list[tuple[int, int | None]]:
+def _portions(session: Session, study: StudyRow, static: bool) -> list[_Portion]:
     rows = session.scalars(
         select(RowRow.id).where(RowRow.study_id == study.id).order_by(RowRow.ordinal)
     ).all()
-    if static:
-        return [(1, row) for row in rows]
-    return _split(len(rows))
+    return [_Portion(1, row) for row in rows] if static else _split(len(rows))
 
 
-def _split(rows: int) -> list[tuple[int, int | None]]:
+def _split(rows: int) -> list[_Portion]:
     whole, rest = divmod(rows, MAX_ASSIGNMENTS)
-    sizes = [MAX_ASSIGNMENTS] * whole + [rest] * (rest > 0)
-    return [(size, None) for size in sizes]
-
-
-def _rows_to_replace(
-    session: Session, study: StudyRow, settings: StudyFile, endpoint: str, static: bool
-) -> list[tuple[int, int | None]]:
-    """New HITs for rows whose annotators were rejected or excluded in review, where the study tops up."""
-    if settings.design.top_up == "never":
-        return []
-    lost = session.scalars(
-        select(AssignmentRow.row_id).where(
-            AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.row_replaced.is_(False),
-            AssignmentRow.excluded != "", AssignmentRow.holds_row.is_(False), AssignmentRow.row_id.is_not(None),
-        )
-    ).all()  # fmt: skip
-    if lost:
-        for assignment in session.scalars(
-            select(AssignmentRow).where(
-                AssignmentRow.study_id == study.id,
-                AssignmentRow.endpoint == endpoint,
-                AssignmentRow.excluded != "",
-            )
-        ):
-            assignment.row_replaced = True
-    return [(1, row) for row in lost] if static else _split(len(lost))
+    return [_Portion(size, None) for size in [MAX_ASSIGNMENTS] * whole + [rest] * (rest > 0)]
 
 
 def publish(
@@ -155,53 +188,61 @@ def publish(
 ) -> PublishResult:
     """Make every planned HIT that is not up yet. Killed at any point and run again it ends with exactly the plan."""
     endpoint = platform.endpoint
-    with writing(engine) as session:
+    already_up = len(up(engine, name, endpoint.name))
+    adopted = adopt(engine, name, platform)
+    with reading(engine) as session:
         study = get_study(session, name)
-        study_id, settings = study.id, settings_of(study)
-        study.published_at = study.published_at or now()
-        intents = pending(session, study_id=study_id, endpoint=endpoint.name, operation=PUBLISH)
+        settings = settings_of(study)
+        intents = pending(session, study_id=study.id, endpoint=endpoint.name, operation=PUBLISH)
         offers = {
             intent.id: _offer(session, study, settings, endpoint, intent, public_url) for intent in intents
         }
-        already_up = (
-            session.query(HitRow)
-            .filter(
-                HitRow.study_id == study_id, HitRow.endpoint == endpoint.name, HitRow.external_id.is_not(None)
-            )
-            .count()
-        )
+    for offer in offers.values():
+        platform.check(offer)
     if offers:
-        platform.check(next(iter(offers.values())))
         _refuse_if_too_poor(platform, offers.values(), settings)
-    tried = [offers[intent.id].key for intent in intents if intent.attempted]
-    # A try that died before it was recorded may have left a HIT; the platform forgets tokens, not annotations.
-    orphans = platform.find(tried) if tried else {}
-    made = adopted = 0
+    advance(adopted)
     for intent in intents:
         offer = offers[intent.id]
-        found = orphans.get(offer.key)
-        _make(engine, intent, platform, offer, found, settings)
-        made, adopted = (made, adopted + 1) if found else (made + 1, adopted)
+        _make(
+            engine, intent, offer.key, offer.lifetime_seconds, partial(platform.publish, offer, intent.token)
+        )
         advance(1)
     assignments = sum(offer.assignments for offer in offers.values())
-    return PublishResult(made, adopted, already_up, assignments, preview_urls(engine, name, endpoint))
+    return PublishResult(len(intents), adopted, already_up, assignments, preview_urls(engine, name, endpoint))
 
 
-def _make(
-    engine: Engine,
-    intent: Intent,
-    platform: Platform,
-    offer: Offer,
-    found: Published | None,
-    settings: StudyFile,
-) -> None:
+def adopt(engine: Engine, name: str, platform: Platform) -> int:
+    """Record HITs of the study that are up although the call that made them never was; returns how many.
+
+    The platform forgets tokens after a while, but not the annotations by which these are found.
+    """
+    endpoint = platform.endpoint.name
+    with reading(engine) as session:
+        study = get_study(session, name)
+        lifetime = settings_of(study).hit.lifetime_seconds
+        intents = pending(session, study_id=study.id, endpoint=endpoint, operation=PUBLISH)
+        keys = {intent: _hit_of(session, intent).key for intent in intents if intent.attempted}
+    found = platform.find(list(keys.values())) if keys else {}
+    for intent, key in keys.items():
+        if key in found:
+            _make(engine, intent, key, lifetime, partial(found.__getitem__, key))
+    return len(found)
+
+
+def _hit_of(session: Session, intent: Intent) -> HitRow:
+    return session.get_one(HitRow, int(intent.subject.removeprefix("hit ")))
+
+
+def _make(engine: Engine, intent: Intent, key: str, lifetime: int, call: Callable[[], Published]) -> None:
     def record(session: Session, published: Published) -> dict[str, Any]:
-        hit = session.scalars(select(HitRow).where(HitRow.key == offer.key)).one()
+        hit = session.scalars(select(HitRow).where(HitRow.key == key)).one()
         hit.external_id = published.external_id
-        hit.expires_at = now() + timedelta(seconds=offer.lifetime_seconds)
+        hit.expires_at = now() + timedelta(seconds=lifetime)
+        hit.study.published_at = hit.study.published_at or now()
         return asdict(published)
 
-    perform(engine, intent, lambda: found or platform.publish(offer, intent.token), record)
+    perform(engine, intent, call, record)
 
 
 def _offer(
@@ -212,11 +253,11 @@ def _offer(
     intent: Intent,
     public_url: str,
 ) -> Offer:
-    hit = session.get_one(HitRow, int(intent.subject.removeprefix("hit ")))
+    hit = _hit_of(session, intent)
     page = ""
     if hit.row_id is not None:
         delivery = Delivery(action=endpoint.submit_origin + "/mturk/externalSubmit", static=True)
-        page = render_form(form_of(session, study, hit.row_id), delivery)
+        page = render_form(form_of(session, study, hit.row_id, endpoint.name), delivery)
     return Offer(
         key=hit.key,
         title=settings.hit.title,
@@ -225,7 +266,7 @@ def _offer(
         reward=settings.hit.reward,
         assignments=hit.assignments,
         assignment_seconds=settings.hit.assignment_minutes * 60,
-        lifetime_seconds=round(settings.hit.lifetime_days * 86_400),
+        lifetime_seconds=settings.hit.lifetime_seconds,
         auto_approval_seconds=round(settings.hit.auto_approval_days * 86_400),
         form_url="" if page else f"{public_url}/form/{hit.key}",
         page=page,
@@ -237,12 +278,10 @@ def _offer(
     )
 
 
-def _refuse_if_too_poor(platform: Platform, offers: Any, settings: StudyFile) -> None:
+def _refuse_if_too_poor(platform: Platform, offers: Iterable[Offer], settings: StudyFile) -> None:
     """Before the first call: a batch that the balance cannot carry would stop half-way."""
     balance = platform.balance()
-    cost = sum(
-        (platform.cost(settings.hit.reward, offer.assignments).total for offer in offers), Decimal("0.00")
-    )
+    cost = sum((platform.cost(settings.hit.reward, offer.assignments).total for offer in offers), ZERO)
     if balance is not None and balance < cost:
         raise PlatformError(
             f"the balance at {platform.endpoint.name} is ${balance}, and this costs ${cost}",
@@ -268,51 +307,9 @@ def preview_urls(engine: Engine, name: str, endpoint: Endpoint) -> tuple[str, ..
         )
 
 
-def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> int:
-    """Let every HIT of the study that is up be found for `days` from now; returns how many there are."""
-    until = now() + timedelta(days=days)
-    hits = _up(engine, name, platform.endpoint)
-    for hit_id, external_id in hits:
-        platform.extend(external_id, until)
-        _set_expiry(engine, hit_id, until)
-    return len(hits)
-
-
-def expire_all(engine: Engine, name: str, platform: Platform) -> tuple[int, int]:
-    """Take every HIT of the study down; returns how many, and how many people have an open form."""
-    hits = _up(engine, name, platform.endpoint)
-    for hit_id, external_id in hits:
-        platform.expire(external_id)
-        _set_expiry(engine, hit_id, now())
+def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:
+    """The study's HITs that are up on this endpoint, as far as our database knows (see `adopt`)."""
     with reading(engine) as session:
         study = get_study(session, name)
-        working = session.scalar(
-            select(func.count()).select_from(AssignmentRow).where(
-                AssignmentRow.study_id == study.id, AssignmentRow.endpoint == platform.endpoint.name, AssignmentRow.state == "opened",
-                AssignmentRow.lease_until > now(),
-            )
-        )  # fmt: skip
-    return len(hits), working or 0
-
-
-def _up(engine: Engine, name: str, endpoint: Endpoint) -> list[tuple[int, str]]:
-    with reading(engine) as session:
-        study = get_study(session, name)
-        hits = session.scalars(
-            select(HitRow)
-            .where(
-                HitRow.study_id == study.id, HitRow.endpoint == endpoint.name, HitRow.external_id.is_not(None)
-            )
-            .order_by(HitRow.id)
-        ).all()
-    if not hits:
-        raise UsageError(
-            f"study {name!r} has no HITs at {endpoint.name}",
-            f"`humaneval publish {name} --to {endpoint.name}` puts them up.",
-        )
-    return [(hit.id, hit.external_id or "") for hit in hits]
-
-
-def _set_expiry(engine: Engine, hit_id: int, moment: datetime) -> None:
-    with writing(engine) as session:
-        session.get_one(HitRow, hit_id).expires_at = moment
+        hits = _hits(session, study, endpoint)
+        return [UpHit(hit.id, hit.external_id) for hit in hits if hit.external_id is not None]

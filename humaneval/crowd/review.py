@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from humaneval.crowd.ledger import find_assignment, reward_paid
-from humaneval.crowd.outbox import Intent, intend, perform
+from humaneval.crowd.ledger import APPROVE, approval_subject, find_assignment, reward_paid
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.platform import Cost, Platform
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, ResponseRow, StudyRow
 from humaneval.studies import get_study, settings_of
 
-APPROVE = "approve"
 MISSED_CONTROL = "missed the control"
 INCOMPLETE = "incomplete"
 
@@ -39,9 +38,9 @@ class Reviewed:
 
 
 def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
-    """Every collected assignment, with the exclusions that the study's own rule decides; rows freed where it tops up."""
+    """Every collected assignment, with the exclusions that the study's own rule decides."""
     with writing(engine) as session:
-        study = get_study(session, name)
+        study = hold_study(session, name)
         settings = settings_of(study)
         work = session.scalars(
             select(AssignmentRow)
@@ -69,8 +68,6 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
             elif settings.exclusions.missed_control != "none" and missed:
                 reason = MISSED_CONTROL
             assignment.excluded = reason
-            if reason and settings.design.top_up == "auto":
-                assignment.holds_row = False
             timed = [response.seconds for response, _ in lines if response.seconds is not None]
             reviewed.append(
                 Reviewed(
@@ -79,6 +76,23 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
                 )
             )  # fmt: skip
         return reviewed
+
+
+def lost_assignments(session: Session, study: StudyRow, endpoint: str) -> list[AssignmentRow]:
+    """Assignments whose rows are lost to the study: excluded in `review` or rejected, and not replaced yet."""
+    return list(
+        session.scalars(
+            select(AssignmentRow)
+            .where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.state.in_(("submitted", "approved", "rejected")),
+                AssignmentRow.holds_row,
+                or_(AssignmentRow.excluded != "", AssignmentRow.state == "rejected"),
+            )
+            .order_by(AssignmentRow.id)
+        )
+    )
 
 
 def approve(
@@ -96,8 +110,7 @@ def approve(
     """
     endpoint = platform.endpoint.name
     with writing(engine) as session:
-        study = get_study(session, name)
-        study_id = study.id
+        study_id = hold_study(session, name).id
         if assignments is None:
             work = session.scalars(
                 select(AssignmentRow)
@@ -110,6 +123,12 @@ def approve(
             ).all()
         else:
             found = [find_assignment(session, study_id, endpoint, external_id) for external_id in assignments]
+            rejected = [assignment.external_id for assignment in found if assignment.state == "rejected"]
+            if rejected:
+                raise PlatformError(
+                    f"rejected work is not approved: {', '.join(rejected)}",
+                    "Leave it out; nothing was approved.",
+                )
             work = [assignment for assignment in found if assignment.state == "submitted"]
         intents = [
             (_intent(session, study_id, assignment), assignment.id, assignment.external_id)
@@ -133,13 +152,12 @@ def approve(
 
 def _intent(session: Session, study_id: int, assignment: AssignmentRow) -> Intent:
     hit = session.get_one(HitRow, assignment.hit_id)
-    subject = f"assignment {assignment.external_id} worker {assignment.worker_id}"
     row = intend(
         session,
         study_id=study_id,
         endpoint=assignment.endpoint,
         operation=APPROVE,
-        subject=subject,
+        subject=approval_subject(assignment),
         key=hit.key,
         request={},
     )

@@ -44,5 +44,7 @@ def answer_xml(fields: Iterable[Field]) -> str:
 def _carried(text: str, what: str) -> str:
     bad = forbidden_character(text)
     if bad:
-        raise UnusableAnswerError(f"The {what} holds a character that cannot be stored ({bad}).")
+        raise UnusableAnswerError(
+            f"The {what} holds a character that cannot be stored ({bad}). Go back, take it out, and send again."
+        )
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -8,13 +8,15 @@ from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
-from humaneval.market.database import Clock, Mode, open_account, utc_now
+from humaneval.errors import SettingsError
+from humaneval.market.database import Clock, Mode, open_account
 from humaneval.market.frames import frames_blueprint
 from humaneval.market.market import Market
 from humaneval.market.pages import WorkerSite, pages_blueprint
-from humaneval.market.security import Seals
+from humaneval.market.security import Seals, is_site
 from humaneval.market.wire import TroubleMaker, wire_blueprint
 from humaneval.market.wording import duration_text, moment_text, money_text
+from humaneval.store.types import now
 
 MOST_BYTES = 4 * 1024 * 1024
 MOST_FIELDS = 5000
@@ -25,7 +27,7 @@ def create_market_app(
     *,
     mode: Mode,
     public_url: str,
-    clock: Clock = utc_now,
+    clock: Clock = now,
     trouble: TroubleMaker | None = None,
 ) -> Flask:
     """The application over an opened market.
@@ -33,6 +35,11 @@ def create_market_app(
     `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo`. `trouble` lets a test of a
     client bring about throttling, outages and lost replies.
     """
+    if not is_site(public_url):
+        raise SettingsError(
+            f"{public_url!r} is not where a marketplace can be reached",
+            "Give scheme, host and port only, for example https://panel.lab.example.",
+        )
     seals = Seals(open_account(engine, mode, clock=clock))
     market = Market(engine, mode, clock)
     site = WorkerSite(market, seals, public_url)

@@ -1,4 +1,7 @@
-"""Which characters no text at the marketplace may hold: those that XML and HTML cannot carry."""
+"""Which characters no text at the marketplace may hold: those that XML cannot carry, and no more.
+
+The toolkit's own texts are held to more than that (`humaneval.text`); a worker's pasted answer is not.
+"""
 
 from __future__ import annotations
 

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import Engine
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
 from humaneval.errors import SettingsError, StoreError
 from humaneval.fees import money
 from humaneval.market.tables import Account, Entry, MarketTable
+from humaneval.store.engine import open_engine
+from humaneval.store.migrate import open_current
+from humaneval.store.types import now
 
 Clock = Callable[[], datetime]
 
-BUSY_SECONDS = 30
-"""How long a writer waits for another before the database counts as locked."""
+VERSIONS = "market_versions"
+HEAD = "m0001"
+"""The newest revision of the market's file; its migrations stand apart from the toolkit's own."""
 
 OPENING_BALANCE = Decimal("10000.00")
 
@@ -45,32 +47,21 @@ class Transaction:
     mode: Mode
 
 
-def utc_now() -> datetime:
-    """The present, aware, to the microsecond."""
-    return datetime.now(UTC)
-
-
 def open_market(path: Path | str) -> Engine:
     """The engine of the market's own SQLite file, which is made when it is not there.
 
     Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`).
     """
-    engine = create_engine(
-        URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY_SECONDS}, max_overflow=50
-    )
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
+    engine = open_engine(f"sqlite:///{path}")
     try:
-        MarketTable.metadata.create_all(engine)
+        open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)
     except DatabaseError as error:
         engine.dispose()
         raise StoreError(f"{path} cannot be used as the marketplace's database: {error.orig}") from None
     return engine
 
 
-def open_account(
-    engine: Engine, mode: Mode, *, balance: Decimal | None = None, clock: Clock = utc_now
-) -> str:
+def open_account(engine: Engine, mode: Mode, *, balance: Decimal | None = None, clock: Clock = now) -> str:
     """Make sure that the account is there, and give the key that signs cookies and forms.
 
     The opening balance (10000.00 unless told otherwise) counts only when the file is new. Raises SettingsError
@@ -103,7 +94,7 @@ def open_account(
 
 def make_writer(session: Session) -> None:
     """Ask for the write lock at BEGIN: a reader that turns writer half-way loses its race and its write."""
-    session.connection(execution_options={"market_writes": True})
+    session.connection(execution_options={"writes": True})
 
 
 @contextmanager
@@ -114,21 +105,3 @@ def transaction(engine: Engine, mode: Mode, clock: Clock, *, writes: bool) -> It
             make_writer(session)
         # The clock is read after the lock is held, so that times in the file never run backwards.
         yield Transaction(session, clock(), mode)
-
-
-def _prepare(connection: Any, _record: object) -> None:
-    assert isinstance(connection, sqlite3.Connection)
-    # Python's own transaction handling never says BEGIN IMMEDIATE; 3.11 has no `autocommit` to switch it off with.
-    connection.isolation_level = None
-    for pragma in (
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-        f"busy_timeout={BUSY_SECONDS * 1000}",
-    ):
-        connection.execute(f"PRAGMA {pragma}").close()
-
-
-def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("market_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

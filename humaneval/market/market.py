@@ -10,8 +10,9 @@ from sqlalchemy import Engine
 
 from humaneval.market import hits, reviews
 from humaneval.market.bookkeeping import let_time_pass, something_is_due
-from humaneval.market.database import Clock, Mode, Transaction, transaction, utc_now
+from humaneval.market.database import Clock, Mode, Transaction, transaction
 from humaneval.market.refusals import RefusedError
+from humaneval.store.types import now
 
 
 class Operation(NamedTuple):
@@ -45,7 +46,7 @@ OPERATIONS = {
 class Market:
     """One marketplace in one database. `clock` says what time it is, so that a test can."""
 
-    def __init__(self, engine: Engine, mode: Mode, clock: Clock = utc_now) -> None:
+    def __init__(self, engine: Engine, mode: Mode, clock: Clock = now) -> None:
         self._engine = engine
         self.mode = mode
         self._clock = clock

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.market.refusals import RefusedError, invalid
 from humaneval.market.tables import FINISHED, Assignment, State, Worker
+from humaneval.market.wording import country_name
 
 PERCENT_APPROVED = "000000000000000000L0"
 NUMBER_APPROVED = "00000000000000000040"
@@ -89,7 +90,9 @@ def describe(requirement: Mapping[str, Any]) -> str:
         "Exists": "is known",
         "DoesNotExist": "is not known",
     }
-    values = ", ".join(str(value) for value in _values(requirement))
+    values = ", ".join(
+        country_name(value) if isinstance(value, str) else str(value) for value in _values(requirement)
+    )
     return " ".join(part for part in (name, phrases[requirement["Comparator"]], values) if part)
 
 

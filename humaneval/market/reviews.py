@@ -57,8 +57,8 @@ def approve_assignment(work: Transaction, params: Params) -> Reply:
                 "InvalidAssignmentState",
                 f"A rejection can be overridden within {OVERRIDE_DAYS} days of the submission, while the HIT is there.",
             )
-        _take_hold_again(work, assignment)
     assignment.feedback = _message(params, "RequesterFeedback") or assignment.feedback
+    # After a rejection nothing is held for it any more: `refresh` takes the price from what is available, or refuses.
     pay_reward(work, assignment)
     assignment.state, assignment.approved_at = State.APPROVED, work.now
     refresh(work, assignment.hit)
@@ -135,12 +135,6 @@ def find_assignment(work: Transaction, assignment_id: str) -> Assignment:
     if assignment is None:
         raise no_such_assignment(assignment_id)
     return assignment
-
-
-def _take_hold_again(work: Transaction, assignment: Assignment) -> None:
-    """Hold the price that the rejection had given back."""
-    price = assignment.hit.price_cents
-    post(work, "hold", assignment.hit, assignment, on_hold=price, available=-price)
 
 
 def _message(params: Params, name: str) -> str:

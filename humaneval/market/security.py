@@ -52,6 +52,17 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def is_site(url: str) -> bool:
+    """Whether `url` is a whole site: http or https, a host, and no path or query behind it."""
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and origin_of(url) == url.rstrip("/")
+        )
+    except ValueError:
+        return False
+
+
 def comes_from_elsewhere(request: Request, public_origin: str) -> bool:
     """Whether a browser says that another site's page sent this request. Other programs say nothing."""
     origin = request.headers.get("Origin")

@@ -13,8 +13,9 @@ from waitress.server import create_server
 
 from humaneval.errors import PrerequisiteError
 from humaneval.market.app import create_market_app
-from humaneval.market.database import Clock, Mode, utc_now
+from humaneval.market.database import Clock, Mode
 from humaneval.market.wire import TroubleMaker
+from humaneval.store.types import now
 
 THREADS = 16
 CONNECTIONS = 500
@@ -35,7 +36,7 @@ class MarketServer:
         host: str = "127.0.0.1",
         port: int = 0,
         public_url: str | None = None,
-        clock: Clock = utc_now,
+        clock: Clock = now,
         trouble: TroubleMaker | None = None,
     ) -> None:
         self._socket = _listen(host, port)

@@ -33,7 +33,8 @@ def operation_model(name: str) -> OperationModel | None:
 def read_times(value: Any, shape: Shape) -> Any:
     """A parsed JSON body with its timestamps, which are epoch seconds, as aware datetimes.
 
-    What does not fit the shape is left as it is, for `faults` to name.
+    What does not fit the shape is left as it is, for `faults` to name; a timestamp that is none becomes None,
+    since botocore's validator fails on numbers that no calendar has.
     """
     if isinstance(shape, StructureShape) and isinstance(value, dict):
         return {
@@ -42,8 +43,9 @@ def read_times(value: Any, shape: Shape) -> Any:
         }
     if isinstance(shape, ListShape) and isinstance(value, list):
         return [read_times(item, shape.member) for item in value]
-    if shape.type_name == "timestamp" and isinstance(value, int | float) and not isinstance(value, bool):
-        return _EPOCH + timedelta(seconds=value) if 0 <= value < _LATEST else value
+    if shape.type_name == "timestamp":
+        readable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LATEST
+        return _EPOCH + timedelta(seconds=value) if readable else None
     return value
 
 
@@ -84,8 +86,6 @@ def _constraint_faults(value: Any, shape: Shape, path: str) -> Iterator[str]:
 
 def _broken_constraint(value: Any, shape: Shape) -> str:
     metadata = shape.metadata
-    if shape.type_name == "timestamp":
-        return "" if isinstance(value, datetime) else f"be a number of seconds from 0 to {_LATEST:.0f}"
     if shape.type_name in ("integer", "long"):
         if isinstance(value, bool):
             return "be a number"

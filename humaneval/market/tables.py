@@ -2,56 +2,36 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
     JSON,
     CheckConstraint,
-    DateTime,
-    Dialect,
     Enum,
     ForeignKey,
     Index,
     MetaData,
+    Text,
     UniqueConstraint,
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.types import TypeDecorator
 
-
-class Moment(TypeDecorator[datetime]):
-    """A point in time: aware at the border, UTC in the file. Refuses a datetime without a zone."""
-
-    impl = DateTime
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError(f"{value!r} has no time zone")
-        return value.astimezone(UTC).replace(tzinfo=None)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else value.replace(tzinfo=UTC)
+from humaneval.store.tables import NAMING
+from humaneval.store.types import Moment
 
 
 class MarketTable(DeclarativeBase):
     """The base of the marketplace's tables; they share no metadata with the toolkit's own."""
 
-    metadata = MetaData(
-        naming_convention={
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "ck": "ck_%(table_name)s_%(constraint_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-            "pk": "pk_%(table_name)s",
-        }
-    )
-    type_annotation_map = {datetime: Moment(), dict[str, Any]: JSON, list[Any]: JSON}  # noqa: RUF012
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012 - the name and form are SQLAlchemy's
+        str: Text(),
+        datetime: Moment(),
+        list[Any]: JSON(),
+    }
 
 
 class State(StrEnum):

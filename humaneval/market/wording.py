@@ -24,6 +24,11 @@ def countries() -> tuple[Country, ...]:
     return tuple(Country(*line.split("\t")) for line in text.splitlines())
 
 
+def country_name(code: str) -> str:
+    """A country's name; the code itself where there is no such country."""
+    return next((country.name for country in countries() if country.code == code), code)
+
+
 def money_text(cents: int) -> str:
     """Cents as dollars.
 

@@ -39,16 +39,16 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One go at a HIT and what it earned, bonuses included, in cents."""
+    """One go at a HIT, and the bonuses that were paid for it."""
 
     assignment: Assignment
-    bonus_cents: int
+    bonuses: Sequence[Bonus]
 
     @property
     def earned_cents(self) -> int:
-        """What has been paid for it so far."""
+        """What has been paid for it so far, in cents."""
         reward = self.assignment.hit.hit_type.reward_cents if self.assignment.state is State.APPROVED else 0
-        return reward + self.bonus_cents
+        return reward + sum(bonus.cents for bonus in self.bonuses)
 
 
 def sign_up(work: Transaction, name: str, country: str) -> Worker:
@@ -204,18 +204,14 @@ def submit(work: Transaction, assignment_id: str, fields: Iterable[Field]) -> As
 
 def work_of(work: Transaction, worker: Worker) -> list[Work]:
     """All of a worker's goes, newest first."""
-    bonuses = (
-        select(Bonus.assignment_number, func.sum(Bonus.cents).label("cents"))
-        .group_by(Bonus.assignment_number)
-        .subquery()
-    )
-    rows = work.session.execute(
-        select(Assignment, func.coalesce(bonuses.c.cents, 0))
-        .outerjoin(bonuses, bonuses.c.assignment_number == Assignment.number)
-        .where(Assignment.worker_number == worker.number)
-        .order_by(Assignment.number.desc())
-    ).all()
-    return [Work(assignment, cents) for assignment, cents in rows]
+    mine = Assignment.worker_number == worker.number
+    bonuses: dict[int, list[Bonus]] = {}
+    for bonus in work.session.scalars(
+        select(Bonus).join(Bonus.assignment).where(mine).order_by(Bonus.number)
+    ):
+        bonuses.setdefault(bonus.assignment_number, []).append(bonus)
+    goes = work.session.scalars(select(Assignment).where(mine).order_by(Assignment.number.desc()))
+    return [Work(go, bonuses.get(go.number, ())) for go in goes]
 
 
 def _hit(work: Transaction, hit_id: str) -> Hit:

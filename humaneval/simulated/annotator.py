@@ -16,6 +16,8 @@ Key = Mapping[str, Sequence[Mapping[str, object]]]
 """What `study show --key` prints: form hash → position and generator of each passage, in order."""
 
 CHANCE = 1 - 1 / len(POSITIONS)
+READING_SECONDS, CARELESS_SECONDS = 18.0, 4.0
+"""Median time a passage takes; times are drawn from a lognormal distribution around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,51 +43,45 @@ class Skills:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """`size` simulated annotators. A `careless` share of them reads nothing and guesses everywhere."""
+    """`size` simulated annotators. A `careless` share of them reads nothing and guesses everywhere.
+
+    What is answered to a form depends on the seed and the form alone, not on who gets it first: the same crowd
+    gives the same scores however its members race each other, and wherever the study is published.
+    """
 
     size: int
     skills: Skills
     careless: float = 0.0
     seed: int = 0
 
-    def annotator(self, number: int) -> Annotator:
-        """The annotator with this number: the same one each time."""
-        rng = Random(f"annotator {self.seed} {number}")
-        careless = rng.random() < self.careless
-        return Annotator(
-            f"simulated-{self.seed}-{number:04d}", Skills() if careless else self.skills, careless, rng
-        )
-
-
-@dataclass(slots=True)
-class Annotator:
-    """One simulated person."""
-
-    name: str
-    skills: Skills
-    careless: bool
-    rng: Random
+    def name(self, number: int) -> str:
+        """What annotator `number` signs in as."""
+        return f"simulated-{self.seed}-{number:04d}"
 
     def fill_in(self, form: FoundForm, key: Key) -> dict[str, str]:
         """What to enter into `form`: nothing but fields that are there."""
-        passages = sorted(
-            (name for name in form.choices if name.startswith("choice-")),
-            key=lambda name: int(name.split("-")[1]),
-        )
+        passages = sorted((name for name in form.choices if name.startswith("choice-")), key=_place)
         sentences = [[text for _, text in form.choices[name]] for name in passages]
-        truth = key.get(shown_hash(sentences))
+        form_hash = shown_hash(sentences)
+        truth = key.get(form_hash)
         if truth is None:
             raise PlatformError(
                 "the form on the page is not in the key",
                 "Give the key of this study: `humaneval study show STUDY --key`.",
             )
+        rng = Random(f"{self.seed} {form_hash}")
+        careless = rng.random() < self.careless
         entered = dict(form.boxes)
         for name, passage in zip(passages, truth, strict=True):
-            knows = self.rng.random() < self.skills.of(str(passage["generator"]))
-            position = int(str(passage["position"])) if knows else self.rng.choice(POSITIONS)
+            skill = 0.0 if careless else self.skills.of(str(passage["generator"]))
+            position = int(str(passage["position"])) if rng.random() < skill else rng.choice(POSITIONS)
             entered[name] = form.choices[name][position - 1][0]
             timer = name.replace("choice", "seconds")
             if timer in form.values:
-                median = 4.0 if self.careless else 18.0
-                entered[timer] = f"{median * math.exp(self.rng.gauss(0, 0.5)):.2f}"
+                median = CARELESS_SECONDS if careless else READING_SECONDS
+                entered[timer] = f"{median * math.exp(rng.gauss(0, 0.5)):.2f}"
         return entered
+
+
+def _place(name: str) -> int:
+    return int(name.rpartition("-")[2])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 from humaneval.errors import PlatformError
-from humaneval.simulated.annotator import Annotator, Crowd, Key
+from humaneval.simulated.annotator import Crowd, Key
 from humaneval.simulated.browser import Browser, Page
 
 AT_ONCE = 6
@@ -29,7 +29,7 @@ def work_through(
     """Let every annotator of `crowd` take one HIT of the group behind `preview_url`."""
 
     def one(number: int) -> bool:
-        submitted = _take_one(crowd.annotator(number), preview_url, key)
+        submitted = _take_one(crowd, number, preview_url, key)
         advance(1)
         return submitted
 
@@ -38,7 +38,7 @@ def work_through(
     return Worked(sum(outcomes), len(outcomes) - sum(outcomes))
 
 
-def _take_one(annotator: Annotator, preview_url: str, key: Key) -> bool:
+def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
     browser = Browser()
     entry = _expect(browser.get(preview_url), 200, "signing in")
     sign_in = entry.form(action="/signin")
@@ -47,7 +47,7 @@ def _take_one(annotator: Annotator, preview_url: str, key: Key) -> bool:
             f"{urljoin(preview_url, '/')} has no form to sign in with",
             "Simulated annotators work at `humaneval market serve` only.",
         )
-    page = browser.submit(entry, sign_in, {"name": annotator.name})
+    page = browser.submit(entry, sign_in, {"name": crowd.name(number)})
     work = _accept(browser, page, preview_url)
     if work is None:
         return False
@@ -55,9 +55,7 @@ def _take_one(annotator: Annotator, preview_url: str, key: Key) -> bool:
     form = form_page.form(field="form")
     if form is None:
         return False
-    handed = _expect(
-        browser.submit(form_page, form, annotator.fill_in(form, key)), 200, "sending the answers"
-    )
+    handed = _expect(browser.submit(form_page, form, crowd.fill_in(form, key)), 200, "sending the answers")
     hand_over = handed.form(action="/mturk/externalSubmit")
     if hand_over is None:
         raise PlatformError(

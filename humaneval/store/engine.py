@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
@@ -66,7 +66,7 @@ def _begin_sqlite(connection: Connection) -> None:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Session]:
     """A session for reading. Nothing it changes is kept."""
-    with _store_errors(engine), Session(engine, autoflush=False) as session:
+    with store_errors(engine), Session(engine, autoflush=False) as session:
         yield session
 
 
@@ -74,7 +74,7 @@ def reading(engine: Engine) -> Iterator[Session]:
 def writing(engine: Engine) -> Iterator[Session]:
     """A session whose changes are committed together at the end, or not at all."""
     with (
-        _store_errors(engine),
+        store_errors(engine),
         Session(engine.execution_options(writes=True), expire_on_commit=False) as session,
         session.begin(),
     ):
@@ -82,10 +82,14 @@ def writing(engine: Engine) -> Iterator[Session]:
 
 
 @contextmanager
-def _store_errors(engine: Engine) -> Iterator[None]:
+def store_errors(engine: Engine) -> Iterator[None]:
+    """Turn what the database's driver says of a busy, missing or damaged database into a StoreError."""
     try:
         yield
-    except OperationalError as error:
+    except DatabaseError as error:
+        # sqlite3 has no class of its own for damage; a broken constraint or a wrong statement is a bug and stays one.
+        if type(error) not in (OperationalError, DatabaseError):
+            raise
         reason = str(error.orig).strip().splitlines()[0]
         where = engine.url.render_as_string(hide_password=True)
         if "locked" in reason:
@@ -93,5 +97,6 @@ def _store_errors(engine: Engine) -> Iterator[None]:
                 f"the database {where} was busy for {BUSY_SECONDS} s", "Another program holds it; try again."
             ) from error
         raise StoreError(
-            f"the database {where} cannot be used: {reason}", "`humaneval doctor` says more."
+            f"the database {where} cannot be used: {reason}",
+            "Name the right one with --database; `humaneval config show` says where this one was named.",
         ) from error

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine, MetaData, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
+from humaneval.store.engine import store_errors
 from humaneval.store.tables import Base
 from humaneval.store.types import now
 
@@ -25,26 +27,41 @@ def open_current(
     engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata
 ) -> None:
     """Make the tables of an empty database; refuse one of another revision with a word on what to do."""
-    found = revision(engine)
-    if found == head:
-        return
-    where = engine.url.render_as_string(hide_password=True)
+    found = known_revision(engine, versions=versions, head=head, metadata=metadata)
     if found is None:
-        if inspect(engine).get_table_names():
-            raise StoreError(
-                f"{where} has tables, but not this toolkit's", "Name another database with --database."
-            )
-        upgrade(engine, versions=versions, metadata=metadata)
-    elif _known(engine, found, versions, metadata):
+        try:
+            upgrade(engine, versions=versions, metadata=metadata)
+        except (DBAPIError, StoreError):
+            if revision(engine) != head:  # else another program made the tables meanwhile
+                raise
+    elif found != head:
         raise StoreError(
-            f"{where} is of the older revision {found}; this version needs {head}",
+            f"{_name(engine)} is of the older revision {found}; this version needs {head}",
             "`humaneval db upgrade` copies it to safety, then upgrades it.",
         )
-    else:
+
+
+def known_revision(
+    engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata
+) -> str | None:
+    """The database's revision, None for an empty one. StoreError for one that is not ours, or newer than we are."""
+    with store_errors(engine):
+        found = revision(engine)
+        if found is None and inspect(engine).get_table_names():
+            raise StoreError(
+                f"{_name(engine)} has tables, but not this toolkit's",
+                "Name another database with --database.",
+            )
+    if found not in (None, head) and not _known(engine, found, versions, metadata):
         raise StoreError(
-            f"{where} is of revision {found}, which this version does not know",
+            f"{_name(engine)} is of revision {found}, which this version does not know",
             "A newer humaneval made it: install that version.",
         )
+    return found
+
+
+def _name(engine: Engine) -> str:
+    return engine.url.render_as_string(hide_password=True)
 
 
 def revision(engine: Engine) -> str | None:
@@ -58,10 +75,11 @@ def revision(engine: Engine) -> str | None:
 def upgrade(
     engine: Engine, *, versions: str = "versions", metadata: MetaData = Base.metadata, to: str = "head"
 ) -> None:
-    """Run the migrations up to revision `to`."""
+    """Run the migrations up to revision `to`: all of them, or on any error none."""
     from alembic import command
 
-    command.upgrade(_config(engine, versions, metadata), to)
+    with store_errors(engine):
+        command.upgrade(_config(engine, versions, metadata), to)
 
 
 def downgrade(
@@ -73,16 +91,16 @@ def downgrade(
     command.downgrade(_config(engine, versions, metadata), to)
 
 
-def check(engine: Engine) -> list[str]:
+def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = Base.metadata) -> list[str]:
     """What is wrong with the database: tables that differ from the models, broken references. Empty: nothing."""
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
     found = revision(engine)
-    if found != HEAD:
-        return [f"revision {found or 'none'}, not {HEAD}"]
+    if found != head:
+        return [f"revision {found or 'none'}, not {head}"]
     with engine.connect() as connection:
-        differences = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+        differences = compare_metadata(MigrationContext.configure(connection), metadata)
         problems = [f"table differs from its model: {difference}" for difference in differences]
         if engine.dialect.name == "sqlite":
             problems += [
@@ -105,19 +123,21 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
     if target.exists():
         raise UsageError(f"{target} exists", "Name a file that does not.")
     part = target.with_name(target.name + ".part")
+    part.unlink(missing_ok=True)
     with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
         live.backup(copy)
     part.rename(target)
     return target
 
 
-def _known(engine: Engine, found: str, versions: str, metadata: MetaData) -> bool:
+def _known(engine: Engine, found: str | None, versions: str, metadata: MetaData) -> bool:
     from alembic.script import ScriptDirectory
     from alembic.util import CommandError
 
     try:
         return (
-            ScriptDirectory.from_config(_config(engine, versions, metadata)).get_revision(found) is not None
+            ScriptDirectory.from_config(_config(engine, versions, metadata)).get_revision(found or "")
+            is not None
         )
     except CommandError:
         return False

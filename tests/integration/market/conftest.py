@@ -228,3 +228,9 @@ def new_hit(mturk: Any) -> Callable[..., dict[str, Any]]:
         return mturk.create_hit(**values)["HIT"]
 
     return create
+
+
+@pytest.fixture
+def submit_raw(server: MarketServer) -> Callable[[list[tuple[str, str]]], Reply]:
+    """Posts fields to externalSubmit, in their order and as often as they stand there."""
+    return lambda fields: send(server.url + "/mturk/externalSubmit", fields)

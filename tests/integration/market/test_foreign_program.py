@@ -18,7 +18,6 @@ from pathlib import Path
 import boto3
 import pytest
 
-START = "from humaneval.cli.market import market; market()"
 QUESTION = """<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">
 <HTMLContent><![CDATA[<!DOCTYPE html><form action="https://www.mturk.com/mturk/externalSubmit" method="post">
 <input name="assignmentId"><input name="colour"></form>]]></HTMLContent><FrameHeight>300</FrameHeight></HTMLQuestion>"""
@@ -27,7 +26,18 @@ QUESTION = """<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechan
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """Starts the command as a user would and gives the variables that it prints."""
-    command = [sys.executable, "-c", START, "serve", "--port", "0", "--balance", "20.00", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "humaneval",
+        "market",
+        "serve",
+        "--port",
+        "0",
+        "--balance",
+        "20.00",
+        "--json",
+    ]
     command += ["--database", str(tmp_path / "market.db")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
         assert process.stdout is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -53,6 +54,19 @@ def test_C01_a_lost_reply_is_retried_by_boto3_and_still_makes_one_hit(
     troubles.append(Trouble.REPLY_LOST)
     assert refusal(new_hit, UniqueRequestToken="t") == "HITAlreadyExists"
     assert mturk.list_hits()["NumResults"] == 1
+
+
+def test_C01_of_many_creates_at_once_with_one_token_one_makes_a_hit(mturk: Any, new_hit: NewHit) -> None:
+    def create(_: int) -> str:
+        try:
+            return str(new_hit(UniqueRequestToken="t")["HITStatus"])
+        except ClientError as error:
+            return str(error.response["TurkErrorCode"])
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = sorted(pool.map(create, range(8)))
+    assert outcomes == ["AWS.MechanicalTurk.HITAlreadyExists"] * 7 + ["Assignable"]
+    assert balances(mturk)[1] == Decimal("1.20")
 
 
 def test_C01_a_refused_create_does_not_use_up_its_token(mturk: Any, new_hit: NewHit) -> None:
@@ -196,49 +210,6 @@ def test_a_hit_that_is_given_time_again_is_open_again_and_its_price_is_held_agai
     assert (hit_now(mturk, hit)["HITStatus"], balances(mturk)[1]) == ("Reviewable", Decimal("0.00"))
     mturk.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=clock.now + timedelta(days=1))
     assert (hit_now(mturk, hit)["HITStatus"], balances(mturk)[1]) == ("Assignable", Decimal("1.80"))
-
-
-def test_C26_every_page_of_250_assignments_comes_and_the_last_one_is_empty(
-    mturk: Any, new_hit: NewHit, person: SignIn
-) -> None:
-    hit = new_hit(MaxAssignments=250)
-    done = [person(f"Worker {number}").do(hit["HITId"]) for number in range(250)]
-    pages = list(
-        mturk.get_paginator("list_assignments_for_hit").paginate(
-            HITId=hit["HITId"], PaginationConfig={"PageSize": 50}
-        )
-    )
-    assert [page["NumResults"] for page in pages] == [50, 50, 50, 50, 50, 0]
-    assert "NextToken" not in pages[-1]
-    assert [item["AssignmentId"] for page in pages for item in page["Assignments"]] == done
-    assert mturk.list_assignments_for_hit(HITId=hit["HITId"])["NumResults"] == 10
-
-
-def test_C26_approving_between_pages_skips_nobody(mturk: Any, new_hit: NewHit, person: SignIn) -> None:
-    hit = new_hit(MaxAssignments=5)
-    done = [person(f"Worker {number}").do(hit["HITId"]) for number in range(5)]
-    seen, token = [], {}
-    while True:
-        page = mturk.list_assignments_for_hit(
-            HITId=hit["HITId"], AssignmentStatuses=["Submitted"], MaxResults=2, **token
-        )
-        for item in page["Assignments"]:
-            seen.append(item["AssignmentId"])
-            mturk.approve_assignment(AssignmentId=item["AssignmentId"])
-        if "NextToken" not in page:
-            break
-        token = {"NextToken": page["NextToken"]}
-    assert seen == done
-
-
-def test_a_next_token_of_another_list_is_refused(mturk: Any, new_hit: NewHit) -> None:
-    hit = new_hit()
-    token = mturk.list_hits(MaxResults=1)["NextToken"]
-    for wrong in (token, "x", "MTpudW1iZXI6LTE="):
-        assert (
-            refusal(mturk.list_assignments_for_hit, HITId=hit["HITId"], NextToken=wrong)
-            == "InvalidParameterValue"
-        )
 
 
 def test_C30_emoji_and_markup_in_a_question_and_title_come_back_as_they_were(

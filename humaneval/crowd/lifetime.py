@@ -1,0 +1,67 @@
+"""How long a study's HITs can be found: extend them, or take them down without taking work out of anyone's hands."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import Engine, func, select
+
+from humaneval.crowd.platform import Platform
+from humaneval.crowd.publishing import UpHit, adopt, up
+from humaneval.errors import UsageError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow
+from humaneval.store.types import now
+from humaneval.studies import get_study
+
+
+class Expired(NamedTuple):
+    """How many HITs were taken down, and how many people have an open form and may still submit."""
+
+    hits: int
+    still_working: int
+
+
+def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> int:
+    """Let every HIT of the study that was published be found for `days` from now; returns how many there are."""
+    until = now() + timedelta(days=days)
+    hits = _published(engine, name, platform)
+    for hit in hits:
+        platform.extend(hit.external_id, until)
+        _set_expiry(engine, hit, until)
+    return len(hits)
+
+
+def expire_all(engine: Engine, name: str, platform: Platform) -> Expired:
+    """Take every HIT of the study down. Who has accepted one can finish it and is paid."""
+    hits = _published(engine, name, platform)
+    for hit in hits:
+        platform.expire(hit.external_id)
+        _set_expiry(engine, hit, now())
+    with reading(engine) as session:
+        working = session.scalar(
+            select(func.count()).select_from(AssignmentRow).where(
+                AssignmentRow.study_id == get_study(session, name).id, AssignmentRow.endpoint == platform.endpoint.name,
+                AssignmentRow.state == "opened", AssignmentRow.lease_until > now(),
+            )
+        )  # fmt: skip
+    return Expired(len(hits), working or 0)
+
+
+def _published(engine: Engine, name: str, platform: Platform) -> list[UpHit]:
+    """All of them, also one that an interrupted `publish` made and did not record."""
+    adopt(engine, name, platform)
+    endpoint = platform.endpoint.name
+    hits = up(engine, name, endpoint)
+    if not hits:
+        raise UsageError(
+            f"study {name!r} has no HITs at {endpoint}",
+            f"`humaneval publish {name} --to {endpoint}` puts them up.",
+        )
+    return hits
+
+
+def _set_expiry(engine: Engine, hit: UpHit, moment: datetime) -> None:
+    with writing(engine) as session:
+        session.get_one(HitRow, hit.id).expires_at = moment

@@ -1,0 +1,268 @@
+"""`publish`, killed at any point and run again, ends with exactly the plan; and nothing is put up that cannot be paid."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select, text
+
+from humaneval.crowd import publishing
+from humaneval.crowd.endpoints import local
+from humaneval.crowd.lifetime import expire_all
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.progress import study_status
+from humaneval.errors import PlatformError, UsageError
+from humaneval.market import MarketServer, Trouble
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import HitRow, OutboxRow, StudyRow
+from tests.conftest import ROOT
+
+FORMS = "http://localhost:9"
+SIZES = {9: 2, 2: 1}
+"""Assignments of a HIT → how many such HITs carry 20 rows."""
+
+
+@pytest.fixture
+def publish(platform: MTurk) -> Callable[[Engine], publishing.PublishResult]:
+    def go(engine: Engine) -> publishing.PublishResult:
+        publishing.plan(engine, "study", platform)
+        return publishing.publish(engine, "study", platform, public_url=FORMS)
+
+    return go
+
+
+@pytest.fixture
+def check_plan(listed: Callable, planned: Callable) -> Callable[[Engine], None]:
+    """What is at the marketplace is what was planned, each HIT once, and our database knows it."""
+
+    def check(engine: Engine) -> None:
+        there = listed()
+        assert Counter(hit["MaxAssignments"] for hit in there) == SIZES
+        assert planned(engine) == {
+            hit["RequesterAnnotation"]: (hit["HITId"], hit["MaxAssignments"]) for hit in there
+        }
+        (status,) = study_status(engine, "study")
+        assert (status.hits, status.hits_up, status.planned, status.unconfirmed) == (3, 3, 20, 0)
+
+    return check
+
+
+def forget_tokens(market_engine: Engine) -> None:
+    """Mechanical Turk forgot a token after a day."""
+    with market_engine.begin() as connection:
+        connection.execute(text("DELETE FROM request_tokens"))
+
+
+def test_C01_second_publish_creates_nothing(
+    engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable
+) -> None:
+    study_factory(engine, design={"annotators": 20})
+    first, second = publish(engine), publish(engine)
+    assert (first.made, first.assignments, first.already_up) == (3, 20, 0)
+    assert (second.made, second.adopted, second.assignments, second.already_up) == (0, 0, 0, 3)
+    assert second.preview_urls == first.preview_urls
+    check_plan(engine)
+
+
+@pytest.mark.parametrize("forgotten", [False, True], ids=["token kept", "token forgotten"])
+@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("when", ["before-send", "response-received"])
+def test_C03_publish_killed_around_any_call_ends_with_the_plan(
+    sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die: Callable,
+    listed: Callable, market_engine: Engine, when: str, nth: int, forgotten: bool,
+) -> None:  # fmt: skip
+    study_factory(sqlite_engine, design={"annotators": 20})
+    with die(when, "CreateHIT", nth):
+        publish(sqlite_engine)
+    left_up = nth - (when == "before-send")
+    assert len(listed()) == left_up
+    if forgotten:
+        forget_tokens(market_engine)
+    again = publish(sqlite_engine)
+    assert again.made + again.adopted + again.already_up == 3
+    assert again.adopted == (when == "response-received")
+    check_plan(sqlite_engine)
+    assert publish(sqlite_engine).made == 0
+
+
+@pytest.mark.parametrize("nth", [1, 3])
+def test_C03_publish_killed_before_the_confirming_commit_ends_with_the_plan(
+    engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die_unconfirmed: Callable,
+    market_engine: Engine, nth: int,
+) -> None:  # fmt: skip
+    study_factory(engine, design={"annotators": 20})
+    with die_unconfirmed("publish", nth):
+        publish(engine)
+    forget_tokens(market_engine)
+    assert publish(engine).adopted == 1
+    check_plan(engine)
+
+
+HARD_KILL = """
+import os, sys
+from humaneval.crowd import publishing
+from humaneval.crowd.endpoints import local
+from humaneval.crowd.lifetime import expire_all
+from humaneval.crowd.mturk import MTurk
+from humaneval.store.engine import open_engine
+
+engine, platform, calls = open_engine(sys.argv[1]), MTurk(local(sys.argv[2])), []
+
+def die(**_):
+    calls.append(1)
+    if len(calls) == 2:
+        os._exit(9)
+
+platform.client.meta.events.register("response-received.mturk.CreateHIT", die)
+publishing.plan(engine, "study", platform)
+publishing.publish(engine, "study", platform, public_url="http://localhost:9")
+"""
+
+
+def test_C03_a_process_that_vanishes_leaves_nothing_that_a_second_run_does_not_find(
+    sqlite_engine: Engine, sqlite_database: str, study_factory: Callable, publish: Callable, check_plan: Callable,
+    market: MarketServer,
+) -> None:  # fmt: skip
+    study_factory(sqlite_engine, design={"annotators": 20})
+    died = subprocess.run(
+        [sys.executable, "-c", HARD_KILL, sqlite_database, market.url],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=120,
+    )
+    assert died.returncode == 9
+    assert publish(sqlite_engine).adopted == 1
+    check_plan(sqlite_engine)
+
+
+@pytest.mark.parametrize("trouble", list(Trouble), ids=[trouble.name for trouble in Trouble])
+def test_C01_C68_a_call_that_is_sent_again_by_the_client_makes_one_hit(
+    sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, troubles: Any,
+    trouble: Trouble,
+) -> None:  # fmt: skip
+    study_factory(sqlite_engine, design={"annotators": 20})
+    troubles.coming["CreateHIT"] = [trouble, None, trouble]
+    assert publish(sqlite_engine).made == 3
+    assert troubles.seen.count("CreateHIT") == 5
+    check_plan(sqlite_engine)
+
+
+def test_C01_two_that_publish_at_once_make_one_study(
+    engine: Engine, study_factory: Callable, check_plan: Callable, market: MarketServer
+) -> None:
+    study_factory(engine, design={"annotators": 20})
+    platforms, together = [MTurk(local(market.url)) for _ in range(3)], Barrier(3)
+
+    def go(platform: MTurk) -> None:
+        together.wait()
+        publishing.plan(engine, "study", platform)
+        publishing.publish(engine, "study", platform, public_url=FORMS)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(go, platforms))
+    check_plan(engine)
+
+
+def test_C13_what_cannot_be_paid_in_full_is_not_begun(
+    sqlite_engine: Engine, study_factory: Callable, publish: Callable, listed: Callable, troubles: Any
+) -> None:
+    # 20 x ($600 + $120 fee) is more than the $10,000 there are, and a part of it is not.
+    study_factory(sqlite_engine, design={"annotators": 20}, hit={"reward": "600.00"})
+    with pytest.raises(PlatformError, match=r"\$10000\.00, and this costs \$14400\.00"):
+        publish(sqlite_engine)
+    assert listed() == []
+    assert "CreateHIT" not in troubles.seen
+    with reading(sqlite_engine) as session:
+        assert session.scalars(select(StudyRow.published_at)).one() is None
+
+
+@pytest.mark.parametrize("balance", [Decimal("19.20")])
+def test_C13_money_held_for_a_hit_that_a_kill_left_unrecorded_is_not_asked_for_again(
+    sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die: Callable
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 20})  # 20 x $0.96: to the cent what there is
+    with die("response-received", "CreateHIT", 2):
+        publish(sqlite_engine)
+    publish(sqlite_engine)
+    check_plan(sqlite_engine)
+
+
+def test_C13_a_refusal_half_way_keeps_what_is_up_and_a_second_run_goes_on(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, publish: Callable, check_plan: Callable
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 20})
+    publishing.plan(sqlite_engine, "study", platform)
+    with writing(sqlite_engine) as session:
+        last = session.scalars(select(HitRow).order_by(HitRow.id.desc())).first()
+        assert last is not None
+        key, last.key = last.key, "x" * 255  # an annotation that the platform refuses
+    with pytest.raises(PlatformError, match="RequesterAnnotation"):
+        publish(sqlite_engine)
+    with writing(sqlite_engine) as session:
+        refused = session.scalars(select(OutboxRow).where(OutboxRow.state == "refused")).one()
+        assert "RequesterAnnotation" in refused.error
+        assert refused.attempts == 1
+        session.scalars(select(HitRow).where(HitRow.key == "x" * 255)).one().key = key
+    (status,) = study_status(sqlite_engine, "study")
+    assert (status.hits_up, status.unconfirmed) == (2, 1)
+    result = publish(sqlite_engine)
+    assert (result.made, result.already_up) == (1, 2)
+    check_plan(sqlite_engine)
+
+
+def test_C14_hits_stay_below_the_higher_fee_and_the_cost_counts_it(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 40}, hit={"reward": "0.50"})
+    plan = publishing.plan(sqlite_engine, "study", platform)
+    assert (plan.hits, plan.assignments) == (5, 40)
+    assert (plan.cost.rewards, plan.cost.fees, plan.cost.total) == (
+        Decimal("20.00"), Decimal("4.00"), Decimal("24.00"),
+    )  # fmt: skip
+    assert platform.cost(Decimal("0.50"), 10).fees == Decimal("2.00")
+
+
+def test_a_plan_that_was_only_looked_at_binds_nobody(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 4})
+    seen = publishing.plan(sqlite_engine, "study", platform, static=True, dry_run=True)
+    assert (seen.hits, seen.assignments, seen.cost.total) == (4, 4, Decimal("3.84"))
+    assert study_status(sqlite_engine, "study") == []
+    publishing.plan(sqlite_engine, "study", platform, static=True)
+    again = publishing.plan(sqlite_engine, "study", platform)  # nothing was sent: the other way is still open
+    assert (again.hits, again.assignments) == (1, 4)
+    publishing.publish(sqlite_engine, "study", platform, public_url=FORMS)
+    with pytest.raises(UsageError, match="the other way"):
+        publishing.plan(sqlite_engine, "study", platform, static=True)
+
+
+def test_C21_only_hits_of_this_study_are_ever_touched(
+    sqlite_engine: Engine, study_factory: Callable, publish: Callable, platform: MTurk, listed: Callable
+) -> None:
+    foreign = platform.client.create_hit(
+        Title="Somebody else's", Description="Not ours", Reward="0.10", AssignmentDurationInSeconds=600,
+        LifetimeInSeconds=3600, MaxAssignments=1, RequesterAnnotation="humaneval:somebody-elses",
+        Question=platform._question(_offer("https://elsewhere.example/form")),
+    )["HIT"]  # fmt: skip
+    study_factory(sqlite_engine, design={"annotators": 20})
+    publish(sqlite_engine)
+    assert expire_all(sqlite_engine, "study", platform) == (3, 0)
+    by_id = {hit["HITId"]: hit for hit in listed()}
+    assert len(by_id) == 4
+    assert by_id[foreign["HITId"]]["HITStatus"] == "Assignable"
+    assert by_id[foreign["HITId"]]["Expiration"] == foreign["Expiration"]
+
+
+def _offer(url: str) -> Any:
+    from humaneval.crowd.platform import Offer
+
+    return Offer("k", "t", "d", (), Decimal("0.10"), 1, 600, 3600, 0, form_url=url)

@@ -1,0 +1,151 @@
+"""Rows that were lost to excluded or rejected annotators are handed out again: exactly those, and only where the study says so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd import publishing
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.publishing import PublishPlan
+from humaneval.crowd.review import review
+from humaneval.errors import UsageError
+from humaneval.store.engine import reading
+from humaneval.store.queries import response_lines
+from humaneval.store.tables import AssignmentRow, RowRow
+from humaneval.studies import get_study, study_key
+
+Publish = Callable[..., PublishPlan]
+
+
+def rows(engine: Engine, *, kept: bool) -> Counter[int]:
+    """How often each row was answered by annotators who count, or by those who were excluded."""
+    with reading(engine) as session:
+        lines = session.execute(
+            select(RowRow.ordinal, AssignmentRow.excluded).join(RowRow, RowRow.id == AssignmentRow.row_id)
+        )
+        return Counter(ordinal for ordinal, excluded in lines if kept != bool(excluded))
+
+
+@pytest.fixture
+def work_at(person: Callable, platform: MTurk) -> Callable[..., None]:
+    """One person answers the next form: attentive people mark the machine's sentence of every passage."""
+
+    def go(engine: Engine, preview: str, name: str, *, attentive: bool) -> None:
+        work = person(name).accept(preview)
+        form = work.open().form(field="form")
+        truth = study_key(engine, "study")[form.values["form"]]
+        chosen = {
+            f"choice-{place}": str(
+                passage["position"] if attentive else int(str(passage["position"])) % 5 + 1
+            )
+            for place, passage in enumerate(truth, 1)
+        }
+        work.do(**chosen)
+
+    return go
+
+
+@pytest.fixture
+def again(platform: MTurk) -> Callable[..., PublishPlan]:
+    """Collect, review, and publish once more."""
+
+    def go(engine: Engine, up: Any, **how: bool) -> PublishPlan:
+        collect(engine, "study", platform)
+        review(engine, "study", "local")
+        plan = publishing.plan(engine, "study", platform, **how)
+        publishing.publish(engine, "study", platform, public_url=up.forms)
+        return plan
+
+    return go
+
+
+@pytest.mark.parametrize(("setting", "how"), [("auto", {}), ("ask", {"top_up": True})])
+def test_exactly_the_rows_of_excluded_annotators_are_handed_out_again(
+    engine: Engine, put_up: Callable, work_at: Callable, again: Publish, listed: Callable, setting: str, how: dict[str, bool]
+) -> None:  # fmt: skip
+    up = put_up(engine, design={"annotators": 4, "top_up": setting})
+    for number, attentive in enumerate((True, False, True, False)):
+        work_at(engine, up.preview, f"worker {number}", attentive=attentive)
+    plan = again(engine, up, **how)
+    assert (plan.hits, plan.assignments, plan.already_up, plan.lost_rows) == (1, 2, 1, 0)
+    assert rows(engine, kept=False) == {2: 1, 4: 1}
+    assert again(engine, up, **how).hits == 0  # asking again adds nothing
+    work_at(engine, up.preview, "worker 4", attentive=True)
+    work_at(engine, up.preview, "worker 5", attentive=False)
+    plan = again(engine, up, **how)  # row 4 is lost a second time
+    assert (plan.hits, plan.assignments) == (1, 1)
+    work_at(engine, up.preview, "worker 6", attentive=True)
+    assert again(engine, up, **how).hits == 0
+    assert rows(engine, kept=True) == {1: 1, 2: 1, 3: 1, 4: 1}
+    assert rows(engine, kept=False) == {2: 1, 4: 2}
+    assert [hit["MaxAssignments"] for hit in listed()] == [4, 2, 1]
+
+
+def test_ask_adds_nothing_until_it_is_asked_for(
+    sqlite_engine: Engine, put_up: Callable, work_at: Callable, again: Publish, listed: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 2, "top_up": "ask"})
+    work_at(sqlite_engine, up.preview, "Ada", attentive=False)
+    plan = again(sqlite_engine, up)
+    assert (plan.hits, plan.lost_rows) == (0, 1)
+    # The row is not given to whoever comes for the other one.
+    work_at(sqlite_engine, up.preview, "Ben", attentive=True)
+    assert again(sqlite_engine, up).lost_rows == 1
+    assert rows(sqlite_engine, kept=True) == {2: 1}
+    dry = publishing.plan(sqlite_engine, "study", _platform(up), top_up=True, dry_run=True)
+    assert (dry.hits, dry.assignments) == (1, 1)
+    assert len(listed()) == 1
+    assert again(sqlite_engine, up, top_up=True).hits == 1
+
+
+def _platform(up: Any) -> MTurk:
+    from humaneval.crowd.endpoints import local
+
+    return MTurk(local(up.preview.partition("/mturk")[0]))
+
+
+def test_never_adds_nothing_and_refuses_to_be_asked(
+    sqlite_engine: Engine, put_up: Callable, work_at: Callable, again: Publish, listed: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 2, "top_up": "never"})
+    work_at(sqlite_engine, up.preview, "Ada", attentive=False)
+    plan = again(sqlite_engine, up)
+    assert (plan.hits, plan.lost_rows) == (0, 0)
+    with pytest.raises(UsageError, match="never"):
+        again(sqlite_engine, up, top_up=True)
+    assert len(listed()) == 1
+
+
+def test_the_row_of_rejected_work_is_handed_out_again(
+    sqlite_engine: Engine, put_up: Callable, work_at: Callable, again: Publish, platform: MTurk
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 2, "top_up": "auto"})
+    work_at(sqlite_engine, up.preview, "Ada", attentive=True)
+    collect(sqlite_engine, "study", platform)
+    with reading(sqlite_engine) as session:
+        assignment = session.scalars(select(AssignmentRow.external_id)).one()
+    platform.client.reject_assignment(AssignmentId=assignment, RequesterFeedback="A script")
+    assert again(sqlite_engine, up).assignments == 1
+    for name in ("Ben", "Cy"):
+        work_at(sqlite_engine, up.preview, name, attentive=True)
+    collect(sqlite_engine, "study", platform)
+    with reading(sqlite_engine) as session:
+        lines = response_lines(session, get_study(session, "study"))
+    assert {line["row"] for line in lines} == {1, 2}
+
+
+def test_static_pages_are_topped_up_with_the_same_pages(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, again: Publish, listed: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 2, "top_up": "auto"}, static=True)
+    person("Ada").accept(up.preview).submit_directly({"choice-1": "1", "consent": "1"})  # incomplete
+    plan = again(sqlite_engine, up, static=True)
+    assert (plan.hits, plan.assignments) == (1, 1)
+    first, _, replacement = listed()
+    assert first["Question"] == replacement["Question"]

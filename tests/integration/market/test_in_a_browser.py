@@ -1,0 +1,136 @@
+"""A worker with a browser: the frame posts to externalSubmit, nothing needs a cookie or our script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api")
+CHROMIUM = Path("/usr/bin/chromium")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Chromium"),
+]
+
+FORM = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>A form elsewhere</title>
+<form method="post"><input type="hidden" name="assignmentId">
+<label><input type="radio" name="choice" value="4" checked> The fourth</label><button>Send</button></form>
+<script>const query = new URLSearchParams(location.search), form = document.forms[0];
+form.assignmentId.value = query.get("assignmentId"); form.action = query.get("turkSubmitTo") + "/mturk/externalSubmit";
+</script>"""
+
+BOXED = """<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">
+<HTMLContent><![CDATA[<!DOCTYPE html><html lang="en"><title>q</title>
+<form method="post" action="https://www.mturk.com/mturk/externalSubmit"><input type="hidden" name="assignmentId">
+<label>Reach <input name="reach"></label><button>Send</button></form>
+<script>document.forms[0].assignmentId.value = new URLSearchParams(location.search).get("assignmentId");
+try { document.forms[0].reach.value = parent.document.title + document.cookie } catch { document.forms[0].reach.value = "boxed" }
+</script></html>]]></HTMLContent><FrameHeight>0</FrameHeight></HTMLQuestion>"""
+
+
+class _Form(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(FORM)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    """The address of a requester's own page; localhost and 127.0.0.1 are two sites to a browser."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Form) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://localhost:{server.server_port}/form?study=7"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def sign_in(page: Any, url: str) -> None:
+    page.goto(url)
+    page.get_by_label("Name").fill("Ada")
+    page.get_by_role("button", name="Sign in").press("Enter")
+
+
+def finish(page: Any) -> None:
+    """Send the form inside the frame and follow the way out of it."""
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Send").click()
+    frame.get_by_role("heading", name="Thank you").wait_for()
+    frame.get_by_role("link", name="My work").click()
+    page.wait_for_url("**/my-work")
+
+
+def answer(mturk: Any, hit: dict[str, Any]) -> list[str | None]:
+    (assignment,) = mturk.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
+    return [field[1].text for field in ElementTree.fromstring(assignment["Answer"])]
+
+
+def test_C34_a_form_on_another_site_submits_from_its_frame(
+    mturk: Any,
+    new_hit: Callable[..., dict[str, Any]],
+    external: str,
+    elsewhere: str,
+    browser: Any,
+    server: Any,
+) -> None:
+    hit = new_hit(Question=re.sub("https://lab.example/[^<]+", elsewhere, external))
+    page = browser.new_page()
+    sign_in(page, server.url)
+    page.get_by_role("button", name="Accept").click()
+    finish(page)
+    assert answer(mturk, hit) == ["4"]
+
+
+def test_C34_a_requesters_html_submits_from_its_box_and_cannot_reach_out_of_it(
+    mturk: Any, new_hit: Callable[..., dict[str, Any]], browser: Any, server: Any
+) -> None:
+    hit = new_hit(Question=BOXED)
+    page = browser.new_page()
+    sign_in(page, server.url)
+    page.get_by_role("button", name="Accept").click()
+    finish(page)
+    assert answer(mturk, hit) == ["boxed"]
+
+
+def test_the_pages_fit_a_narrow_screen_and_have_large_targets_and_no_script(
+    new_hit: Callable[..., dict[str, Any]], browser: Any, server: Any, html: str
+) -> None:
+    hit = new_hit(Question=html, Title="Wort" * 32)
+    context = browser.new_context(viewport={"width": 320, "height": 640})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    sign_in(page, server.url)
+    page.goto(f"{server.url}/hits/{hit['HITId']}")
+    page.get_by_role("button", name="Accept").click()
+    at_work = page.url.removeprefix(server.url)
+    for path in ("/signin", "/hits", f"/hits/{hit['HITId']}", at_work, "/my-work"):
+        page.goto(server.url + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+        small = "[...document.querySelectorAll('button, .button, nav a, select, summary')].map(e => e.getBoundingClientRect()).filter(box => box.height < 44).length"
+        assert page.evaluate(small) == 0, path
+        assert page.locator("script").count() == 0
+        assert page.locator("h1").count() == page.locator("main").count() == 1
+    assert complaints == []
+    context.close()

@@ -1,0 +1,213 @@
+"""Whatever is done in whatever order: no cent appears, disappears or is promised twice."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+
+from humaneval.errors import SettingsError
+from humaneval.fees import reward_fee
+from humaneval.market import Mode, open_account, open_market
+from humaneval.market.answers import Field
+from humaneval.market.bookkeeping import balance
+from humaneval.market.market import Market
+from humaneval.market.refusals import RefusedError
+from humaneval.market.workplace import (
+    NotPossibleError,
+    accept,
+    find_worker,
+    give_back,
+    sign_up,
+    submit,
+    work_of,
+)
+
+QUESTION = """<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
+<ExternalURL>https://lab.example/</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"""
+OPENING = Decimal("30.00")
+NAMES = ("Ada", "Grace", "Mary")
+
+
+class MoneyMachine(RuleBasedStateMachine):
+    """A requester and three workers who do anything, allowed or not, at any time."""
+
+    hits = Bundle("hits")
+    works = Bundle("works")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = datetime(2026, 11, 2, tzinfo=UTC)
+        self.folder = tempfile.TemporaryDirectory()
+        self.engine = open_market(Path(self.folder.name) / "market.db")
+        open_account(self.engine, Mode.LOCAL, balance=OPENING)
+        self.market = Market(self.engine, Mode.LOCAL, lambda: self.now)
+        with self.market.writing() as work:
+            self.workers = [sign_up(work, name, "").id for name in NAMES]
+
+    def teardown(self) -> None:
+        self.engine.dispose()
+        self.folder.cleanup()
+
+    def attempt(self, operation: str, **params: Any) -> dict[str, Any] | None:
+        try:
+            return self.market.perform(operation, params)
+        except RefusedError:
+            return None
+
+    @rule(target=hits, cents=st.integers(0, 300), places=st.integers(1, 11), lifetime=st.integers(30, 7200))
+    def create(self, cents: int, places: int, lifetime: int) -> Any:
+        made = self.attempt(
+            "CreateHIT",
+            Title="T",
+            Description="D",
+            Reward=str(Decimal(cents).scaleb(-2)),
+            MaxAssignments=places,
+            LifetimeInSeconds=lifetime,
+            AssignmentDurationInSeconds=600,
+            AutoApprovalDelayInSeconds=1800,
+            Question=QUESTION,
+        )
+        return made["HIT"]["HITId"] if made else multiple()
+
+    @rule(target=works, hit=hits, worker=st.sampled_from(range(len(NAMES))), finish=st.booleans())
+    def work(self, hit: str, worker: int, finish: bool) -> Any:
+        try:
+            with self.market.writing() as work:
+                person = find_worker(work, self.workers[worker])
+                assert person is not None
+                assignment_id = accept(work, person, hit).id
+        except NotPossibleError:
+            return multiple()
+        if finish:
+            self.hand_in(assignment_id)
+        return assignment_id
+
+    @rule(assignment=works)
+    def hand_in(self, assignment: str) -> None:
+        try:
+            with self.market.writing() as work:
+                submit(work, assignment, [Field("choice", "1")])
+        except NotPossibleError:
+            pass
+
+    @rule(assignment=works, worker=st.sampled_from(range(len(NAMES))))
+    def return_it(self, assignment: str, worker: int) -> None:
+        try:
+            with self.market.writing() as work:
+                person = find_worker(work, self.workers[worker])
+                assert person is not None
+                give_back(work, person, assignment)
+        except NotPossibleError:
+            pass
+
+    @rule(assignment=works, override=st.booleans())
+    def approve(self, assignment: str, override: bool) -> None:
+        self.attempt("ApproveAssignment", AssignmentId=assignment, OverrideRejection=override)
+
+    @rule(assignment=works)
+    def reject(self, assignment: str) -> None:
+        self.attempt("RejectAssignment", AssignmentId=assignment, RequesterFeedback="no")
+
+    @rule(assignment=works, cents=st.integers(0, 500), worker=st.sampled_from(range(len(NAMES))))
+    def bonus(self, assignment: str, cents: int, worker: int) -> None:
+        self.attempt(
+            "SendBonus",
+            AssignmentId=assignment,
+            WorkerId=self.workers[worker],
+            BonusAmount=str(Decimal(cents).scaleb(-2)),
+            Reason="well done",
+        )
+
+    @rule(hit=hits, more=st.integers(0, 9))
+    def extend(self, hit: str, more: int) -> None:
+        self.attempt("CreateAdditionalAssignmentsForHIT", HITId=hit, NumberOfAdditionalAssignments=more)
+
+    @rule(hit=hits, minutes=st.integers(-600, 600))
+    def move_expiry(self, hit: str, minutes: int) -> None:
+        self.attempt("UpdateExpirationForHIT", HITId=hit, ExpireAt=self.now + timedelta(minutes=minutes))
+
+    @rule(hit=consumes(hits))
+    def delete(self, hit: str) -> None:
+        self.attempt("DeleteHIT", HITId=hit)
+
+    @rule(minutes=st.integers(1, 120))
+    def wait(self, minutes: int) -> None:
+        self.now += timedelta(minutes=minutes)
+
+    @invariant()
+    def no_cent_is_lost(self) -> None:
+        with self.market.reading() as work:
+            pots = balance(work.session)
+            earned = sum(
+                item.earned_cents
+                for worker_id in self.workers
+                for item in work_of(work, find_worker(work, worker_id))  # type: ignore[arg-type]
+            )
+        assert pots.available + pots.on_hold + pots.paid + pots.fees == OPENING * 100
+        assert min(pots.available, pots.on_hold, pots.paid, pots.fees) >= 0
+        assert pots.paid == earned
+
+    @invariant()
+    def what_is_held_is_what_may_still_be_paid(self) -> None:
+        wanted = Decimal(0)
+        for hit in self.market.perform("ListHITs", {"MaxResults": 100})["HITs"]:
+            submitted = self.market.perform(
+                "ListAssignmentsForHIT",
+                {"HITId": hit["HITId"], "AssignmentStatuses": ["Submitted"], "MaxResults": 100},
+            )["NumResults"]
+            reward = Decimal(hit["Reward"])
+            places = hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"] + submitted
+            wanted += places * (reward + reward_fee(reward, hit["MaxAssignments"]))
+        assert Decimal(self.market.perform("GetAccountBalance", {})["OnHoldBalance"]) == wanted
+
+
+MoneyMachine.TestCase.settings = settings(
+    max_examples=15,
+    stateful_step_count=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+TestMoney = MoneyMachine.TestCase
+
+
+def test_an_account_opens_once_with_its_own_balance_and_keeps_its_mode(tmp_path: Path) -> None:
+    engine = open_market(tmp_path / "market.db")
+    key = open_account(engine, Mode.LOCAL, balance=Decimal("5.00"))
+    assert open_account(engine, Mode.LOCAL) == key
+    assert Market(engine, Mode.LOCAL).perform("GetAccountBalance", {})["AvailableBalance"] == "5.00"
+    with pytest.raises(SettingsError, match="cannot be set again"):
+        open_account(engine, Mode.LOCAL, balance=Decimal("6.00"))
+    with pytest.raises(SettingsError, match="made in local mode"):
+        open_account(engine, Mode.SANDBOX)
+    engine.dispose()
+
+
+def test_a_rejection_is_overridden_only_where_the_reward_can_still_be_paid(tmp_path: Path) -> None:
+    engine = open_market(tmp_path / "market.db")
+    open_account(engine, Mode.LOCAL, balance=Decimal("1.20"))
+    market = Market(engine, Mode.LOCAL)
+    hit = {"Title": "T", "Description": "D", "LifetimeInSeconds": 60, "AssignmentDurationInSeconds": 60}
+    first = market.perform("CreateHIT", {**hit, "Reward": "1.00", "Question": QUESTION})["HIT"]["HITId"]
+    with market.writing() as work:
+        assignment_id = accept(work, sign_up(work, "Ada", ""), first).id
+        submit(work, assignment_id, [])
+    market.perform("RejectAssignment", {"AssignmentId": assignment_id, "RequesterFeedback": "no"})
+    second = market.perform("CreateHIT", {**hit, "Reward": "0.50", "Question": QUESTION})["HIT"]["HITId"]
+    override = {"AssignmentId": assignment_id, "OverrideRejection": True}
+    before = market.perform("GetAccountBalance", {})
+    with pytest.raises(RefusedError, match="insufficient funds"):
+        market.perform("ApproveAssignment", override)
+    assert market.perform("GetAccountBalance", {}) == before
+    market.perform("UpdateExpirationForHIT", {"HITId": second, "ExpireAt": datetime(1970, 1, 1, tzinfo=UTC)})
+    market.perform("ApproveAssignment", override)
+    assert market.perform("GetAccountBalance", {}) == {"AvailableBalance": "0.00", "OnHoldBalance": "0.00"}
+    engine.dispose()

@@ -1,0 +1,83 @@
+"""Starting and stopping: addresses, modes and the one line that says why not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from humaneval.cli.market import market
+from humaneval.errors import HumanEvalError, PrerequisiteError, SettingsError, StoreError, UsageError
+from humaneval.market import MarketServer, Mode, create_market_app, open_market
+
+
+def refused(*arguments: str) -> HumanEvalError:
+    """The error that `humaneval market serve` ends with."""
+    result = CliRunner().invoke(market, ["serve", "--port", "0", *arguments])
+    assert isinstance(result.exception, HumanEvalError), result.output
+    return result.exception
+
+
+def test_the_port_is_known_and_answers_from_the_start_and_is_free_after_the_end(tmp_path: Path) -> None:
+    engine = open_market(tmp_path / "market.db")
+    with MarketServer(engine, mode=Mode.LOCAL) as server:
+        with urllib.request.urlopen(f"{server.url}/signin", timeout=30) as page:
+            assert page.status == 200
+        with pytest.raises(PrerequisiteError, match=str(server.port)):
+            MarketServer(engine, mode=Mode.LOCAL, port=server.port)
+        port = server.port
+    MarketServer(engine, mode=Mode.LOCAL, port=port).close()
+    engine.dispose()
+
+
+def test_a_restart_keeps_workers_signed_in_and_their_work(tmp_path: Path) -> None:
+    engine = open_market(tmp_path / "market.db")
+    first = create_market_app(engine, mode=Mode.LOCAL, public_url="http://localhost:1").test_client()
+    cookie = first.post("/signin", data={"name": "Ada"}).headers["Set-Cookie"].split(";")[0]
+    engine.dispose()
+    engine = open_market(tmp_path / "market.db")
+    second = create_market_app(engine, mode=Mode.LOCAL, public_url="http://localhost:1").test_client(
+        use_cookies=False
+    )
+    assert b"Ada" in second.get("/hits", headers={"Cookie": cookie}).data
+    engine.dispose()
+
+
+def test_the_command_prints_what_a_program_of_ones_own_needs(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "humaneval", "market", "serve", "--port", "0"]
+    command += ["--database", str(tmp_path / "market.db"), "--mode", "sandbox"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline().strip() for _ in range(6)]
+        process.terminate()
+    url = lines[0].removeprefix("Worker site: ").rstrip("/")
+    assert url.startswith("http://127.0.0.1:")
+    assert lines[2:4] == [f"export AWS_ENDPOINT_URL_MTURK={url}", "export AWS_DEFAULT_REGION=us-east-1"]
+    assert [line.partition("=")[0] for line in lines[4:]] == [
+        "export AWS_ACCESS_KEY_ID",
+        "export AWS_SECRET_ACCESS_KEY",
+    ]
+
+
+def test_C19_a_marketplace_made_in_one_mode_does_not_open_in_the_other(tmp_path: Path) -> None:
+    database = tmp_path / "market.db"
+    engine = open_market(database)
+    create_market_app(engine, mode=Mode.LOCAL, public_url="http://localhost:1")
+    engine.dispose()
+    assert isinstance(refused("--database", str(database), "--mode", "sandbox"), SettingsError)
+    assert isinstance(refused("--database", str(database), "--balance", "5"), SettingsError)
+
+
+def test_what_cannot_be_served_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("This is no database, whatever its name says.\n" * 100)
+    database = ("--database", str(tmp_path / "market.db"))
+    assert isinstance(refused("--database", str(tmp_path / "text.db")), StoreError)
+    assert isinstance(refused("--database", str(tmp_path / "nowhere" / "market.db")), StoreError)
+    assert isinstance(refused(*database, "--host", "0.0.0.0"), UsageError)
+    assert isinstance(refused(*database, "--public-url", "https://lab.example/panel?x"), SettingsError)
+    assert isinstance(refused(*database, "--balance", "1.005"), UsageError)
+    assert isinstance(refused(*database, "--host", "host.invalid"), PrerequisiteError)

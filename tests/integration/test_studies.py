@@ -1,0 +1,321 @@
+"""Studies: frozen, seeded, honest about what is left out; and the key that only the researcher has."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.claims import form_of
+from humaneval.crowd.questions import Delivery, render_form
+from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance, Story
+from humaneval.errors import DesignError, UsageError
+from humaneval.generation import blanks_of, build, run
+from humaneval.store.engine import reading
+from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
+from humaneval.story_store import add_stories
+from humaneval.studies import (
+    Created,
+    audit,
+    create_study,
+    get_study,
+    settings_of_study,
+    study_key,
+)
+from humaneval.study_file import read_study_file
+from humaneval.text import shown_hash
+
+POSITIONS = (1, 2, 3, 4, 5)
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """Writes a plain sentence for each blank, but at the (story, position) pairs of `statuses` has that status."""
+
+    name: str
+    statuses: Mapping[Place, InfillStatus] = field(default_factory=dict)
+
+    @property
+    def provenance(self) -> Provenance:
+        return Provenance("scripted")
+
+    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
+        for blank in blanks:
+            status = self.statuses.get((blank.story.id, blank.position), InfillStatus.OK)
+            text = "" if status in (InfillStatus.EMPTY, InfillStatus.MISSING) else f"{self.name} wrote this."
+            yield Infill(blank, text, status)
+
+
+@pytest.fixture
+def filled(stories: tuple[Story, ...]) -> Callable[..., None]:
+    """Puts stories and the infills of control, human and scripted generators into a database."""
+
+    def fill(engine: Engine, *generators: Scripted, first: int = 24) -> None:
+        add_stories(engine, stories)
+        blanks = blanks_of(stories[:first], POSITIONS)
+        (control,), (human,) = build(GeneratorRequest("control")), build(GeneratorRequest("human"))
+        for generator in (control, human, *generators):
+            run(engine, generator, blanks)
+
+    return fill
+
+
+def create(engine: Engine, name: str = "study", **sections: dict[str, Any]) -> Created:
+    return create_study(engine, name, *read_study_file(None, overrides=sections))
+
+
+def three(annotators: int = 30, **settings: Any) -> dict[str, Any]:
+    return {"generators": ["control", "human", "system"], "annotators": annotators, **settings}
+
+
+def shown(engine: Engine, name: str = "study") -> list[list[tuple[str, int, str, list[str]]]]:
+    """Every row's passages in order: story, position, generator, sentences."""
+    with reading(engine) as session:
+        return [
+            [
+                (str(p.story_id), p.position, p.generator.name, p.sentences)
+                for p in (place.passage for place in row.places)
+            ]
+            for row in get_study(session, name).rows
+        ]
+
+
+def test_the_same_seed_gives_the_same_study_and_another_seed_another(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    first = create(sqlite_engine, "first", design=three(seed=4))
+    again = create(sqlite_engine, "again", design=three(seed=4))
+    other = create(sqlite_engine, "other", design=three(seed=5))
+    assert (first.design_hash, first.settings_hash) == (again.design_hash, again.settings_hash)
+    assert other.design_hash != first.design_hash
+    assert shown(sqlite_engine, "first") == shown(sqlite_engine, "again")
+
+
+def test_the_same_seed_gives_the_same_study_in_another_database(
+    engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(engine, Scripted("system"))
+    made = create(engine, design=three(seed=4))
+    # Whatever the database, the machine and the version: what a paper says of its seed must stay true.
+    assert made.design_hash == "0ebd341a3c21dcd05435ee6aebe640e7c1ec6a2c1d0c5904f9760fcbd11cb33e"
+
+
+def test_creating_a_study_twice_changes_nothing(sqlite_engine: Engine, filled: Callable[..., None]) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    first, before = create(sqlite_engine, design=three()), shown(sqlite_engine)
+    again = create(sqlite_engine, design=three())
+    assert not first.was_there
+    assert again.was_there
+    assert (again.rows, again.passages, again.stories) == (first.rows, first.passages, first.stories)
+    assert again.design_hash == first.design_hash
+    assert shown(sqlite_engine) == before
+
+
+def test_other_settings_under_the_same_name_are_refused(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    create(sqlite_engine, design=three())
+    before = shown(sqlite_engine)
+    with pytest.raises(UsageError, match="study 'study' exists with other settings"):
+        create(sqlite_engine, design=three(), page={"question": "Which one is odd?"})
+    assert shown(sqlite_engine) == before
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\n", "-a", "a\x00", "."])
+def test_a_name_that_could_not_name_a_file_is_refused(sqlite_engine: Engine, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be a study's name"):
+        create(sqlite_engine, name)
+
+
+def test_infills_that_are_not_ok_are_refused_with_a_count_for_each_generator(
+    sqlite_engine: Engine, filled: Callable[..., None], stories: tuple[Story, ...]
+) -> None:
+    several, cut = InfillStatus.SEVERAL_SENTENCES, InfillStatus.CUT
+    filled(
+        sqlite_engine,
+        Scripted(
+            "system", {(stories[0].id, 1): several, (stories[1].id, 1): several, (stories[2].id, 2): cut}
+        ),
+        Scripted("other", {(stories[0].id, 1): cut}),
+    )
+    design = {"generators": ["control", "human", "other", "system"], "annotators": 20}
+    with pytest.raises(DesignError) as caught:
+        create(sqlite_engine, design=design)
+    assert "(other: 1 cut; system: 1 cut, 2 several sentences)" in caught.value.message
+    assert "--allow 'cut' --allow 'several sentences'" in caught.value.hint
+    with reading(sqlite_engine) as session:
+        assert session.scalars(select(StudyRow)).all() == []
+
+
+def test_what_was_allowed_is_shown_and_recorded_in_the_settings(
+    sqlite_engine: Engine, filled: Callable[..., None], stories: tuple[Story, ...]
+) -> None:
+    statuses = {(story.id, position): InfillStatus.CUT for story in stories for position in POSITIONS}
+    filled(sqlite_engine, Scripted("system", statuses))
+    made = create(sqlite_engine, design=three(allow=["cut"]))
+    assert made.lacking == {}
+    assert settings_of_study(sqlite_engine, "study").design.allow == (InfillStatus.CUT,)
+    assert made.settings_hash != read_study_file(None, overrides={"design": three()})[0].hash
+    sentences = [s for row in shown(sqlite_engine) for _, _, g, s in row if g == "system"]
+    assert all("system wrote this." in passage for passage in sentences)
+
+
+def test_a_passage_is_never_dropped_for_one_generator_alone(
+    sqlite_engine: Engine, filled: Callable[..., None], stories: tuple[Story, ...]
+) -> None:
+    missing = {(story.id, 3): InfillStatus.MISSING for story in stories[:20]}
+    empty = {(stories[23].id, 1): InfillStatus.EMPTY}
+    filled(sqlite_engine, Scripted("system", missing), Scripted("other", empty))
+    design = {"generators": ["control", "human", "other", "system"], "annotators": 100}
+    made = create(sqlite_engine, design=design | {"allow": ["missing", "empty"]})
+    assert made.lacking == {"system": 20, "other": 1}
+    by_generator: dict[str, set[tuple[str, int]]] = {}
+    for row in shown(sqlite_engine):
+        for story, position, generator, sentences in row:
+            by_generator.setdefault(generator, set()).add((story, position))
+            assert all(sentences)
+    assert len({frozenset(blanks) for blanks in by_generator.values()}) == 1
+
+
+def test_blanks_that_one_generator_has_not_filled_are_counted_and_left_out_for_all(
+    sqlite_engine: Engine, filled: Callable[..., None], stories: tuple[Story, ...]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    run(sqlite_engine, Scripted("late"), blanks_of(stories[:10], POSITIONS))
+    made = create(sqlite_engine, design={"generators": ["control", "human", "late"], "annotators": 60})
+    assert made.stories == 10
+    assert made.lacking == {"late": 14 * 5}
+
+
+def test_a_generator_without_infills_is_named_with_what_to_run(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine)
+    with pytest.raises(DesignError, match="no infills from system") as caught:
+        create(sqlite_engine, design=three())
+    assert "--as system" in caught.value.hint
+    assert "control, human" in caught.value.hint
+
+
+def test_a_split_without_stories_is_named(sqlite_engine: Engine) -> None:
+    with pytest.raises(DesignError, match="no stories of split 'valid'"):
+        create(sqlite_engine, design={"split": "valid"})
+
+
+def test_a_passage_is_the_story_with_the_infill_at_its_position_and_the_roles_are_right(
+    sqlite_engine: Engine, filled: Callable[..., None], stories: tuple[Story, ...]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    create(sqlite_engine, design=three())
+    by_key = {story.id: story for story in stories}
+    with reading(sqlite_engine) as session:
+        for passage in session.scalars(select(PassageRow)):
+            original = by_key[passage.story.key].sentences
+            expected = {
+                "control": "This sentence was generated by a computer.",
+                "human": original[passage.position - 1],
+                "system": "system wrote this.",
+            }[passage.generator.name]
+            assert tuple(passage.sentences) == Blank(by_key[passage.story.key], passage.position).filled(
+                expected
+            )
+            assert passage.role == passage.generator.name
+            assert session.get_one(InfillRow, passage.infill_id).text == expected
+
+
+def test_the_key_gives_each_form_by_the_hash_of_what_it_shows(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    create(sqlite_engine, design=three())
+    key = study_key(sqlite_engine, "study")
+    rows = shown(sqlite_engine)
+    assert len(key) == len(rows) == 30
+    for row in rows:
+        entry = key[shown_hash([sentences for *_, sentences in row])]
+        assert entry == [{"position": position, "generator": generator} for _, position, generator, _ in row]
+
+
+def test_an_audit_counts_what_is_stored(sqlite_engine: Engine, filled: Callable[..., None]) -> None:
+    filled(sqlite_engine, Scripted("a"), Scripted("b"))
+    create(sqlite_engine, design={"generators": ["control", "human", "a", "b"], "annotators": 40})
+    assert [tuple(line) for line in audit(sqlite_engine, "study")] == [
+        ("generator × position", 20, 8, 8),
+        ("generator × place in the form", 16, 10, 10),
+        ("ordered neighbours", 12, 10, 10),
+        ("passages per blank", 40, 4, 4),
+        ("stories met twice in a form", 40, 0, 0),
+    ]
+
+
+def page(engine: Engine, row: int = 1) -> str:
+    with reading(engine) as session:
+        study = get_study(session, "study")
+        form = form_of(session, study, study.rows[row - 1].id)
+        return render_form(form, Delivery(action="about:blank", static=True))
+
+
+@pytest.mark.parametrize("show_titles", [True, False])
+def test_titles_are_shown_only_when_the_study_says_so(
+    sqlite_engine: Engine, filled: Callable[..., None], show_titles: bool
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    create(sqlite_engine, design=three(), page={"show_titles": show_titles})
+    with reading(sqlite_engine) as session:
+        row = session.scalars(select(RowRow).where(RowRow.ordinal == 1)).one()
+        titles = [place.passage.story.title for place in row.places]
+    assert all(titles)
+    assert [title in page(sqlite_engine) for title in titles] == [show_titles] * 3
+
+
+def test_the_consent_names_minutes_and_reward(sqlite_engine: Engine, filled: Callable[..., None]) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    create(
+        sqlite_engine,
+        design=three(),
+        hit={"reward": "1.25", "expected_minutes": 7.5},
+        consent={"text": "About {minutes} minutes for ${reward}. {other} {{minutes}}"},
+    )
+    settings = settings_of_study(sqlite_engine, "study")
+    assert settings.consent_text == "About 7.5 minutes for $1.25. {other} {7.5}"
+    assert "About 7.5 minutes for $1.25." in page(sqlite_engine)
+    assert str(settings.hit.hourly) == "10.00"
+
+
+def test_the_preset_is_the_papers_design(
+    sqlite_engine: Engine, filled: Callable[..., None], stories: tuple[Story, ...], tmp_path: Path
+) -> None:
+    filled(sqlite_engine)
+    systems = ["bert", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm"]
+    with (tmp_path / "systems.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["story", "position", "generator", "text"])
+        writer.writerows(
+            [blank.story.id, blank.position, system, f"{system} filled blank {blank.position}."]
+            for system in systems
+            for blank in blanks_of(stories, POSITIONS)
+        )
+    for generator in build(GeneratorRequest("replay", checkpoint=str(tmp_path / "systems.csv"))):
+        run(sqlite_engine, generator, blanks_of(stories, POSITIONS))
+    settings, text = read_study_file(None, preset="acl2020")
+    made = create_study(sqlite_engine, "paper", settings, text)
+    assert (made.rows, made.stories) == (100, 24)
+    assert text.startswith("# preset: acl2020\n")
+    assert settings.design.top_up == "never"
+    assert settings.exclusions.missed_control == "annotator"
+    rows = shown(sqlite_engine, "paper")
+    assert {len(row) for row in rows} == {8}
+    assert {generator for row in rows for *_, generator, _ in row} == {"control", "human", *systems}
+    counts = {line.what: (line.smallest, line.largest) for line in audit(sqlite_engine, "paper")}
+    assert counts["generator × position"] == (20, 20)
+    assert counts["generator × place in the form"] == (12, 13)
+    assert counts["ordered neighbours"] == (12, 13)
+    assert counts["stories met twice in a form"] == (0, 0)
