@@ -61,8 +61,6 @@ def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]
         # Not server.run(): that ends when the last browser lets go of its connection, which takes minutes.
         while not stopping.is_set():
             wasyncore.loop(timeout=1, map=sockets, count=1)
-        server.task_dispatcher.shutdown()
-        wasyncore.close_all(sockets)
 
     thread = threading.Thread(target=serve, name=f"forms-{secrets.token_hex(2)}", daemon=True)
     thread.start()
@@ -72,6 +70,8 @@ def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]
         stopping.set()
         server.pull_trigger()
         thread.join(timeout=10)
+        server.task_dispatcher.shutdown()
+        wasyncore.close_all(sockets)
 
 
 def _server(app: Flask, host: str, port: int, sockets: dict[int, Any] | None = None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, request
 from itsdangerous import BadSignature, URLSafeSerializer
@@ -16,7 +17,7 @@ from humaneval.crowd import endpoints
 from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
 from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form
 from humaneval.crowd.platform import Endpoint
-from humaneval.crowd.questions import EXAMPLE, Delivery, Form, render_form, templates
+from humaneval.crowd.questions import EXAMPLE, Delivery, Form, render_form
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
 from humaneval.settings import Settings
@@ -26,6 +27,7 @@ from humaneval.store.types import now
 from humaneval.studies import settings_of
 from humaneval.study_file import StudyFile
 from humaneval.text import refused_characters
+from humaneval.web import pages
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("rows", __name__)
@@ -58,14 +60,14 @@ def _context() -> Context:
 @blueprint.before_request
 def before_the_hit_is_known() -> None:
     """Whatever goes wrong, a worker reads it inside the frame: a page refused there would be a blank one."""
-    if request.endpoint in ("rows.show", "rows.answer"):
+    if request.endpoint in ("rows.show", "rows.answer", "rows.sent"):
         sites = [endpoints.known(name, _context().settings).worker_sites for name in endpoints.NAMES]
         allow_frames([site for each in sites for site in each], [])
 
 
 @blueprint.get("/")
 def index() -> Response:
-    return _message(
+    return pages.message(
         "This is a form server", "Forms are opened from the marketplace where the study was published."
     )
 
@@ -81,7 +83,7 @@ def health() -> Response:
 @blueprint.get("/assets/<name>")
 def asset(name: str) -> Response:
     if name not in ASSETS:
-        return _message("Not here", "There is no such file.", status=404)
+        return pages.message("Not here", "There is no such file.", status=404)
     content = (bundled("hit_templates") / name).read_bytes()
     return Response(content, mimetype=ASSETS[name], headers={"Cache-Control": "public, max-age=300"})
 
@@ -91,7 +93,7 @@ def show(hit_key: str) -> Response:
     """Preview, or the row of this assignment: claimed at the first accepted GET, and only then."""
     hit = _find(hit_key)
     if hit is None:
-        return _unknown()
+        return pages.unknown()
     _frames(hit.endpoint)
     assignment, worker = request.args.get("assignmentId", ""), request.args.get("workerId", "")
     if request.method == "HEAD" or "prefetch" in request.headers.get(
@@ -99,13 +101,9 @@ def show(hit_key: str) -> Response:
     ):
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
-        return _page("preview.html", example=EXAMPLE, simulated=hit.simulated)
+        return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
-        return _message(
-            "This address is incomplete",
-            "It does not say which worker you are. Please open the HIT again from the marketplace.",
-            status=400,
-        )
+        return pages.incomplete()
     context = _context()
     opened = open_form(
         context.engine,
@@ -116,18 +114,11 @@ def show(hit_key: str) -> Response:
         now=now(),
     )
     if opened.outcome is Outcome.UNKNOWN:
-        return _unknown()
+        return pages.unknown()
     if opened.outcome is Outcome.LIMIT:
-        return _message(
-            "You have already taken part",
-            f"Thank you! This study takes each person {_times(hit.study.design.rows_per_annotator)}. "
-            "Please return this HIT, so that someone else can have it.",
-        )
+        return pages.limit(hit.study.design.rows_per_annotator)
     if opened.outcome is Outcome.FULL:
-        return _message(
-            "All forms are taken",
-            "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.",
-        )
+        return pages.full()
     place = load_form(context.engine, opened.assignment_id)
     origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
     if opened.outcome is Outcome.ANSWERED:
@@ -140,24 +131,20 @@ def answer(hit_key: str) -> Response:
     """Keep the answers, then hand them over. Posting twice changes nothing and shows the same page."""
     hit = _find(hit_key)
     if hit is None:
-        return _unknown()
+        return pages.unknown()
     _frames(hit.endpoint)
     context = _context()
     try:
         assignment_id, origin = context.signer.loads(request.form.get("token", ""))
     except BadSignature:
-        return _message(
-            "This form is not valid",
-            "Please open the HIT again from the marketplace; your work there is still yours.",
-            status=400,
-        )
+        return pages.invalid()
     place = load_form(context.engine, assignment_id)
     if place.hit_key != hit_key:
-        return _message(
+        return pages.message(
             "This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400
         )
     if place.answered is not None:
-        return _hand_over(place.external_id, place.answered, origin)
+        return _sent(hit_key)
     fields = _known_fields(request.form, len(place.form.passages))
     answers = read_answers(fields)
     missing = answers.missing(len(place.form.passages))
@@ -172,8 +159,31 @@ def answer(hit_key: str) -> Response:
             comment=answers.comment,
         )  # fmt: skip
         return _form(again, _delivery(place, origin), status=422)
-    kept = keep_answers(context.engine, assignment_id, fields, now())
-    return _hand_over(place.external_id, kept, origin)
+    keep_answers(context.engine, assignment_id, fields, now())
+    return _sent(hit_key)
+
+
+def _sent(hit_key: str) -> Response:
+    """On to a page that can be reloaded and gone back to: browsers ask before they show a posted one again."""
+    location = f"{pages.root()}form/{hit_key}/sent?{urlencode({'token': request.form['token']})}"
+    return Response(status=303, headers={"Location": location})
+
+
+@blueprint.get("/form/<hit_key>/sent")
+def sent(hit_key: str) -> Response:
+    """The answers that are safe, on their way to the marketplace; as often as it takes."""
+    hit = _find(hit_key)
+    if hit is None:
+        return pages.unknown()
+    _frames(hit.endpoint)
+    try:
+        assignment_id, origin = _context().signer.loads(request.args.get("token", ""))
+    except BadSignature:
+        return pages.invalid()
+    place = load_form(_context().engine, assignment_id)
+    if place.hit_key != hit_key or place.answered is None:
+        return pages.invalid()
+    return _hand_over(place.external_id, place.answered, origin)
 
 
 @blueprint.app_errorhandler(StoreError)
@@ -181,10 +191,10 @@ def busy(error: StoreError) -> Response:
     """The database did not answer in time: what was posted is given back to be sent again, never dropped."""
     current_app.logger.error("store: %s", error.message)
     if request.method == "POST":
-        action = f"{_root()}{request.path.removeprefix('/')}"
-        response = _page("retry.html", status=503, action=action, fields=dict(request.form))
+        action = f"{pages.root()}{request.path.removeprefix('/')}"
+        response = pages.page("retry.html", status=503, action=action, fields=dict(request.form))
     else:
-        response = _message(
+        response = pages.message(
             "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503
         )
     response.headers["Retry-After"] = "5"
@@ -196,7 +206,7 @@ def http_error(error: HTTPException) -> Response:
     heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(
         error.code or 500, "That did not work"
     )
-    return _message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
+    return pages.message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
 
 
 def _find(hit_key: str) -> _Hit | None:
@@ -222,9 +232,9 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
 def _delivery(place: Place, origin: str) -> Delivery:
     token = _context().signer.dumps([place.assignment_id, origin])
     return Delivery(
-        action=f"{_root()}form/{place.hit_key}",
+        action=f"{pages.root()}form/{place.hit_key}",
         token=token if isinstance(token, str) else token.decode(),
-        root=_root(),
+        root=pages.root(),
     )
 
 
@@ -246,7 +256,7 @@ def _known_fields(posted: Mapping[str, str], places: int) -> dict[str, str]:
 
 
 def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Response:
-    return _page(
+    return pages.page(
         "handover.html",
         action=f"{origin}/mturk/externalSubmit",
         fields={"assignmentId": external_id, **fields},
@@ -255,30 +265,3 @@ def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Resp
 
 def _form(form: Form, delivery: Delivery, status: int = 200) -> Response:
     return Response(render_form(form, delivery), status=status, mimetype="text/html")
-
-
-def _unknown() -> Response:
-    return _message(
-        "This HIT is not ours",
-        "The address is wrong, or the study is gone. Please return the HIT.",
-        status=404,
-    )
-
-
-def _message(heading: str, *paragraphs: str, status: int = 200) -> Response:
-    return _page("message.html", status=status, heading=heading, paragraphs=paragraphs)
-
-
-def _page(template: str, *, status: int = 200, **values: object) -> Response:
-    """A page with the study's language and contact, where the study is known."""
-    html = templates().get_template(template).render(study=g.get("study"), root=_root(), **values)
-    return Response(html, status=status, mimetype="text/html")
-
-
-def _root() -> str:
-    """The way from the page at hand to our first address. Relative: a proxy may have us under a folder."""
-    return "../" * (request.path.count("/") - 1) or "./"
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"

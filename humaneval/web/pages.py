@@ -1,0 +1,67 @@
+"""Pages that are not forms: what went wrong, what comes next; and how any page finds our other addresses."""
+
+from __future__ import annotations
+
+from flask import Response, g, request
+
+from humaneval.crowd.questions import templates
+
+
+def page(template: str, *, status: int = 200, **values: object) -> Response:
+    """A page with the study's language and contact, where the study is known (`g.study`)."""
+    html = templates().get_template(template).render(study=g.get("study"), root=root(), **values)
+    return Response(html, status=status, mimetype="text/html")
+
+
+def message(heading: str, *paragraphs: str, status: int = 200) -> Response:
+    """A heading and what there is to say."""
+    return page("message.html", status=status, heading=heading, paragraphs=paragraphs)
+
+
+def root() -> str:
+    """The way from the page at hand to our first address. Relative: a proxy may have us under a folder."""
+    return "../" * (request.path.count("/") - 1) or "./"
+
+
+def unknown() -> Response:
+    """For an address that belongs to no HIT."""
+    return message(
+        "This HIT is not ours",
+        "The address is wrong, or the study is gone. Please return the HIT.",
+        status=404,
+    )
+
+
+def invalid() -> Response:
+    """For a form whose token is not one that we signed for it."""
+    return message(
+        "This form is not valid",
+        "Please open the HIT again from the marketplace; your work there is still yours.",
+        status=400,
+    )
+
+
+def incomplete() -> Response:
+    """For an address without a worker."""
+    return message(
+        "This address is incomplete",
+        "It does not say which worker you are. Please open the HIT again from the marketplace.",
+        status=400,
+    )
+
+
+def limit(rows: int) -> Response:
+    """For someone who has filled in as many forms as the study takes from one person."""
+    times = "once" if rows == 1 else f"{rows} times"
+    return message(
+        "You have already taken part",
+        f"Thank you! This study takes each person {times}. Please return this HIT, so that someone else can have it.",
+    )
+
+
+def full() -> Response:
+    """For someone who came after the last row was taken."""
+    return message(
+        "All forms are taken",
+        "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.",
+    )
