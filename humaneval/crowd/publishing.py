@@ -149,7 +149,8 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portio
     hit = HitRow(
         study_id=study.id,
         endpoint=endpoint,
-        key=secrets.token_urlsafe(18),
+        # The letter in front: "/form/ad…" is what ad-blockers look for.
+        key="f" + secrets.token_urlsafe(18),
         assignments=portion.assignments,
         row_id=portion.row_id,
     )

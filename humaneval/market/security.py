@@ -79,7 +79,7 @@ def protect_page(response: Response, frame_origin: str = "") -> Response:
     """Headers for a page of the site itself. It may frame the question's origin and can be framed by nobody."""
     frames = " ".join(part for part in ("'self'", frame_origin) if part)
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'self'; frame-src {frames}; frame-ancestors 'none'; form-action 'self'; "
+        f"default-src 'self'; img-src 'self' data:; frame-src {frames}; frame-ancestors 'none'; form-action 'self'; "
         "base-uri 'none'; object-src 'none'"
     )
     return _common(response)

@@ -63,7 +63,7 @@ class MarketServer:
         self._thread: Thread | None = None
 
     def __enter__(self) -> MarketServer:
-        self._thread = Thread(target=self.serve_forever, name="market", daemon=True)
+        self._thread = Thread(target=self._serve, name="market", daemon=True)
         self._thread.start()
         return self
 
@@ -73,24 +73,27 @@ class MarketServer:
         self.close()
 
     def serve_forever(self) -> None:
-        """Serve until Ctrl-C, or in the thread until `close`."""
+        """Serve until Ctrl-C."""
         try:
-            while not self._stopping:
-                wasyncore.loop(timeout=1, map=self._map, count=1)
+            self._serve()
         except KeyboardInterrupt:
             pass
         finally:
             self._release()
 
+    def _serve(self) -> None:
+        while not self._stopping:
+            wasyncore.loop(timeout=1, map=self._map, count=1)
+
     def close(self) -> None:
         """Finish the requests in hand and stop. The engine stays open: it belongs to whoever made it."""
         self._stopping = True
-        if self._thread is None:
-            self._release()
-            return
-        self._server.pull_trigger()
-        self._thread.join()
-        self._thread = None
+        if self._thread is not None:
+            self._server.pull_trigger()
+            self._thread.join()
+            self._thread = None
+        # Only now: a thread that closed its own sockets could leave none for the trigger to be pulled on.
+        self._release()
 
     def _release(self) -> None:
         self._server.task_dispatcher.shutdown()

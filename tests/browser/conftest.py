@@ -58,7 +58,7 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
     def heard(kind: str, text: str) -> None:
         # The worker site's policy refuses its own empty icon.
-        if kind == "error" and "Failed to load resource" not in text and "'data:,'" not in text:
+        if kind == "error" and "Failed to load resource" not in text:
             complaints.append(text)
 
     def open_page(**options: Any) -> Page:
