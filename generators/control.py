@@ -37,6 +37,7 @@ class Control:
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Option `wordings`: alternative sentences, separated by `|`."""
+    request.allow_options("wordings")
     wordings = tuple(normalise(text) for text in request.options.get("wordings", WORDING).split("|"))
     if not all(wordings):
         raise UsageError("option wordings has an empty sentence", "Separate whole sentences by |.")

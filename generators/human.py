@@ -25,4 +25,5 @@ class Human:
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """No options."""
+    request.allow_options()
     return [Human(request.name or "human")]

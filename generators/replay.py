@@ -84,6 +84,7 @@ class Replay:
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """`checkpoint` is the file. Option `generator` picks one of several; `--as` renames a single one."""
+    request.allow_options("generator")
     if not request.checkpoint:
         raise UsageError(
             "replay needs a file",

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from humaneval.errors import UsageError
+
 SENTENCES = 5
 """How many sentences a story has."""
 
@@ -106,6 +108,13 @@ class GeneratorRequest:
     device: str = "auto"
     seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
+
+    def allow_options(self, *names: str) -> None:
+        """Raise UsageError for an option that the kind does not have: misspelt ones would pass unnoticed."""
+        unknown = sorted(set(self.options) - set(names))
+        if unknown:
+            known = f"It has: {', '.join(names)}." if names else "It has none."
+            raise UsageError(f"generator {self.kind!r} has no option {', '.join(unknown)}", known)
 
 
 @runtime_checkable

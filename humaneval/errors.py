@@ -54,11 +54,15 @@ class PrerequisiteError(HumanEvalError):
 
 
 class PlatformError(HumanEvalError):
-    """A platform refused a call or could not be reached; `code` is the platform's own error code."""
+    """A platform refused a call or could not be reached; `code` is the platform's own error code.
 
-    def __init__(self, message: str, hint: str = "", code: str = "") -> None:
+    `nothing_done`: it is certain that the call changed nothing there.
+    """
+
+    def __init__(self, message: str, hint: str = "", code: str = "", *, nothing_done: bool = False) -> None:
         super().__init__(message, hint)
         self.code = code
+        self.nothing_done = nothing_done
 
 
 class PartialError(HumanEvalError):

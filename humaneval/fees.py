@@ -23,12 +23,14 @@ def money(value: str | int | Decimal) -> Decimal:
     """
     try:
         amount = Decimal(value)
+        if not amount.is_finite():
+            raise ArithmeticError
         exact = amount.quantize(CENT)
     except ArithmeticError:
         raise UsageError(
             f"{value!r} is not an amount of money", "Write dollars and cents, for example 0.75."
         ) from None
-    if exact != amount or not amount.is_finite():
+    if exact != amount:
         raise UsageError(f"{value} is finer than a cent", f"Round it yourself, for example to {exact}.")
     return exact
 

@@ -28,7 +28,7 @@ from humaneval.domain import (
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
-from humaneval.text import normalise, refused_characters, split_sentences
+from humaneval.text import hidden_characters, normalise, refused_characters, split_sentences
 
 GROUP = "humaneval.generators"
 COMMIT_EVERY = 50
@@ -103,7 +103,7 @@ def judge(infill: Infill) -> Infill:
     The machine's sentence must be one printable sentence that differs from the original and its neighbours.
     """
     text = normalise(infill.text)
-    refused = refused_characters(text)
+    refused = refused_characters(text) or hidden_characters(text)
     if refused_characters(infill.detail):
         infill = replace(infill, detail=infill.detail.encode("unicode_escape").decode())
     if refused:

@@ -216,7 +216,7 @@ def score(
     if rule.control != "none" and Role.CONTROL not in answers.roles:
         raise InputError(
             f"No generator is the Control, and the rule leaves out who missed it. There are: {', '.join(answers.names)}",
-            "Name it with --control NAME, or choose the rule that leaves nobody out (control: none).",
+            "Name it with --control NAME, or leave nobody out: --missed-control none.",
         )
     if rule.control == "row" and answers.row is None:
         raise InputError(
@@ -359,5 +359,5 @@ def _refuse_all_missed(step: ExclusionStep, rule: Rule) -> None:
         raise InputError(
             f"All {step.annotators_out} annotators missed a Control passage: nothing is left to score",
             "See whether the Control passages and the column position are right; "
-            "control: none scores all answers.",
+            "--missed-control none scores all answers.",
         )

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 
 from humaneval.domain import Story
 from humaneval.errors import InputError
-from humaneval.store.engine import writing
+from humaneval.store.engine import writing_alone
 from humaneval.store.tables import StoryRow
 
 
@@ -24,7 +24,7 @@ class Imported(NamedTuple):
 
 def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
     """Add all of `stories` or none. A story that is there with other sentences is an InputError: nothing is changed."""
-    with writing(engine) as session:
+    with writing_alone(engine, "some of these stories") as session:
         there = {row.key: row for row in session.scalars(select(StoryRow))}
         new = []
         known = other_split = 0

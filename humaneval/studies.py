@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session, selectinload
 from humaneval.design import Cell, Design, make_design
 from humaneval.domain import InfillStatus
 from humaneval.errors import DesignError, UsageError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import reading, writing, writing_alone
 from humaneval.store.tables import (
     GeneratorRow,
     InfillRow,
@@ -64,7 +64,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         raise UsageError(
             f"{name!r} cannot be a study's name", "Use letters, digits, hyphens, dots: it also names files."
         )
-    with writing(engine) as session:
+    with writing_alone(engine, f"study {name!r}") as session:
         existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
         if existing is not None:
             if existing.settings_hash != study.hash:

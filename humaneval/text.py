@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 # U+0085: those are control characters, to be refused and not to be dropped in silence.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
 
+_HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\u00ad]")
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 # The characters that the bytes 0x80–0xBF become when somebody reads UTF-8 as Windows-1252 (or Latin-1).
@@ -52,6 +53,19 @@ def refused_characters(text: str) -> str:
     if text.isprintable():  # never true of a control character, a surrogate or U+FFFE
         return ""
     return ", ".join(dict.fromkeys(f"U+{ord(found):04X}" for found in _REFUSED.findall(text)))
+
+
+def hidden_characters(text: str) -> str:
+    """Names of characters that are not seen but change what is: zero-width ones and those that turn the direction.
+
+    They would give a machine's sentence away, or show it in another order. Joiners within words and emoji are let be.
+
+    >>> hidden_characters("a\u202eb\u200b"), hidden_characters("👩\u200d🚀")
+    ('U+202E, U+200B', '')
+    """
+    if text.isascii():
+        return ""
+    return ", ".join(dict.fromkeys(f"U+{ord(found):04X}" for found in _HIDDEN.findall(text)))
 
 
 def mojibake(text: str) -> str | None:

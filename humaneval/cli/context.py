@@ -69,6 +69,18 @@ def with_app(function: F) -> F:
 SEED = click.IntRange(-(2**31), 2**31 - 1)
 """What every database keeps as a whole number."""
 
+SIMULATED = "Simulated annotators: these numbers say nothing about people."
+
+
+def is_simulated(app: App, study: str) -> bool:
+    """Whether programs answer this study."""
+    from humaneval.store.engine import reading
+    from humaneval.studies import get_study
+
+    with reading(app.engine) as session:
+        return get_study(session, study).simulated
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 to_option = click.option(
     "--to",

@@ -7,7 +7,18 @@ from decimal import Decimal
 
 import click
 
-from humaneval.cli.context import App, confirm_spending, console, emit, json_option, say, to_option, with_app
+from humaneval.cli.context import (
+    SIMULATED,
+    App,
+    confirm_spending,
+    console,
+    emit,
+    is_simulated,
+    json_option,
+    say,
+    to_option,
+    with_app,
+)
 
 
 @click.command()
@@ -42,7 +53,7 @@ def review(
     if as_json:
         emit(
             {
-                "study": study, "endpoint": endpoint, "states": dict(states), "excluded": dict(reasons), "approved_now": approved,
+                "study": study, "endpoint": endpoint, "simulated": is_simulated(app, study), "states": dict(states), "excluded": dict(reasons), "approved_now": approved,
                 "assignments": [
                     {
                         "assignment": line.external_id, "worker": line.worker, "state": line.state, "answered": line.answered,
@@ -53,6 +64,8 @@ def review(
             }
         )  # fmt: skip
         return
+    if is_simulated(app, study):
+        say(SIMULATED)
     from rich.table import Table
 
     table = Table(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-from humaneval.cli.context import App, console, emit, json_option, with_app
+from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 @click.option("--control", help="With --responses: the generator that is the control.")
 @click.option("--human", help="With --responses: the generator that is human.")
 @click.option(
+    "--missed-control",
+    type=click.Choice(["annotator", "row", "none"]),
+    help="With --responses: what a missed control excludes. [default: annotator]",
+)
+@click.option(
     "--tests", is_flag=True, help="Score pilots and sandbox answers alone, instead of leaving them out."
 )
 @click.option(
@@ -37,6 +42,7 @@ def score(
     responses: Path | None,
     control: str | None,
     human: str | None,
+    missed_control: Literal["annotator", "row", "none"] | None,
     tests: bool,
     level: float,
     as_json: bool,
@@ -45,8 +51,10 @@ def score(
     if (study is None) == (responses is None):
         raise UsageError("name a study, or a table with --responses FILE")
     if study is not None:
-        if control or human:
-            raise UsageError("--control and --human go with --responses", "A study knows its own.")
+        if control or human or missed_control:
+            raise UsageError(
+                "--control, --human and --missed-control go with --responses", "A study knows its own."
+            )
         table = study_table(app, study, tests=tests, level=level)
     else:
         from humaneval.responses_table import read_responses
@@ -56,14 +64,17 @@ def score(
         assert responses is not None
         table = compute(
             read_responses(responses),
-            Rule(tests="only" if tests else "leave out"),
+            Rule(control=missed_control or "annotator", tests="only" if tests else "leave out"),
             control=control,
             human=human,
             level=level,
         )
+    simulated = study is not None and is_simulated(app, study)
     if as_json:
-        emit(table.to_json())
+        emit({**table.to_json(), "simulated": simulated})
         return
+    if simulated:
+        say(SIMULATED)
     from humaneval.report.terminal import render_table
 
     render_table(table, console())

@@ -55,7 +55,7 @@ def simulate(
     to notice it: --skill control=1.
     """
     from humaneval.crowd.endpoints import endpoint
-    from humaneval.crowd.publishing import preview_urls
+    from humaneval.crowd.publishing import is_static, preview_urls
     from humaneval.progress import progress
     from humaneval.simulated import Crowd, work_through
     from humaneval.studies import mark_simulated, settings_of_study, study_key
@@ -64,6 +64,11 @@ def simulate(
     if not urls:
         raise UsageError(
             f"study {study!r} is not up at the local marketplace", f"humaneval publish {study} --to local"
+        )
+    if is_static(app.engine, study, "local"):
+        raise UsageError(
+            f"study {study!r} was published with --static: its page works in a browser only",
+            "Simulated annotators run no scripts: rehearse with another study, published without --static.",
         )
     settings = settings_of_study(app.engine, study)
     crowd = Crowd(

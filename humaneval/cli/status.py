@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.context import SIMULATED, App, emit, is_simulated, json_option, say, with_app
 
 
 @click.command()
@@ -21,8 +21,16 @@ def status(app: App, study: str, as_json: bool) -> None:
 
     lines = study_status(app.engine, study)
     if as_json:
-        emit({"study": study, "endpoints": [line._asdict() for line in lines]})
+        emit(
+            {
+                "study": study,
+                "simulated": is_simulated(app, study),
+                "endpoints": [line._asdict() for line in lines],
+            }
+        )
         return
+    if is_simulated(app, study):
+        say(SIMULATED)
     if not lines:
         say(f"{study} is not published. Next: humaneval publish {study} --to local")
     for line in lines:
@@ -37,6 +45,8 @@ def status(app: App, study: str, as_json: bool) -> None:
             )
         if line.answered:
             say(f"  {line.answered} answered on our server and not yet submitted.")
+        if line.refused:
+            say(f"  {line.refused} writes were refused by {line.endpoint} or never sent: nothing was done.")
         if line.unconfirmed:
             say(
                 f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted."

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from humaneval.cli.context import SEED, App, console, emit, json_option, say, with_app
+from humaneval.cli.context import SEED, SIMULATED, App, console, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 
 
@@ -122,6 +122,8 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         say(
             f"{name}: {rows} rows of {len(settings.design.generators)} passages ({', '.join(settings.design.generators)}), seed {facts['seed']}"
         )
+        if facts["simulated"]:
+            say(SIMULATED)
         say(f"Question: {settings.page.question}")
         say(
             f"Pay: ${settings.hit.reward} for about {settings.hit.expected_minutes:g} minutes, ${settings.hit.hourly} an hour"

@@ -21,6 +21,7 @@ from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
 from humaneval.crowd.publishing import adopt, up
+from humaneval.crowd.review import decide_exclusions
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
@@ -85,6 +86,8 @@ def collect(
             f"{endpoint} has no HIT {', '.join(gone)} any more; the others were collected",
             "A HIT that was deleted keeps no answers; what was collected before is still there.",
         )
+    with writing(engine) as session:
+        decide_exclusions(session, hold_study(session, name), endpoint)
     with reading(engine) as session:
         study = get_study(session, name)
         mine = (AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)

@@ -111,6 +111,10 @@ def pay_bonus(
                 PaymentRow.purpose == purpose,
             )
         )
+        subject = f"assignment {assignment} worker {work.worker_id} purpose {purpose}"
+        if payment is not None and _never_paid(session, payment, subject):
+            payment.amount, payment.fee, payment.reason = amount, cost.fees, reason
+            payment.state = "due" if amount else "nothing due"
         if payment is not None and payment.amount != amount:
             raise UsageError(
                 f"a bonus of ${payment.amount} for {purpose!r} is already {payment.state}",
@@ -126,7 +130,6 @@ def pay_bonus(
         if payment.state != "due":
             return BonusPaid(amount, cost.fees, False, payment.state)
         hit = session.get_one(HitRow, work.hit_id)
-        subject = f"assignment {assignment} worker {work.worker_id} purpose {purpose}"
         row = intend(
             session,
             study_id=study.id,
@@ -161,6 +164,16 @@ def pay_bonus(
     return BonusPaid(amount, cost.fees, True, "paid")
 
 
+def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
+    """Whether it is certain that nothing was paid: nothing was due, or the platform refused. It can still be changed."""
+    row = session.scalar(
+        select(OutboxRow).where(
+            OutboxRow.endpoint == payment.endpoint, OutboxRow.operation == BONUS, OutboxRow.subject == subject
+        )
+    )
+    return payment.state != "paid" and (row is None or row.state == "refused")
+
+
 def _alike(session: Session, payment: PaymentRow) -> int:
     """How many other bonuses for the same work look the same at the platform and were paid, or may have been."""
     others = session.scalars(
@@ -185,14 +198,3 @@ def spent(engine: Engine, name: str, endpoint: str | None = None) -> Cost:
         payments = session.scalars(query).all()
     zero = Decimal("0.00")
     return Cost(sum((p.amount for p in payments), zero), sum((p.fee for p in payments), zero))
-
-
-def unconfirmed(session: Session, study_id: int) -> list[OutboxRow]:
-    """Writes that were intended and that no platform has confirmed."""
-    return list(
-        session.scalars(
-            select(OutboxRow)
-            .where(OutboxRow.study_id == study_id, OutboxRow.state != "confirmed")
-            .order_by(OutboxRow.id)
-        )
-    )

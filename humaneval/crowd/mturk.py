@@ -202,7 +202,13 @@ class MTurk:
             yield page
 
     def _call(self, what: str, call: Callable[[], T]) -> T:
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import (
+            BotoCoreError,
+            ClientError,
+            EndpointConnectionError,
+            NoCredentialsError,
+            ParamValidationError,
+        )
 
         where = f"{self._endpoint.name} ({self._endpoint.api_url})"
         try:
@@ -210,8 +216,12 @@ class MTurk:
         except ClientError as error:
             code = str(error.response.get("TurkErrorCode") or error.response["Error"]["Code"])
             message = str(error.response.get("Message") or error.response["Error"]["Message"])
+            refused = error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
             raise PlatformError(
-                f"{where} would not {what}: {message}", _hint(code, self._endpoint), code
+                f"{where} would not {what}: {message}",
+                _hint(code, self._endpoint),
+                code,
+                nothing_done=refused,
             ) from error
         except BotoCoreError as error:
             hint = (
@@ -219,7 +229,10 @@ class MTurk:
                 if self._endpoint.name == "local"
                 else "Check the network and your AWS credentials."
             )
-            raise PlatformError(f"{where} could not {what}: {error}", hint, type(error).__name__) from error
+            unsent = isinstance(error, (NoCredentialsError, EndpointConnectionError, ParamValidationError))
+            raise PlatformError(
+                f"{where} could not {what}: {error}", hint, type(error).__name__, nothing_done=unsent
+            ) from error
 
 
 def _client(endpoint: Endpoint, profile: str, session: Any, *, retries: Any) -> MTurkClient:

@@ -108,8 +108,8 @@ def perform(
 ) -> T:
     """Make the call of `intent`; only when the platform has confirmed it, `record` what it means and confirm the intent.
 
-    `record` changes what it must in the same transaction and returns what to keep of the answer. A refusal is
-    noted with its reason and raised; a kill leaves the intent pending.
+    `record` changes what it must in the same transaction and returns what to keep of the answer. What surely changed
+    nothing at the platform is noted as refused, with its reason; anything else, a kill too, leaves the intent pending.
     """
     with writing(engine) as session:
         row = session.get_one(OutboxRow, intent.id)
@@ -120,7 +120,7 @@ def perform(
     except PlatformError as error:
         with writing(engine) as session:
             row = session.get_one(OutboxRow, intent.id)
-            row.state, row.error = "refused", error.message
+            row.state, row.error = "refused" if error.nothing_done else "pending", error.message
         raise
     with writing(engine) as session:
         row = session.get_one(OutboxRow, intent.id)

@@ -34,7 +34,9 @@ class EndpointStatus(NamedTuple):
     usable: int
     """Submitted and not excluded by `review`."""
     unconfirmed: int
-    """Writes that were intended and not confirmed."""
+    """Writes that were tried and of which nobody knows whether they got through."""
+    refused: int
+    """Writes that the platform refused, or that never left here: nothing was done."""
     next_auto_approval: datetime | None
     """When the platform approves the first waiting assignment by itself."""
     rewards: Decimal
@@ -48,10 +50,12 @@ def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
         study = get_study(session, name)
         hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
         work = session.scalars(select(AssignmentRow).where(AssignmentRow.study_id == study.id)).all()
-        outbox = session.scalars(
-            select(OutboxRow.endpoint).where(OutboxRow.study_id == study.id, OutboxRow.state != "confirmed")
+        outbox = session.execute(
+            select(OutboxRow.endpoint, OutboxRow.state).where(
+                OutboxRow.study_id == study.id, OutboxRow.attempts > 0
+            )
         )
-        unconfirmed = Counter(outbox)
+        writes = Counter((endpoint, state) for endpoint, state in outbox)
     moment = now()
     lines = []
     for endpoint in dict.fromkeys(hit.endpoint for hit in hits):
@@ -73,7 +77,8 @@ def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
                 submitted=len(submitted),
                 approved=sum(line.state == "approved" for line in here),
                 usable=sum(not line.excluded and line.state != "rejected" for line in submitted),
-                unconfirmed=unconfirmed[endpoint],
+                unconfirmed=writes[endpoint, "pending"],
+                refused=writes[endpoint, "refused"],
                 next_auto_approval=min(
                     (
                         line.auto_approval_at

@@ -263,7 +263,8 @@ def _offer(
         key=hit.key,
         title=settings.hit.title,
         description=settings.hit.description,
-        keywords=settings.hit.keywords,
+        # Platforms list HITs with equal terms as one group: the last word keeps two studies, or a pilot, apart.
+        keywords=(*settings.hit.keywords, f"study {study.design_hash[:6]}"),
         reward=settings.hit.reward,
         assignments=hit.assignments,
         assignment_seconds=settings.hit.assignment_minutes * 60,
@@ -306,6 +307,12 @@ def preview_urls(engine: Engine, name: str, endpoint: Endpoint) -> tuple[str, ..
         return tuple(
             dict.fromkeys(endpoint.preview_url.format(type=answer["group"]) for answer in answers if answer)
         )
+
+
+def is_static(engine: Engine, name: str, endpoint: str) -> bool:
+    """Whether the study's pages at this endpoint are static."""
+    with reading(engine) as session:
+        return any(hit.row_id is not None for hit in _hits(session, get_study(session, name), endpoint))
 
 
 def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:

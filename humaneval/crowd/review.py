@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +20,9 @@ from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, ResponseRo
 from humaneval.studies import get_study, settings_of
 
 MISSED_CONTROL = "missed the control"
+MISSED_ELSEWHERE = "missed the control in another form"
 INCOMPLETE = "incomplete"
+COLLECTED = ("submitted", "approved", "rejected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +55,58 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
             .options(joinedload(AssignmentRow.worker))
             .order_by(AssignmentRow.id)
         ).all()
+        decide_exclusions(session, study, endpoint)
         reviewed = []
         for assignment in work:
-            lines = session.execute(
-                select(ResponseRow, PassageRow).join(PassageRow, PassageRow.id == ResponseRow.passage_id).where(ResponseRow.assignment_id == assignment.id)
-            ).all()  # fmt: skip
-            expected = len(settings.design.generators)
-            missed = any(
-                passage.role == "control" and response.choice != passage.position
-                for response, passage in lines
-            )
-            reason = ""
-            if settings.exclusions.incomplete and len(lines) < expected:
-                reason = INCOMPLETE
-            elif settings.exclusions.missed_control != "none" and missed:
-                reason = MISSED_CONTROL
-            assignment.excluded = reason
-            timed = [response.seconds for response, _ in lines if response.seconds is not None]
+            seconds = session.scalars(
+                select(ResponseRow.seconds).where(ResponseRow.assignment_id == assignment.id)
+            ).all()
+            timed = [each for each in seconds if each is not None]
             reviewed.append(
                 Reviewed(
-                    assignment.external_id, assignment.worker.pseudonym, assignment.state, len(lines), expected,
-                    round(sum(timed), 1) if timed else None, reason, assignment.auto_approval_at, assignment.differences,
+                    assignment.external_id, assignment.worker.pseudonym, assignment.state, len(seconds), len(settings.design.generators),
+                    round(sum(timed), 1) if timed else None, assignment.excluded, assignment.auto_approval_at, assignment.differences,
                 )
             )  # fmt: skip
         return reviewed
+
+
+def decide_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
+    """Note on every collected assignment why it does not count: by the study's own rule, as `score` applies it.
+
+    Who left out a passage, or under the rule "annotator" missed a control, is excluded with all of their forms.
+    """
+    settings = settings_of(study)
+    work = session.scalars(
+        select(AssignmentRow).where(
+            AssignmentRow.study_id == study.id,
+            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.state.in_(COLLECTED),
+        )
+    ).all()
+    answers: dict[int, list[tuple[str, bool]]] = defaultdict(list)
+    for assignment_id, role, choice, position in session.execute(
+        select(ResponseRow.assignment_id, PassageRow.role, ResponseRow.choice, PassageRow.position)
+        .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+        .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+    ):
+        answers[assignment_id].append((role, choice == position))
+    rule, passages = settings.exclusions, len(settings.design.generators)
+    gaps = {work.id for work in work if rule.incomplete and len(answers[work.id]) < passages}
+    missed = {
+        work.id for work in work if any(role == "control" and not found for role, found in answers[work.id])
+    }
+    unreliable = {work.worker_id for work in work if work.id in missed and rule.missed_control == "annotator"}
+    for assignment in work:
+        if assignment.id in gaps:
+            assignment.excluded = INCOMPLETE
+        elif rule.missed_control != "none" and assignment.id in missed:
+            assignment.excluded = MISSED_CONTROL
+        elif assignment.worker_id in unreliable:
+            assignment.excluded = MISSED_ELSEWHERE
+        else:
+            assignment.excluded = ""
 
 
 def lost_assignments(session: Session, study: StudyRow, endpoint: str) -> list[AssignmentRow]:

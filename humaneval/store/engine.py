@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
@@ -79,6 +79,19 @@ def writing(engine: Engine) -> Iterator[Session]:
         session.begin(),
     ):
         yield session
+
+
+@contextmanager
+def writing_alone(engine: Engine, what: str) -> Iterator[Session]:
+    """As `writing`, for what two programs may add at the same moment: the slower one gets a StoreError naming `what`."""
+    try:
+        with writing(engine) as session:
+            yield session
+    except IntegrityError as error:
+        raise StoreError(
+            f"another program added {what} at the same moment; nothing was changed here",
+            "Run the command again.",
+        ) from error
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def response_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
             "worker": worker, "story": story, "generator": generator, "position": position, "choice": choice, "role": role, "study": study.name,
             "endpoint": endpoint, "hit": hit, "assignment": assignment, "row": row, "order": order, "infill": infill, "seconds": seconds,
             "shown_at": shown.isoformat() if shown else None, "submitted_at": submitted.isoformat() if submitted else None,
-            "test": study.is_test or endpoint in TEST_ENDPOINTS,
+            "test": study.is_test or endpoint in TEST_ENDPOINTS, "simulated": study.simulated,
         }
         for worker, story, generator, position, choice, role, endpoint, hit, assignment, row, order, infill, seconds, shown, submitted in lines
     ]  # fmt: skip

@@ -101,7 +101,7 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
     if answers:
         raise InputError(
             f"{file} looks like a table of responses ({listed(answers)}), not of stories; {there}",
-            "Responses are read by: humaneval responses import FILE.",
+            "Responses are scored by: humaneval score --responses FILE.",
         )
     if set(columns.missing) == {"answer"}:
         raise InputError(

@@ -145,7 +145,8 @@ def answer(hit_key: str) -> Response:
         )
     if place.answered is not None:
         return _sent(hit_key)
-    fields = _known_fields(request.form, len(place.form.passages))
+    # What was shown is for us to say, not for whoever posts.
+    fields = {**_known_fields(request.form, len(place.form.passages)), FORM: place.form.form_hash}
     answers = read_answers(fields)
     missing = answers.missing(len(place.form.passages))
     if missing or not answers.consent:

@@ -227,6 +227,10 @@ def test_C25_a_locked_database_gives_the_answers_back_to_be_sent_again(
     with page.expect_response(lambda got: got.request.method == "POST"):
         again.click()
     again.wait_for()
+    for _ in range(100):
+        if len(statuses) == 2:
+            break
+        page.wait_for_timeout(50)
     assert statuses == [(503, "5")] * 2
     holder.rollback()
     again.click()

@@ -72,7 +72,8 @@ def platform_state(platform: MTurk, assignment: str) -> str:
 
 
 def unconfirmed(engine: Engine) -> int:
-    return study_status(engine, "study")[0].unconfirmed
+    status = study_status(engine, "study")[0]
+    return status.unconfirmed + status.refused
 
 
 def test_C11_approving_twice_pays_once_and_is_no_error(

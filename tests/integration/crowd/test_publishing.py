@@ -212,7 +212,7 @@ def test_C13_a_refusal_half_way_keeps_what_is_up_and_a_second_run_goes_on(
         assert refused.attempts == 1
         session.scalars(select(HitRow).where(HitRow.key == "x" * 255)).one().key = key
     (status,) = study_status(sqlite_engine, "study")
-    assert (status.hits_up, status.unconfirmed) == (2, 1)
+    assert (status.hits_up, status.unconfirmed, status.refused) == (2, 0, 1)
     result = publish(sqlite_engine)
     assert (result.made, result.already_up) == (1, 2)
     check_plan(sqlite_engine)
