@@ -18,6 +18,8 @@ class Imported(NamedTuple):
 
     added: int
     already_there: int
+    other_split: int
+    """Of those that were there: how many stand in another split, where they stay."""
 
 
 def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
@@ -25,7 +27,7 @@ def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
     with writing(engine) as session:
         there = {row.key: row for row in session.scalars(select(StoryRow))}
         new = []
-        known = 0
+        known = other_split = 0
         for story in stories:
             row = there.get(story.id)
             if row is None:
@@ -49,6 +51,7 @@ def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
                 )
             else:
                 known += 1
+                other_split += row.split != story.split
         if new:
             session.execute(StoryRow.__table__.insert(), new)  # type: ignore[attr-defined]
-    return Imported(len(new), known)
+    return Imported(len(new), known, other_split)

@@ -60,5 +60,10 @@ def _height(command: list[str], page: Path, width: int) -> int:
 
 
 def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise PrerequisiteError(
+            f"Chromium took more than {SECONDS} s", "Open the HTML file in a browser and print it instead."
+        ) from None
     return done.stdout.decode("utf-8", "replace")

@@ -21,32 +21,43 @@ def db() -> None:
 
 
 @db.command()
+@json_option
 @with_app
-def upgrade(app: App) -> None:
+def upgrade(app: App, as_json: bool) -> None:
     """Bring the database to this version's tables; a SQLite file is copied to safety first."""
     from humaneval.store import migrate
     from humaneval.store.engine import open_engine
 
     engine = open_engine(app.settings.database)
     before = migrate.known_revision(engine)
-    if before == migrate.HEAD:
+    copy = None
+    if before != migrate.HEAD:
+        if before is not None and engine.dialect.name == "sqlite":
+            copy = migrate.backup(engine)
+            say(f"Copied to {copy}.", err=True)  # at once: whatever happens next, this is where to go back to
+        migrate.upgrade(engine)
+    if as_json:
+        emit({"from": before, "to": migrate.HEAD, "copy": copy})
+    elif before == migrate.HEAD:
         say(f"Already at revision {before}.")
-        return
-    if before is not None and engine.dialect.name == "sqlite":
-        say(f"Copied to {migrate.backup(engine)}.")
-    migrate.upgrade(engine)
-    say(f"Upgraded from {before or 'nothing'} to {migrate.HEAD}.")
+    else:
+        say(f"Upgraded from {before or 'nothing'} to {migrate.HEAD}.")
 
 
 @db.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@json_option
 @with_app
-def backup(app: App, file: Path | None) -> None:
+def backup(app: App, file: Path | None, as_json: bool) -> None:
     """Copy a SQLite database to FILE while it is in use."""
     from humaneval.store import migrate
 
     engine = _existing(app)
-    say(f"Copied to {migrate.backup(engine, file)}.")
+    copy = migrate.backup(engine, file)
+    if as_json:
+        emit({"copy": copy})
+    else:
+        say(f"Copied to {copy}.")
 
 
 @db.command()

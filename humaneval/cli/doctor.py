@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from http.client import HTTPException
+from pathlib import Path
 from typing import NamedTuple
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import click
@@ -44,7 +45,14 @@ def _python() -> Finding:
 
 
 def _database(app: App) -> Finding:
+    from humaneval.store.engine import open_engine
+
     try:
+        engine = open_engine(app.settings.database)
+        if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
+            return Finding(
+                "Database", True, True, f"{engine.url.database} will be made when it is first needed"
+            )
         engine = app.engine
     except HumanEvalError as error:
         return Finding("Database", False, True, f"{error.message}. {error.hint}")
@@ -72,7 +80,7 @@ def _answers(what: str, url: str, command: str) -> Finding:
     try:
         with urlopen(url, timeout=3) as response:
             return Finding(what, response.status == 200, False, url)
-    except (URLError, OSError) as error:
+    except (HTTPException, OSError) as error:
         return Finding(
             what,
             False,

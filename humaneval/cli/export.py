@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import App, say, with_app
+from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.errors import InputError
 
 
@@ -18,8 +18,9 @@ from humaneval.errors import InputError
     is_flag=True,
     help="So that Excel shows it right: a byte order mark, and no cell that it would run as a formula.",
 )
+@json_option
 @with_app
-def export(app: App, study: str, file: Path, excel: bool) -> None:
+def export(app: App, study: str, file: Path, excel: bool, as_json: bool) -> None:
     """Write the responses of STUDY to FILE: .csv, .tsv or .jsonl by its name."""
     import pandas as pd
 
@@ -35,4 +36,7 @@ def export(app: App, study: str, file: Path, excel: bool) -> None:
             f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work."
         )
     write_responses(pd.DataFrame(lines), file, excel=excel)
+    if as_json:
+        emit({"study": study, "file": file, "responses": len(lines)})
+        return
     say(f"{len(lines)} responses written to {file}.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import say
+from humaneval.cli.context import emit, json_option, say
 from humaneval.errors import UsageError
 from humaneval.resources import bundled
 from humaneval.settings import CONFIG_FILE, ENVIRONMENT, SECRETS, Settings
@@ -21,7 +21,8 @@ STUDY_FILE = "study.toml"
     default=Path(),
     help="Where to write them; here if not given.",
 )
-def init(folder: Path) -> None:
+@json_option
+def init(folder: Path, as_json: bool) -> None:
     """Write a commented humaneval.toml and study.toml. Files that exist are left alone."""
     files = {
         CONFIG_FILE: config_text(),
@@ -29,13 +30,14 @@ def init(folder: Path) -> None:
     }
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder", "Make it first.")
-    for name, text in files.items():
-        path = folder / name
-        if path.exists():
-            say(f"{path} exists; left alone")
-        else:
-            path.write_text(text, encoding="utf-8", newline="\n")
-            say(f"{path} written")
+    new = [name for name in files if not (folder / name).exists()]
+    for name in new:
+        (folder / name).write_text(files[name], encoding="utf-8", newline="\n")
+    if as_json:
+        emit([{"file": str(folder / name), "written": name in new} for name in files])
+        return
+    for name in files:
+        say(f"{folder / name} {'written' if name in new else 'exists; left alone'}")
     say("Next: humaneval stories import FILE --split test")
 
 

@@ -85,7 +85,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors end in one clear line on stderr and their exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8")  # whatever the locale says: stories have curly quotes
+            # Whatever the locale says: stories have curly quotes. File names that it could not read go out as they came.
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     sys.exit(_run(arguments))
 
 
@@ -104,6 +105,8 @@ def _run(arguments: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped. Run the same command again to go on.", err=True)
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone: nothing to tell anyone
-        return 0
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(f"Error: {error.filename}: {error.strerror}", err=True)
+        return 1

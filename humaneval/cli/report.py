@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import App, say, with_app
+from humaneval.cli.context import App, emit, json_option, say, with_app
 
 
 @click.command()
@@ -18,10 +18,14 @@ from humaneval.cli.context import App, say, with_app
 )
 @click.option("--title", default="", help="Instead of the study's name.")
 @click.option("--tests", is_flag=True, help="Report pilots and sandbox answers alone.")
+@json_option
 @with_app
-def report(app: App, study: str, out: Path | None, title: str, tests: bool) -> None:
+def report(app: App, study: str, out: Path | None, title: str, tests: bool, as_json: bool) -> None:
     """Write the report of STUDY: scores, plot, design, exclusions, and everything needed to repeat it."""
     path = write_report(app, study, out or Path(f"{study}-report.html"), title=title, tests=tests)
+    if as_json:
+        emit({"study": study, "report": path.resolve()})
+        return
     say(f"Report written to {path.resolve()}")
 
 

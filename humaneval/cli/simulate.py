@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.errors import UsageError
+from humaneval.errors import InputError, UsageError
 
 
 @click.command()
@@ -72,7 +72,7 @@ def simulate(
         careless,
         seed,
     )
-    key = json.loads(key_file.read_text(encoding="utf-8")) if key_file else study_key(app.engine, study)
+    key = read_key(key_file) if key_file else study_key(app.engine, study)
     mark_simulated(app.engine, study)
     with progress("Simulated annotators", crowd.size, unit="annotators") as advance:
         worked = work_through(crowd, urls[0], key, advance)
@@ -92,6 +92,17 @@ def simulate(
         say(
             f"  {generator}: skill {crowd.skills.of(generator):g}, true score {crowd.skills.true_score(generator):.0%}"
         )
+
+
+def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
+    """What `study show --key` printed."""
+    try:
+        key: dict[str, list[dict[str, object]]] = json.loads(file.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise InputError(
+            f"{file} is no key: {error}", "`humaneval study show STUDY --key` prints one."
+        ) from None
+    return key
 
 
 def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]):  # type: ignore[no-untyped-def]  # imported late

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from humaneval.cli.context import App, console, emit, json_option, say, with_app
 from humaneval.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from humaneval.story_store import Imported
 
 SHOWN_PROBLEMS = 20
 
@@ -56,12 +60,13 @@ def import_(
                     "file": None,
                     "added": imported.added,
                     "already_there": imported.already_there,
+                    "other_split": imported.other_split,
                     "skipped": 0,
                     "problems": [],
                 }
             )
         else:
-            say(f"{imported.added} stories added, {imported.already_there} were there already.")
+            say(f"{counted(imported)}.")
         return
     reading = read_stories(
         file,
@@ -84,7 +89,7 @@ def import_(
         emit(
             {
                 "file": str(file), "format": reading.format, "encoding": reading.encoding, "added": imported.added,
-                "already_there": imported.already_there, "skipped": len(reading.problems),
+                "already_there": imported.already_there, "other_split": imported.other_split, "skipped": len(reading.problems),
                 "problems": [{"line": p.line, "reason": p.reason} for p in reading.problems], "notes": list(reading.notes),
             }
         )  # fmt: skip
@@ -92,9 +97,13 @@ def import_(
     for note in reading.notes:
         say(f"Note: {note}", err=True)
     skipped = f", {len(reading.problems)} skipped" if reading.problems else ""
-    say(
-        f"{file} ({reading.format}, {reading.encoding}): {imported.added} stories added, {imported.already_there} were there already{skipped}."
-    )
+    say(f"{file} ({reading.format}, {reading.encoding}): {counted(imported)}{skipped}.")
+
+
+def counted(imported: Imported) -> str:
+    """What an import did, in words."""
+    other = f" ({imported.other_split} in another split, where they stay)" if imported.other_split else ""
+    return f"{imported.added} stories added, {imported.already_there} were there already{other}"
 
 
 @stories.command("list")

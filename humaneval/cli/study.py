@@ -170,8 +170,11 @@ def audit(app: App, name: str, as_json: bool) -> None:
     show_default=True,
     help="Of the picture, in pixels.",
 )
+@json_option
 @with_app
-def preview(app: App, name: str, ordinal: int, html: Path | None, png: Path | None, width: int) -> None:
+def preview(
+    app: App, name: str, ordinal: int, html: Path | None, png: Path | None, width: int, as_json: bool
+) -> None:
     """Write a row as annotators will see it to one HTML file, and a PNG for a paper's appendix."""
     from humaneval.crowd.claims import form_of
     from humaneval.crowd.questions import Delivery, render_form
@@ -188,9 +191,13 @@ def preview(app: App, name: str, ordinal: int, html: Path | None, png: Path | No
     # Without its script: nothing here is to be sent, and the picture must not depend on it.
     page = page[: page.rindex("<script>")] + page[page.rindex("</script>") + len("</script>") :]
     target.write_text(page, encoding="utf-8", newline="\n")
-    say(f"{target} written")
     if png is not None:
         from humaneval.cli.chromium import screenshot
 
         screenshot(target, png, width)
+    if as_json:
+        emit({"study": name, "row": ordinal, "html": target, "png": png})
+        return
+    say(f"{target} written")
+    if png is not None:
         say(f"{png} written")
