@@ -1,0 +1,196 @@
+"""Where a form may be shown, what is shown before it is accepted, and what stands in the addresses."""
+
+from __future__ import annotations
+
+import html
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from sqlalchemy import select
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from werkzeug.test import Client
+
+from humaneval.settings import Settings
+from humaneval.store.engine import reading
+from humaneval.store.tables import PassageRow
+from humaneval.web.app import create_app, running
+from tests.browser.people import PublishedStudy, assignment_of, chosen, fill_in, send, sign_in
+
+NOT_SHOWN = "chrome-error://chromewebdata/"
+
+
+class _Framing(BaseHTTPRequestHandler):
+    """A site whose pages are one frame: `/?http://…` frames that address."""
+
+    def do_GET(self) -> None:
+        inner = html.escape(self.path.removeprefix("/?"))
+        page = f'<!doctype html><title>outer</title><iframe src="{inner}"></iframe>'.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def sites() -> Iterator[tuple[str, str]]:
+    """The addresses of two sites that frame what they are asked to. Real ones: Chromium tells them from made-up
+    responses, and keeps those from this machine's ports whatever a page's policy says."""
+    with ExitStack() as stack:
+        urls = []
+        for _ in range(2):
+            server = stack.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), _Framing))
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            stack.callback(server.shutdown)
+            urls.append(f"http://127.0.0.1:{server.server_port}")
+        yield urls[0], urls[1]
+
+
+def _framed(chromium: Browser, outer: str, inner: str) -> str:
+    """What a person sees of `inner` in a frame on `outer`; NOT_SHOWN where the browser refuses."""
+    with chromium.new_context() as context, context.new_page() as page:
+        page.goto(f"{outer}/?{inner}")
+        frame = page.frames[1]
+        return NOT_SHOWN if frame.url == NOT_SHOWN else frame.locator("main").inner_text()
+
+
+def test_C33_the_worker_site_may_frame_a_form_and_no_other_site_may(
+    chromium: Browser, study: PublishedStudy, sites: tuple[str, str]
+) -> None:
+    worker_site, elsewhere = sites
+    settings = Settings(market_url=study.market_url, market_site=worker_site)
+    key = study.hit_keys()[0]
+    with running(create_app(settings, study.engine)) as port:
+        forms = f"http://localhost:{port}"
+        for path, words in (
+            (f"/form/{key}?assignmentId=A&workerId=W", "Story 1 of 4"),
+            (f"/form/{key}", "This is a preview."),
+            (f"/form/{key}?assignmentId=A", "It does not say which worker you are."),
+            ("/form/unknown?assignmentId=A&workerId=W", "This HIT is not ours"),
+        ):
+            assert words in _framed(chromium, worker_site, forms + path)
+            assert _framed(chromium, elsewhere, forms + path) == NOT_SHOWN
+        assert _framed(chromium, worker_site, forms + "/") == NOT_SHOWN
+
+
+def test_the_headers_keep_everything_else_out(study: PublishedStudy, page: Page) -> None:
+    got = page.goto(study.accept())
+    assert got is not None
+    policy = got.headers["content-security-policy"]
+    assert "x-frame-options" not in got.headers
+    assert "set-cookie" not in got.headers
+    assert got.headers["referrer-policy"] == "no-referrer"
+    assert got.headers["cache-control"] == "no-store"
+    assert "unsafe" not in policy
+    assert f"form-action 'self' {study.market_url} " in policy
+    assert policy.endswith(f"frame-ancestors {study.market_url}")
+
+
+@pytest.mark.parametrize("query", ["", "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=H", "?workerId=W"])
+def test_C35_a_preview_shows_an_example_and_stores_nothing(
+    page: Page, study: PublishedStudy, query: str
+) -> None:
+    page.goto(f"{study.forms_url}/form/{study.hit_keys()[0]}{query}")
+    expect(page.get_by_text("This is a preview.")).to_be_visible()
+    expect(page.get_by_role("group", name="Example story")).to_be_visible()
+    assert page.locator("input, textarea, button").count() == 6
+    assert page.locator("input:enabled, textarea:enabled, button:enabled").count() == 0
+    shown = page.content()
+    with reading(study.engine) as session:
+        stories = session.scalars(select(PassageRow.sentences)).all()
+    assert stories
+    assert not [sentence for story in stories for sentence in story if sentence in shown]
+    assert study.stored() == (0, 0)
+
+
+def test_C35_looking_ahead_claims_no_row(study: PublishedStudy) -> None:
+    client = Client(create_app(Settings(market_url=study.market_url), study.engine))
+    address = study.accept().removeprefix(study.forms_url)
+    assert client.head(address).status_code == 204
+    assert client.get(address, headers={"Sec-Purpose": "prefetch;prerender"}).status_code == 204
+    assert client.get(address, headers={"Purpose": "prefetch"}).status_code == 204
+    assert study.stored() == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "query", ["?assignmentId=A1", "?assignmentId=A1&workerId=", f"?assignmentId={'A' * 65}&workerId=W"]
+)
+def test_C35_an_address_without_a_worker_is_explained(page: Page, study: PublishedStudy, query: str) -> None:
+    got = page.goto(f"{study.forms_url}/form/{study.hit_keys()[0]}{query}")
+    assert got is not None
+    assert got.status == 400
+    expect(page.get_by_role("heading", name="This address is incomplete")).to_be_visible()
+    assert study.stored() == (0, 0)
+
+
+def test_who_comes_again_or_too_late_reads_why(page: Page, publish: Callable[..., PublishedStudy]) -> None:
+    study = publish(design={"annotators": 1})
+    address = study.accept()
+    page.goto(address)
+    fill_in(page, [1, 1, 1, 1])
+    page.goto(address.replace(assignment_of(address), "A2"))
+    assert chosen(page) == [0, 0, 0, 0], "the same worker with another assignment: the same row anew"
+    page.goto(f"{study.forms_url}/form/{study.hit_keys()[0]}?assignmentId=A3&workerId=W3")
+    expect(page.get_by_role("heading", name="All forms are taken")).to_be_visible()
+    page.goto(address)
+    send(page)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    page.goto(address.replace(assignment_of(address), "A4"))
+    expect(page.get_by_role("heading", name="You have already taken part")).to_be_visible()
+    expect(page.get_by_text("takes each person once")).to_be_visible()
+
+
+def test_C77_no_address_looks_like_advertising_and_nothing_comes_from_elsewhere(
+    page: Page, study: PublishedStudy
+) -> None:
+    urls: list[str] = []
+    weights: dict[str, int] = {}
+    page.on("request", lambda request: urls.append(request.url))
+    page.on("requestfinished", lambda request: weights.update({request.url: _weight(request)}))
+    sign_in(page, study)
+    frame = page.frame_locator("iframe")
+    fill_in(frame, [1, 2, 3, 4])
+    send(frame)
+    frame.get_by_role("heading", name="Thank you").wait_for()
+    fetched = [url for url in urls if not url.startswith("data:")]
+    assert {f"{urlsplit(url).scheme}://{urlsplit(url).netloc}" for url in fetched} == {
+        study.market_url,
+        study.forms_url,
+    }
+    keys = "|".join(map(re.escape, study.hit_keys()))
+    for url in fetched:
+        path = re.sub(keys, "KEY", urlsplit(url).path)
+        assert not re.search(
+            r"/ad|[-_.]ads?[-_./]|banner|track|analytic|beacon|pixel|count|stat\b", path, re.I
+        ), path
+    form_page = {url: size for url, size in weights.items() if url.startswith(study.forms_url)}
+    first_load = [size for url, size in form_page.items() if "handover" not in url]
+    assert len(first_load) >= 3
+    assert sum(first_load) < 30_000
+
+
+def _weight(request: object) -> int:
+    response = request.response()  # type: ignore[attr-defined]
+    return len(response.body()) if response.ok and request.method == "GET" else 0  # type: ignore[attr-defined]
+
+
+def test_a_proxy_may_have_the_forms_in_a_folder(study: PublishedStudy) -> None:
+    app = create_app(Settings(market_url=study.market_url), study.engine)
+    client = Client(DispatcherMiddleware(lambda environ, start: [], {"/lab/forms": app}))
+    address = "/lab/forms" + study.accept().removeprefix(study.forms_url)
+    linked = re.findall(r'(?:href|src|action)="([^"#:]+)"', client.get(address).text)
+    assert len(linked) == 3
+    for link in linked:
+        path = urljoin(f"http://h{address}", link).removeprefix("http://h")
+        assert path.startswith("/lab/forms/")
+        assert client.get(path).status_code == 200
+    assert assignment_of(address) not in "".join(linked)
