@@ -56,12 +56,18 @@ def save(folder: Path, model: GPT2LMHeadModel, tokenizer: Tokenizer, card: Card)
 
     folder.mkdir(parents=True, exist_ok=True)
     # The output layer is the embedding (tied): one copy is kept.
-    weights = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items() if name != "lm_head.weight"}
+    weights = {
+        name: value.detach().contiguous().cpu()
+        for name, value in model.state_dict().items()
+        if name != "lm_head.weight"
+    }
     _whole(folder / WEIGHTS, lambda part: save_file(weights, part, metadata={"format": "pt"}))
     _whole(folder / "config.json", lambda part: model.config.to_json_file(str(part), use_diff=False))
     _whole(folder / TOKENIZER, lambda part: tokenizer.save(str(part)))
     text = json.dumps(
-        {"kind": card.kind, "vocabulary": card.vocabulary, "probe": card.probe, "training": card.training}, ensure_ascii=False, indent=2
+        {"kind": card.kind, "vocabulary": card.vocabulary, "probe": card.probe, "training": card.training},
+        ensure_ascii=False,
+        indent=2,
     )
     _whole(folder / CARD, lambda part: Path(part).write_text(text + "\n", encoding="utf-8"))
 
@@ -75,7 +81,9 @@ def _whole(path: Path, write: Any) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise InputError(f"{path} cannot be written: {error.strerror or error}", "The checkpoint before it is still whole.") from None
+        raise InputError(
+            f"{path} cannot be written: {error.strerror or error}", "The checkpoint before it is still whole."
+        ) from None
 
 
 def load(folder: Path, *, kind: str, device: str = "cpu") -> Checkpoint:
@@ -87,26 +95,35 @@ def load(folder: Path, *, kind: str, device: str = "cpu") -> Checkpoint:
 
     card = read_card(folder)
     if card.kind != kind:
-        raise InputError(f"{folder} is a checkpoint of kind {card.kind!r}, not {kind!r}", f"Use --generator {card.kind}.")
+        raise InputError(
+            f"{folder} is a checkpoint of kind {card.kind!r}, not {kind!r}", f"Use --generator {card.kind}."
+        )
     for name in ("config.json", WEIGHTS, TOKENIZER):
         if not (folder / name).exists():
             raise InputError(f"{folder} lacks {name}", "Copy the whole folder, or train again.")
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     if tokenizer.encode(PROBE, add_special_tokens=False).ids != card.probe:
-        raise InputError(f"the tokenizer in {folder} does not read as the one the model was trained with", "Restore its tokenizer.json.")
+        raise InputError(
+            f"the tokenizer in {folder} does not read as the one the model was trained with",
+            "Restore its tokenizer.json.",
+        )
     model = GPT2LMHeadModel(GPT2Config.from_json_file(str(folder / "config.json")))
     weights = load_file(folder / WEIGHTS)
     found = model.load_state_dict(weights, strict=False)
     missing = [name for name in found.missing_keys if name != "lm_head.weight"]
     if missing or found.unexpected_keys:
         raise InputError(
-            f"the weights in {folder} do not fit: {len(missing)} missing, {len(found.unexpected_keys)} unexpected", "The checkpoint is damaged or of another model."
+            f"the weights in {folder} do not fit: {len(missing)} missing, {len(found.unexpected_keys)} unexpected",
+            "The checkpoint is damaged or of another model.",
         )
     model.tie_weights()
-    if model.get_input_embeddings().weight.shape[0] != SpecialIds(card.vocabulary).total:
-        raise InputError(f"{folder} has {model.get_input_embeddings().weight.shape[0]} embeddings, not {SpecialIds(card.vocabulary).total}")
+    rows = model.transformer.wte.num_embeddings
+    if rows != SpecialIds(card.vocabulary).total:
+        raise InputError(f"{folder} has {rows} embeddings, not {SpecialIds(card.vocabulary).total}")
     digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
-    return Checkpoint(model.to(torch.device(device)).eval(), tokenizer, card, digest)
+    torch.nn.Module.to(model, device)
+    model.train(False)
+    return Checkpoint(model, tokenizer, card, digest)
 
 
 def read_card(folder: Path) -> Card:
@@ -115,6 +132,9 @@ def read_card(folder: Path) -> Card:
         values = json.loads((folder / CARD).read_text(encoding="utf-8"))
         return Card(values["kind"], values["vocabulary"], values["probe"], values.get("training", {}))
     except FileNotFoundError:
-        raise InputError(f"{folder} is not a checkpoint: it has no {CARD}", "Name the folder that `humaneval train` wrote with --checkpoint.") from None
+        raise InputError(
+            f"{folder} is not a checkpoint: it has no {CARD}",
+            "Name the folder that `humaneval train` wrote with --checkpoint.",
+        ) from None
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise InputError(f"{folder / CARD} is damaged: {error}") from None

@@ -90,7 +90,14 @@ def draw(
     cache = None
     with torch.inference_mode():
         for step in range(steps):
-            output = model(input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True, logits_to_keep=1)
+            output = model(
+                input_ids=ids,
+                attention_mask=mask,
+                position_ids=positions,
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
             cache = output.past_key_values
             logits = output.logits[:, -1].float()
             logits.index_fill_(-1, banned, float("-inf"))

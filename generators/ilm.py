@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def prompt_of(blank: Blank, checkpoint: Checkpoint) -> list[int]:
     """c S: the story with a sentence blank, and the token after which the answer begins."""
     encode, special = checkpoint.tokenizer.encode, checkpoint.special
-    head, tail = encode(before(blank), add_special_tokens=False).ids, encode(after(blank), add_special_tokens=False).ids
+    head, tail = (
+        encode(before(blank), add_special_tokens=False).ids,
+        encode(after(blank), add_special_tokens=False).ids,
+    )
     return [*head, special.blank(Granularity.SENTENCE), *tail, special.start]
 
 
@@ -33,4 +36,8 @@ def text_of(drawn: Drawn, tokenizer: Tokenizer) -> Draft:
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: temperature, top_p, longest, tries."""
     checkpoint, options = open_checkpoint(request, "ilm")
-    return [CheckpointGenerator(request.name or "ilm", checkpoint, request.checkpoint, request.seed, options, prompt_of, text_of)]
+    return [
+        CheckpointGenerator(
+            request.name or "ilm", checkpoint, request.checkpoint, request.seed, options, prompt_of, text_of
+        )
+    ]

@@ -48,7 +48,9 @@ class Options:
         """Options from text. UsageError names what is unknown or out of range."""
         unknown = set(given) - {"temperature", "top_p", "longest", "tries"}
         if unknown:
-            raise UsageError(f"unknown option {', '.join(sorted(unknown))}", "Options: temperature, top_p, longest, tries.")
+            raise UsageError(
+                f"unknown option {', '.join(sorted(unknown))}", "Options: temperature, top_p, longest, tries."
+            )
         try:
             options = cls(
                 temperature=float(given.get("temperature", 1.0)),
@@ -58,8 +60,16 @@ class Options:
             )
         except ValueError as error:
             raise UsageError(f"an option is not a number: {error}") from None
-        if not (options.temperature > 0 and 0 < options.top_p <= 1 and 1 <= options.longest <= 200 and 1 <= options.tries <= 100):
-            raise UsageError("an option is out of range", "temperature > 0, 0 < top_p <= 1, longest 1 to 200, tries 1 to 100.")
+        if not (
+            options.temperature > 0
+            and 0 < options.top_p <= 1
+            and 1 <= options.longest <= 200
+            and 1 <= options.tries <= 100
+        ):
+            raise UsageError(
+                "an option is out of range",
+                "temperature > 0, 0 < top_p <= 1, longest 1 to 200, tries 1 to 100.",
+            )
         return options
 
 
@@ -106,7 +116,15 @@ class CheckpointGenerator:
         waiting = list(range(len(blanks)))
         for attempt in range(1, self.options.tries + 1):
             rows = [Prompt(prompts[at], _key(blanks[at], attempt)) for at in waiting]
-            results = draw(self.checkpoint.model, rows, sampling=sampling, seed=self.seed, end=special.end, forbidden=forbidden, stop=stop)
+            results = draw(
+                self.checkpoint.model,
+                rows,
+                sampling=sampling,
+                seed=self.seed,
+                end=special.end,
+                forbidden=forbidden,
+                stop=stop,
+            )
             unfit = []
             for at, drawn in zip(waiting, results, strict=True):
                 draft = self.text_of(drawn, tokenizer)
@@ -127,7 +145,10 @@ def _key(blank: Blank, attempt: int) -> str:
 def open_checkpoint(request: GeneratorRequest, kind: str) -> tuple[Checkpoint, Options]:
     """The checkpoint and the options of a request."""
     if not request.checkpoint:
-        raise UsageError(f"{kind} needs a checkpoint", f"Train one with `humaneval train {kind}`, then name its folder with --checkpoint.")
+        raise UsageError(
+            f"{kind} needs a checkpoint",
+            f"Train one with `humaneval train {kind}`, then name its folder with --checkpoint.",
+        )
     options = Options.read(dict(request.options))
     return load(Path(request.checkpoint), kind=kind, device=pick_device(request.device)), options
 

@@ -23,7 +23,10 @@ _MAY_HAVE_ENDED = re.compile(r"[.!?…][”’\"')\]]*\s+\S")
 
 def prompt_of(blank: Blank, checkpoint: Checkpoint) -> list[int]:
     """S and everything before the blank."""
-    return [checkpoint.special.start, *checkpoint.tokenizer.encode(before(blank), add_special_tokens=False).ids]
+    return [
+        checkpoint.special.start,
+        *checkpoint.tokenizer.encode(before(blank), add_special_tokens=False).ids,
+    ]
 
 
 def stop_for(tokenizer: Tokenizer) -> Stop:
@@ -50,5 +53,14 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: temperature, top_p, longest, tries."""
     checkpoint, options = open_checkpoint(request, "lm")
     return [
-        CheckpointGenerator(request.name or "lm", checkpoint, request.checkpoint, request.seed, options, prompt_of, text_of, stop_for)
+        CheckpointGenerator(
+            request.name or "lm",
+            checkpoint,
+            request.checkpoint,
+            request.seed,
+            options,
+            prompt_of,
+            text_of,
+            stop_for,
+        )
     ]

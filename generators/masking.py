@@ -74,7 +74,9 @@ def story_document(story: Story) -> Document:
     return Document(text, ((head, (head,)), (Span(sentences[0].start, len(text)), tuple(sentences))))
 
 
-def draw_mask(document: Document, rng: np.random.Generator, probability: float = PROBABILITY) -> tuple[MaskedSpan, ...]:
+def draw_mask(
+    document: Document, rng: np.random.Generator, probability: float = PROBABILITY
+) -> tuple[MaskedSpan, ...]:
     """One mask, in the order of the text. It may be empty. Spans begin and end on a word's characters."""
     if rng.random() < probability:
         return (MaskedSpan(Granularity.DOCUMENT, 0, len(document.text)),)

@@ -145,6 +145,16 @@ class HitSection(_Section):
         return round(self.lifetime_days * 86_400)
 
 
+class LinkSection(_Section):
+    """People who come by link: what a panel adds to the address, and what happens when they are done."""
+
+    pay: Literal["none", "elsewhere"] = "none"
+    worker_parameter: str = Field("PROLIFIC_PID", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
+    session_parameter: str = Field("SESSION_ID", pattern=r"^([A-Za-z][A-Za-z0-9_-]{0,63})?$")
+    completion_code: Printable = ""
+    completion_url: str = Field("", pattern=r"^(https?://\S+)?$")
+
+
 class ParticipantsSection(_Section):
     """Who may take part, as far as the platform can tell."""
 
@@ -167,6 +177,7 @@ class StudyFile(_Section):
     page: PageSection = PageSection()
     consent: ConsentSection = ConsentSection()
     hit: HitSection = HitSection()
+    link: LinkSection = LinkSection()
     participants: ParticipantsSection = ParticipantsSection()
     exclusions: ExclusionsSection = ExclusionsSection()
 

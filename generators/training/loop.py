@@ -90,7 +90,9 @@ def new_model(plan: Plan, special: SpecialIds) -> GPT2LMHeadModel:
     from generators.formats import CONTEXT_LENGTH
 
     if plan.width % plan.heads:
-        raise UsageError(f"a width of {plan.width} cannot be shared by {plan.heads} heads", "Choose a multiple.")
+        raise UsageError(
+            f"a width of {plan.width} cannot be shared by {plan.heads} heads", "Choose a multiple."
+        )
     torch.manual_seed(plan.seed)
     config = GPT2Config(
         vocab_size=special.total, n_positions=CONTEXT_LENGTH, n_embd=plan.width, n_layer=plan.layers, n_head=plan.heads,
@@ -118,16 +120,25 @@ def train(
 
     folder.mkdir(parents=True, exist_ok=True)
     special = SpecialIds(tokenizer.get_vocab_size())
-    model = new_model(plan, special).to(device)
+    model = new_model(plan, special)
+    torch.nn.Module.to(model, device)
     optimizer = _optimizer(model, plan)
-    fingerprint = {"plan": {k: v for k, v in asdict(plan).items() if k not in ("minutes", "steps")}, "corpus": corpus.hash, "probe": probe(tokenizer)}
+    fingerprint = {
+        "plan": {k: v for k, v in asdict(plan).items() if k not in ("minutes", "steps")},
+        "corpus": corpus.hash,
+        "probe": probe(tokenizer),
+    }
     progress = _resume(folder, model, optimizer, fingerprint)
-    evaluation = evaluation_batches(validation, plan.kind, special, seed=plan.seed, size=plan.batch, limit=plan.evaluation_documents)
+    evaluation = evaluation_batches(
+        validation, plan.kind, special, seed=plan.seed, size=plan.batch, limit=plan.evaluation_documents
+    )
     card = _card(plan, corpus, validation, special, tokenizer)
     if progress.step == 0:
         (folder / LOG).unlink(missing_ok=True)
     began, spent_before = time.monotonic(), progress.seconds
-    for number, batch in training_batches(corpus, plan.kind, special, seed=plan.seed, size=plan.batch, start=progress.next_batch):
+    for number, batch in training_batches(
+        corpus, plan.kind, special, seed=plan.seed, size=plan.batch, start=progress.next_batch
+    ):
         if _used(plan, progress) >= 1:
             break
         for group in optimizer.param_groups:
@@ -139,7 +150,11 @@ def train(
         torch.nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        progress.step, progress.next_batch, progress.tokens = progress.step + 1, number + 1, progress.tokens + count
+        progress.step, progress.next_batch, progress.tokens = (
+            progress.step + 1,
+            number + 1,
+            progress.tokens + count,
+        )
         progress.seconds = spent_before + time.monotonic() - began
         last = _used(plan, progress) >= 1
         perplexity = None
@@ -148,12 +163,22 @@ def train(
             progress.seconds = spent_before + time.monotonic() - began
             if perplexity < progress.best:
                 progress.best, progress.best_step, progress.bad_evaluations = perplexity, progress.step, 0
-                save(folder, model, tokenizer, Card(card.kind, card.vocabulary, card.probe, {**card.training, **_outcome(progress)}))
+                save(
+                    folder,
+                    model,
+                    tokenizer,
+                    Card(card.kind, card.vocabulary, card.probe, {**card.training, **_outcome(progress)}),
+                )
             else:
                 progress.bad_evaluations += 1
             _save_state(folder, model, optimizer, progress, fingerprint)
         line = Report(
-            progress.step, progress.seconds, float(loss.detach()), progress.tokens / max(progress.seconds, 1e-9), min(1.0, _used(plan, progress)), perplexity
+            progress.step,
+            progress.seconds,
+            float(loss.detach()),
+            progress.tokens / max(progress.seconds, 1e-9),
+            min(1.0, _used(plan, progress)),
+            perplexity,
         )
         if perplexity is not None:
             with (folder / LOG).open("a", encoding="utf-8") as log:
@@ -212,7 +237,7 @@ def masked_perplexity(model: GPT2LMHeadModel, batches: Iterable[Batch], device: 
     import torch
 
     total, count = 0.0, 0
-    model.eval()
+    model.train(False)
     with torch.inference_mode():
         for batch in batches:
             losses, types = token_losses(model, batch, device)
@@ -220,7 +245,9 @@ def masked_perplexity(model: GPT2LMHeadModel, batches: Iterable[Batch], device: 
             total += float(losses[masked].double().sum())
             count += int(masked.sum())
     if not count:
-        raise InputError("no token of the validation stories is masked", "Give more validation stories with --valid.")
+        raise InputError(
+            "no token of the validation stories is masked", "Give more validation stories with --valid."
+        )
     return math.exp(total / count)
 
 
@@ -237,14 +264,29 @@ def _card(plan: Plan, corpus: Corpus, validation: Corpus, special: SpecialIds, t
 
 
 def _outcome(progress: Progress) -> dict[str, Any]:
-    return {"step": progress.step, "tokens": progress.tokens, "seconds": round(progress.seconds, 1), "masked_perplexity": progress.best}
+    return {
+        "step": progress.step,
+        "tokens": progress.tokens,
+        "seconds": round(progress.seconds, 1),
+        "masked_perplexity": progress.best,
+    }
 
 
-def _save_state(folder: Path, model: GPT2LMHeadModel, optimizer: torch.optim.Optimizer, progress: Progress, fingerprint: dict[str, Any]) -> None:
+def _save_state(
+    folder: Path,
+    model: GPT2LMHeadModel,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    fingerprint: dict[str, Any],
+) -> None:
     """Weights and optimizer, then the words about them; a kill in between leaves the state before."""
     from safetensors.torch import save_file
 
-    tensors = {f"model.{name}": value.detach().contiguous().cpu() for name, value in model.state_dict().items() if name != "lm_head.weight"}
+    tensors = {
+        f"model.{name}": value.detach().contiguous().cpu()
+        for name, value in model.state_dict().items()
+        if name != "lm_head.weight"
+    }
     for index, moments in optimizer.state_dict()["state"].items():
         for name, value in moments.items():
             tensors[f"optimizer.{index}.{name}"] = value.detach().contiguous().cpu()
@@ -257,7 +299,9 @@ def _save_state(folder: Path, model: GPT2LMHeadModel, optimizer: torch.optim.Opt
     part.replace(folder / STATE_TENSORS)
 
 
-def _resume(folder: Path, model: GPT2LMHeadModel, optimizer: torch.optim.Optimizer, fingerprint: dict[str, Any]) -> Progress:
+def _resume(
+    folder: Path, model: GPT2LMHeadModel, optimizer: torch.optim.Optimizer, fingerprint: dict[str, Any]
+) -> Progress:
     from safetensors import safe_open
 
     path = folder / STATE_TENSORS
@@ -267,10 +311,13 @@ def _resume(folder: Path, model: GPT2LMHeadModel, optimizer: torch.optim.Optimiz
         words = file.metadata()
         if json.loads(words["fingerprint"]) != json.loads(json.dumps(fingerprint)):
             raise InputError(
-                f"{folder} holds the state of another run (other settings, stories or vocabulary)", "Name another folder with --out, or delete that one."
+                f"{folder} holds the state of another run (other settings, stories or vocabulary)",
+                "Name another folder with --out, or delete that one.",
             )
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    weights = {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
+    weights = {
+        name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")
+    }
     model.load_state_dict(weights, strict=False)
     model.tie_weights()
     state = optimizer.state_dict()

@@ -33,7 +33,9 @@ def pad(examples: Sequence[Example]) -> Batch:
     return Batch(ids, types)
 
 
-def examples(corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, epoch: int, order: Sequence[int]) -> Iterator[Example]:
+def examples(
+    corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, epoch: int, order: Sequence[int]
+) -> Iterator[Example]:
     """One example of each document in `order`: its mask is drawn by (seed, epoch, document)."""
     encode = ENCODERS[kind]
     for number in order:
@@ -46,7 +48,9 @@ def examples(corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, epoch
                 break
 
 
-def training_batches(corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, size: int, start: int = 0) -> Iterator[tuple[int, Batch]]:
+def training_batches(
+    corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, size: int, start: int = 0
+) -> Iterator[tuple[int, Batch]]:
     """(number, batch) without end, from number `start`. Each epoch has a fresh order and fresh masks."""
     per_epoch = -(-len(corpus.documents) // size)
     order = np.empty(0, dtype=np.int64)
@@ -60,8 +64,13 @@ def training_batches(corpus: Corpus, kind: str, special: SpecialIds, *, seed: in
             yield number, pad(found)
 
 
-def evaluation_batches(corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, size: int, limit: int) -> list[Batch]:
+def evaluation_batches(
+    corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, size: int, limit: int
+) -> list[Batch]:
     """Fixed batches for validation: one mask a document, by length, all of them scored."""
     count = min(limit, len(corpus.documents))
-    found = sorted(examples(corpus, kind, special, seed=seed, epoch=0, order=range(count)), key=lambda example: len(example.ids))
+    found = sorted(
+        examples(corpus, kind, special, seed=seed, epoch=0, order=range(count)),
+        key=lambda example: len(example.ids),
+    )
     return [pad(found[at : at + size]) for at in range(0, len(found), size)]

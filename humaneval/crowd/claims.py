@@ -104,10 +104,12 @@ def _open(
     if len(done) >= settings.design.rows_per_annotator:
         return Opened(Outcome.LIMIT)
     _release(session, hit, external_id, worker.id, now)
+    if hit.audience and _taken(session, hit) >= hit.assignments:
+        return Opened(Outcome.FULL)
     done_rows = [other.row_id for other in done if other.row_id is not None]
     own = mine.row_id if mine is not None else None
     row_id = _free_row(session, hit, done_rows, own)
-    if row_id is None and _release_returned(session, hit, now):
+    if row_id is None and not hit.audience and _release_returned(session, hit, now):
         row_id = _free_row(session, hit, done_rows, own)
     if row_id is None:
         return Opened(Outcome.FULL)
@@ -167,6 +169,12 @@ def _release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
         assignment.holds_row, assignment.state = False, "superseded"
     session.flush()
     return bool(returned)
+
+
+def _taken(session: Session, hit: HitRow) -> int:
+    """How many places of a link of ours are taken: no platform counts them for us."""
+    here = select(func.count()).select_from(AssignmentRow).where(AssignmentRow.hit_id == hit.id)
+    return session.scalar(here.where(or_(AssignmentRow.holds_row, AssignmentRow.state.in_(ANSWERED)))) or 0
 
 
 def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from flask import Blueprint, Response, current_app, g, request
-from itsdangerous import BadSignature, URLSafeSerializer
-from sqlalchemy import Engine, select
+from itsdangerous import BadSignature
+from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
 from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form
 from humaneval.crowd.platform import Endpoint
-from humaneval.crowd.questions import EXAMPLE, Delivery, Form, render_form, templates
+from humaneval.crowd.questions import EXAMPLE, Delivery
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
-from humaneval.settings import Settings
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
 from humaneval.store.types import now
 from humaneval.studies import settings_of
 from humaneval.study_file import StudyFile
 from humaneval.text import refused_characters
+from humaneval.web.pages import context, form_page, incomplete, known_fields, message, page, root
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("rows", __name__)
@@ -35,14 +33,6 @@ ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "
 MAX_ID = 64
 
 
-class Context(NamedTuple):
-    """What the pages work with."""
-
-    settings: Settings
-    engine: Engine
-    signer: URLSafeSerializer
-
-
 class _Hit(NamedTuple):
     key: str
     endpoint: Endpoint
@@ -50,22 +40,17 @@ class _Hit(NamedTuple):
     simulated: bool
 
 
-def _context() -> Context:
-    context: Context = current_app.extensions["humaneval"]
-    return context
-
-
 @blueprint.before_request
 def before_the_hit_is_known() -> None:
     """Whatever goes wrong, a worker reads it inside the frame: a page refused there would be a blank one."""
     if request.endpoint in ("rows.show", "rows.answer"):
-        sites = [endpoints.known(name, _context().settings).worker_sites for name in endpoints.NAMES]
+        sites = [endpoints.known(name, context().settings).worker_sites for name in endpoints.NAMES]
         allow_frames([site for each in sites for site in each], [])
 
 
 @blueprint.get("/")
 def index() -> Response:
-    return _message(
+    return message(
         "This is a form server", "Forms are opened from the marketplace where the study was published."
     )
 
@@ -73,7 +58,7 @@ def index() -> Response:
 @blueprint.get("/health")
 def health() -> Response:
     """For monitors: 200 while the database answers."""
-    with reading(_context().engine) as session:
+    with reading(context().engine) as session:
         session.execute(select(HitRow.id).limit(1))
     return Response("ok\n", mimetype="text/plain")
 
@@ -81,7 +66,7 @@ def health() -> Response:
 @blueprint.get("/assets/<name>")
 def asset(name: str) -> Response:
     if name not in ASSETS:
-        return _message("Not here", "There is no such file.", status=404)
+        return message("Not here", "There is no such file.", status=404)
     content = (bundled("hit_templates") / name).read_bytes()
     return Response(content, mimetype=ASSETS[name], headers={"Cache-Control": "public, max-age=300"})
 
@@ -99,16 +84,16 @@ def show(hit_key: str) -> Response:
     ):
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
-        return _page("preview.html", example=EXAMPLE, simulated=hit.simulated)
+        return page("preview.html", example=EXAMPLE, simulated=hit.simulated)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
-        return _message(
+        return message(
             "This address is incomplete",
             "It does not say which worker you are. Please open the HIT again from the marketplace.",
             status=400,
         )
-    context = _context()
+    engine = context().engine
     opened = open_form(
-        context.engine,
+        engine,
         hit_key=hit_key,
         external_hit=request.args.get("hitId", ""),
         assignment=assignment,
@@ -118,21 +103,21 @@ def show(hit_key: str) -> Response:
     if opened.outcome is Outcome.UNKNOWN:
         return _unknown()
     if opened.outcome is Outcome.LIMIT:
-        return _message(
+        return message(
             "You have already taken part",
             f"Thank you! This study takes each person {_times(hit.study.design.rows_per_annotator)}. "
             "Please return this HIT, so that someone else can have it.",
         )
     if opened.outcome is Outcome.FULL:
-        return _message(
+        return message(
             "All forms are taken",
             "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.",
         )
-    place = load_form(context.engine, opened.assignment_id)
+    place = load_form(engine, opened.assignment_id)
     origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
     if opened.outcome is Outcome.ANSWERED:
         return _hand_over(place.external_id, place.answered or {}, origin)
-    return _form(place.form, _delivery(place, origin))
+    return form_page(place.form, _delivery(place, origin))
 
 
 @blueprint.post("/form/<hit_key>")
@@ -142,37 +127,27 @@ def answer(hit_key: str) -> Response:
     if hit is None:
         return _unknown()
     _frames(hit.endpoint)
-    context = _context()
+    engine = context().engine
     try:
-        assignment_id, origin = context.signer.loads(request.form.get("token", ""))
+        assignment_id, origin = context().signer.loads(request.form.get("token", ""))
     except BadSignature:
-        return _message(
+        return message(
             "This form is not valid",
             "Please open the HIT again from the marketplace; your work there is still yours.",
             status=400,
         )
-    place = load_form(context.engine, assignment_id)
+    place = load_form(engine, assignment_id)
     if place.hit_key != hit_key:
-        return _message(
+        return message(
             "This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400
         )
     if place.answered is not None:
         return _hand_over(place.external_id, place.answered, origin)
-    fields = _known_fields(request.form, len(place.form.passages))
-    answers = read_answers(fields)
-    missing = answers.missing(len(place.form.passages))
-    if missing or not answers.consent:
-        chosen = {choice.place: choice.choice for choice in answers.choices}
-        passages = tuple(
-            replace(shown, choice=chosen.get(shown.place), seconds=fields.get(seconds_field(shown.place), ""))
-            for shown in place.form.passages
-        )
-        again = replace(
-            place.form, passages=passages, missing=tuple(missing), consent_missing=not answers.consent, consent_given=bool(answers.consent),
-            comment=answers.comment,
-        )  # fmt: skip
-        return _form(again, _delivery(place, origin), status=422)
-    kept = keep_answers(context.engine, assignment_id, fields, now())
+    fields = known_fields(request.form, len(place.form.passages))
+    again = incomplete(place.form, fields)
+    if again is not None:
+        return form_page(again, _delivery(place, origin), status=422)
+    kept = keep_answers(engine, assignment_id, fields, now())
     return _hand_over(place.external_id, kept, origin)
 
 
@@ -181,10 +156,10 @@ def busy(error: StoreError) -> Response:
     """The database did not answer in time: what was posted is given back to be sent again, never dropped."""
     current_app.logger.error("store: %s", error.message)
     if request.method == "POST":
-        action = f"{_root()}{request.path.removeprefix('/')}"
-        response = _page("retry.html", status=503, action=action, fields=dict(request.form))
+        action = f"{root()}{request.path.removeprefix('/')}"
+        response = page("retry.html", status=503, action=action, fields=dict(request.form))
     else:
-        response = _message(
+        response = message(
             "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503
         )
     response.headers["Retry-After"] = "5"
@@ -196,17 +171,17 @@ def http_error(error: HTTPException) -> Response:
     heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(
         error.code or 500, "That did not work"
     )
-    return _message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
+    return message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
 
 
 def _find(hit_key: str) -> _Hit | None:
-    context = _context()
-    with reading(context.engine) as session:
+    engine = context().engine
+    with reading(engine) as session:
         row = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
         if row is None:
             return None
         g.study = settings_of(row.study)
-        return _Hit(row.key, endpoints.known(row.endpoint, context.settings), g.study, row.study.simulated)
+        return _Hit(row.key, endpoints.known(row.endpoint, context().settings), g.study, row.study.simulated)
 
 
 def _frames(endpoint: Endpoint) -> None:
@@ -220,64 +195,28 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
 
 
 def _delivery(place: Place, origin: str) -> Delivery:
-    token = _context().signer.dumps([place.assignment_id, origin])
+    token = context().signer.dumps([place.assignment_id, origin])
     return Delivery(
-        action=f"{_root()}form/{place.hit_key}",
+        action=f"{root()}form/{place.hit_key}",
         token=token if isinstance(token, str) else token.decode(),
-        root=_root(),
+        root=root(),
     )
 
 
-def _known_fields(posted: Mapping[str, str], places: int) -> dict[str, str]:
-    """The fields that a form has, without characters that neither XML nor PostgreSQL can carry."""
-    names = [
-        FORM,
-        CONSENT,
-        COMMENT,
-        *map(choice_field, range(1, places + 1)),
-        *map(seconds_field, range(1, places + 1)),
-    ]
-    clean = {
-        name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
-        for name in names
-        if name in posted
-    }
-    return {name: value for name, value in clean.items() if value}
-
-
 def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Response:
-    return _page(
+    return page(
         "handover.html",
         action=f"{origin}/mturk/externalSubmit",
         fields={"assignmentId": external_id, **fields},
     )
 
 
-def _form(form: Form, delivery: Delivery, status: int = 200) -> Response:
-    return Response(render_form(form, delivery), status=status, mimetype="text/html")
-
-
 def _unknown() -> Response:
-    return _message(
+    return message(
         "This HIT is not ours",
         "The address is wrong, or the study is gone. Please return the HIT.",
         status=404,
     )
-
-
-def _message(heading: str, *paragraphs: str, status: int = 200) -> Response:
-    return _page("message.html", status=status, heading=heading, paragraphs=paragraphs)
-
-
-def _page(template: str, *, status: int = 200, **values: object) -> Response:
-    """A page with the study's language and contact, where the study is known."""
-    html = templates().get_template(template).render(study=g.get("study"), root=_root(), **values)
-    return Response(html, status=status, mimetype="text/html")
-
-
-def _root() -> str:
-    """The way from the page at hand to our first address. Relative: a proxy may have us under a folder."""
-    return "../" * (request.path.count("/") - 1) or "./"
 
 
 def _times(number: int) -> str:
