@@ -8,7 +8,7 @@
   const words = button.textContent;
   const chosen = (passage) => passage.querySelector(":checked");
 
-  // A static page learns from its address whether the HIT is accepted; before that it shows an example only.
+  // A static page learns from its address whether the HIT is accepted. Before that it shows an example.
   if ("static" in form.dataset) {
     const id = new URLSearchParams(location.search).get("assignmentId");
     if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {
@@ -20,8 +20,8 @@
     fields.assignmentId.value = id;
   }
 
-  // What was entered comes back after a reload, where the frame may store anything.
-  const key = (fields.token || fields.form).value;
+  // What was entered comes back after a reload, unless frames may store nothing.
+  const key = (fields.token ?? fields.form).value;
   const save = () => {
     try { sessionStorage[key] = JSON.stringify(Object.fromEntries(new FormData(form))); } catch { /* blocked */ }
   };
@@ -42,10 +42,10 @@
     clock.seen = seen;
     clock.since = seen && !document.hidden && !chosen(passages[index]) ? performance.now() : 0;
   };
-  // In sight: a third of it, or a good part of a small window.
+  // In sight: a third of it, or much of a small window.
   const watcher = new IntersectionObserver((entries) => {
-    for (const { target, intersectionRatio, intersectionRect } of entries) {
-      tick(passages.indexOf(target), intersectionRatio > 0.3 || intersectionRect.height > 150);
+    for (const { target, intersectionRatio: part, intersectionRect: { height } } of entries) {
+      tick(passages.indexOf(target), part > 0.3 || height > 150);
     }
   }, { threshold: [0, 0.1, 0.2, 0.31, 0.5] });
   passages.forEach((passage) => watcher.observe(passage));
@@ -60,7 +60,7 @@
     say();
   });
 
-  // 1 to 5 choose within a story, only while the focus is in it.
+  // 1 to 5 choose within the story that has the focus.
   form.addEventListener("keydown", (event) => {
     const passage = event.target.closest(".passage");
     if (!passage || event.ctrlKey || event.metaKey || event.altKey || !/^[1-5]$/.test(event.key)) return;

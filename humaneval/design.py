@@ -159,6 +159,7 @@ class _Dealer:
         """One try. A thrifty one keeps to whole stories, and m of those are enough for it; the other may get stuck."""
         pile = np.full(len(self.stories), -1, dtype=np.int64)
         used = self.used.copy()
+        total = used.sum(axis=0)
         dealt: list[list[str]] = [[""] * self.m for _ in self.positions]
         holes = (~self.fits).sum(axis=0)
         # The position that the fewest stories fit chooses first.
@@ -172,10 +173,11 @@ class _Dealer:
                 else:
                     # A blank is reused only when its position has no fresher one; then the least used story.
                     # A story already in this pile is kept for when there is nothing else: more stories, more to learn.
-                    cost = used[at] * 1_000_000 + used.sum(axis=0) * 10 + (pile == number)
+                    cost = used[at] * 1_000_000 + total * 10 + (pile == number)
                 best = int(np.argmin(np.where(free, cost, np.iinfo(np.int64).max)))
                 pile[best] = number
                 used[at, best] += 1
+                total[best] += 1
                 dealt[at][number] = self.stories[best]
         self.used = used
         return dealt

@@ -21,6 +21,7 @@ from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
 from humaneval.crowd.publishing import adopt, up
+from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     AnswerRow,
@@ -55,13 +56,23 @@ class Collected:
 def collect(
     engine: Engine, name: str, platform: Platform, advance: Callable[[int], None] = lambda amount: None
 ) -> Collected:
-    """Fetch everything submitted for the study's HITs on this endpoint."""
+    """Fetch everything submitted for the study's HITs on this endpoint.
+
+    A HIT that the platform has no more does not stop the others; PartialError then says so at the end.
+    """
     endpoint = platform.endpoint.name
     adopt(engine, name, platform)
     counts: Counter[str] = Counter()
+    gone = []
     for hit in up(engine, name, endpoint):
         asked_at = now()
-        submissions = list(platform.submissions(hit.external_id))
+        try:
+            submissions = list(platform.submissions(hit.external_id))
+        except PlatformError as error:
+            if not error.code.endswith("HITDoesNotExist"):
+                raise
+            gone.append(hit.external_id)
+            continue
         with writing(engine) as session:
             study = hold_study(session, name)
             for submission in submissions:
@@ -69,6 +80,11 @@ def collect(
                 counts[_take_in(session, study, hit.id, platform, submission)] += 1
             _let_go(session, hit.id, asked_at)
         advance(1)
+    if gone:
+        raise PartialError(
+            f"{endpoint} has no HIT {', '.join(gone)} any more; the others were collected",
+            "A HIT that was deleted keeps no answers; what was collected before is still there.",
+        )
     with reading(engine) as session:
         study = get_study(session, name)
         mine = (AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)

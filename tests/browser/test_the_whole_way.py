@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -66,23 +67,26 @@ def test_seconds_are_how_long_a_story_was_in_sight_before_its_first_choice(
 ) -> None:
     page.goto(study.accept())
     agree(page)
+    began = monotonic()
     passage(page, 1).scroll_into_view_if_needed()
-    page.wait_for_timeout(700)
-    choose(page, 1, 4)
     page.wait_for_timeout(500)
+    choose(page, 1, 4)
+    first_choice = monotonic()
+    page.wait_for_timeout(1000)
     choose(page, 1, 2)  # a change of mind does not count
     for number in (2, 3):
         choose(page, number, 1)
     passage(page, 4).scroll_into_view_if_needed()
-    page.wait_for_timeout(400)
+    page.wait_for_timeout(300)
     choose(page, 4, 5)
+    last_choice = monotonic()
     send(page)
     page.get_by_role("heading", name="Thank you").wait_for()
     lines = study.responses()
     assert [line["choice"] for line in lines] == [2, 1, 1, 5]
     first, last = (float(str(line["seconds"])) for line in (lines[0], lines[-1]))
-    assert 0.6 < first < 1.15
-    assert 0.35 < last < 1.5
+    assert 0.4 < first < first_choice - began + 0.5
+    assert 0.2 < last < last_choice - first_choice
 
 
 def test_C32_it_works_where_the_browser_blocks_the_cookies_and_the_storage_of_frames(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +14,7 @@ from sqlalchemy import Engine, select
 from humaneval.crowd.claims import form_of
 from humaneval.crowd.questions import Delivery, render_form
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance, Story
-from humaneval.errors import DesignError, SettingsError, UsageError
+from humaneval.errors import DesignError, UsageError
 from humaneval.generation import blanks_of, build, run
 from humaneval.store.engine import reading
 from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
@@ -29,7 +27,7 @@ from humaneval.studies import (
     settings_of_study,
     study_key,
 )
-from humaneval.study_file import PRESETS, StudyFile, read_study_file
+from humaneval.study_file import read_study_file
 from humaneval.text import shown_hash
 
 POSITIONS = (1, 2, 3, 4, 5)
@@ -321,106 +319,3 @@ def test_the_preset_is_the_papers_design(
     assert counts["generator × place in the form"] == (12, 13)
     assert counts["ordered neighbours"] == (12, 13)
     assert counts["stories met twice in a form"] == (0, 0)
-
-
-# Study files
-
-
-def edited(tmp_path: Path, old: str, new: str) -> Path:
-    text = (Path(__file__).parents[2] / "humaneval" / "bundled" / "study.toml").read_text(encoding="utf-8")
-    changed, times = re.subn(old, new, text, count=1, flags=re.M)
-    assert times == 1
-    path = tmp_path / "study.toml"
-    path.write_text(changed, encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("^annotators = 40", "annotators = 0", "design.annotators: .*greater than or equal to 1"),
-        ("^annotators = 40", "annotators = true", "design.annotators: .*valid integer"),
-        ("^annotators = 40", "anotators = 40", "design.anotators: there is no such setting"),
-        (r"^\[page\]", "[pages]", "pages: there is no such setting"),
-        (r"^\[design\]", "[[design]]", "design: Input should be"),
-        ("^positions = .*", "positions = [1, 6]", "design: positions must be different numbers from 1 to 5"),
-        ("^positions = .*", "positions = [2, 2]", "design: positions must be different numbers from 1 to 5"),
-        ("^generators = .*", 'generators = ["a", "a"]', "design: generators names one twice"),
-        ("^generators = .*", 'generators = ["a", ""]', "design.generators.1: must not be empty"),
-        ("^control = .*", 'control = "contrl"', "design: control names 'contrl', which is not among"),
-        ("^human = .*", 'human = "people"', "design: human names 'people', which is not among"),
-        ("^human = .*", 'human = "control"', "design: control and human are the same"),
-        ("^top_up = .*", 'top_up = "always"', "design.top_up: Input should be 'never', 'ask' or 'auto'"),
-        ("^allow = .*", 'allow = ["broken"]', "design.allow.0: Input should be 'ok'"),
-        ("^seed = .*", "seed = 3000000000", "design.seed: .*less than 2147483648"),
-        ("^reward = .*", "reward = 0.805", "hit.reward: 0.805 is finer than a cent"),
-        ("^reward = .*", 'reward = "-0.80"', "hit.reward: .*greater than or equal to 0"),
-        ("^reward = .*", 'reward = "lots"', "hit.reward: 'lots' is not an amount of money"),
-        ("^expected_minutes = .*", "expected_minutes = inf", "hit.expected_minutes: .*finite"),
-        ("^title = .*", f'title = "{"x" * 129}"', "hit.title: String should have at most 128 characters"),
-        ("^question = .*", 'question = "  "', "page.question: must not be empty"),
-        ("^contact = .*", r'contact = "\\u0007"', r"consent.contact: .*U\+0007"),
-        ("^countries = .*", 'countries = ["Germany"]', "participants.countries.0: "),
-        ("^missed_control = .*", 'missed_control = "all"', "exclusions.missed_control: "),
-        ("^seed = .*", "seed = ", "not valid TOML"),
-    ],
-)
-def test_a_study_file_with_a_fault_names_the_file_and_the_setting(
-    tmp_path: Path, old: str, new: str, message: str
-) -> None:
-    path = edited(tmp_path, old, new)
-    with pytest.raises(SettingsError, match=message) as caught:
-        read_study_file(path)
-    assert str(path) in caught.value.message
-
-
-def test_an_override_of_a_section_that_is_no_section_names_it(tmp_path: Path) -> None:
-    path = tmp_path / "study.toml"
-    path.write_text("design = 3\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="design: Input should be"):
-        read_study_file(path, overrides={"design": {"seed": 3}})
-
-
-def test_a_study_file_that_is_not_there_and_a_preset_that_is_none_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"nowhere\.toml: No such file"):
-        read_study_file(tmp_path / "nowhere.toml")
-    with pytest.raises(SettingsError, match="no preset 'acl2021'") as caught:
-        read_study_file(None, preset="acl2021")
-    assert caught.value.hint == f"Presets: {', '.join(PRESETS)}."
-
-
-def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(tmp_path: Path) -> None:
-    settings, _ = read_study_file(None)
-    values = settings.model_dump(mode="json")
-    assert StudyFile.model_validate(values) == settings
-    backwards = json.loads(json.dumps(values), object_pairs_hook=lambda pairs: dict(reversed(pairs)))
-    assert StudyFile.model_validate(backwards).hash == settings.hash
-    other = {
-        "design": {
-            "generators": ["human", "control"], "control": "example-poor", "human": "example-good", "annotators": 41, "rows_per_annotator": 2,
-            "split": "", "stories": 3, "positions": [1], "seed": 1, "top_up": "ask", "pilot": True, "allow": ["cut"],
-        },
-        "page": {"question": "?", "instructions": "", "show_titles": True, "language": "de"},
-        "consent": {"version": "2", "text": "", "contact": "a@example.org"},
-        "hit": {
-            "title": "t", "description": "d", "keywords": [], "reward": "0.81", "expected_minutes": 5, "assignment_minutes": 46,
-            "lifetime_days": 8, "auto_approval_days": 4,
-        },
-        "participants": {"countries": ["DE"], "min_approved_percent": 1, "min_approved_hits": 1},
-        "exclusions": {"missed_control": "row", "incomplete": False},
-    }  # fmt: skip
-    assert {(s, name) for s in other for name in other[s]} == {
-        (s, name) for s in values for name in values[s]
-    }
-    hashes = {
-        read_study_file(None, overrides={section: {name: value}})[0].hash
-        for section, changes in other.items()
-        for name, value in changes.items()
-    }
-    assert len(hashes | {settings.hash}) == 1 + sum(map(len, other.values()))
-
-
-def test_what_the_command_line_set_stands_in_the_stored_study_file() -> None:
-    _, text = read_study_file(None, preset="acl2020", overrides={"design": {"seed": 7}})
-    assert text.splitlines()[0] == "# preset: acl2020"
-    assert text.splitlines()[-1] == '# from the command line: {"design": {"seed": 7}}'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import pytest
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
+from humaneval.cli.main import main
 from humaneval.crowd import publishing
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.publishing import PublishResult
@@ -273,3 +275,38 @@ def planned() -> Callable[[Engine], dict[str, tuple[str | None, int]]]:
             }
 
     return hits
+
+
+@dataclass
+class Finished:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def verb(
+    sqlite_database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Finished]:
+    """Runs a verb of the command line on `sqlite_database`."""
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", "https://study.example.org")
+
+    def run(*arguments: str) -> Finished:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return Finished(int(ended.value.code or 0), out, err)
+
+    return run
+
+
+@pytest.fixture
+def study(sqlite_engine: Engine, study_factory: Callable) -> Engine:
+    study_factory(sqlite_engine, design={"annotators": 4})
+    return sqlite_engine

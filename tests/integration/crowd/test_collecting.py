@@ -13,18 +13,17 @@ import pytest
 from sqlalchemy import Engine, func, select, text
 
 from humaneval.crowd import publishing
-from humaneval.crowd.answers import fields_from_xml, read_answers
 from humaneval.crowd.claims import keep_answers, load_form, open_form
 from humaneval.crowd.collecting import Collected, collect
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.progress import study_status
 from humaneval.crowd.review import approve, review
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.answers import Field
-from humaneval.market.database import Mode, transaction, utc_now
+from humaneval.market.database import Mode, transaction
 from humaneval.market.workplace import accept, give_back, sign_up, submit
-from humaneval.store.engine import reading
+from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import (
     AnswerRow,
@@ -35,6 +34,7 @@ from humaneval.store.tables import (
     RowRow,
     StrayRow,
 )
+from humaneval.store.types import now
 from humaneval.studies import get_study
 
 Table = list[dict[str, Any]]
@@ -111,7 +111,7 @@ def test_C26_every_page_of_250_assignments_is_fetched(
         hit_id = session.scalars(select(HitRow.external_id)).one()
         hashes = session.scalars(select(RowRow.shown_hash).order_by(RowRow.ordinal)).all()
     assert hit_id
-    with transaction(market_engine, Mode.LOCAL, utc_now, writes=True) as work:
+    with transaction(market_engine, Mode.LOCAL, now, writes=True) as work:
         for number, form in enumerate(hashes):
             mine = accept(work, sign_up(work, f"worker {number}", ""), hit_id)
             fields = {"form": form, "consent": "1", **{f"choice-{n}": "3" for n in (1, 2, 3, 4)}}
@@ -233,8 +233,6 @@ def _market_state(market_engine: Engine) -> list[Any]:
 def test_C12_work_in_hand_is_not_collected_and_approving_it_says_so(
     sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk
 ) -> None:
-    from humaneval.errors import PlatformError
-
     up = put_up(sqlite_engine, design={"annotators": 4})
     work = person("Ada").accept(up.preview)
     work.open()
@@ -318,6 +316,22 @@ def test_an_orphan_hit_of_an_interrupted_publish_is_collected_too(
     assert collect(sqlite_engine, "study", platform).responses == 4
 
 
+def test_a_hit_that_the_platform_has_no_more_does_not_stop_the_others(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, listed: Callable, market: Any
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 20})
+    with writing(sqlite_engine) as session:
+        first = session.scalars(select(HitRow).order_by(HitRow.id)).first()
+        assert first is not None
+        first.external_id = "3GONE0000000000000000000000000"
+    person("Ada").accept(f"{market.url}/hits/{listed()[2]['HITId']}").submit_directly(
+        form_fields(sqlite_engine, 5)
+    )
+    with pytest.raises(PartialError, match="has no HIT 3GONE"):
+        collect(sqlite_engine, "study", platform)
+    assert {line["row"] for line in responses(sqlite_engine)} == {5}
+
+
 def test_one_answer_that_cannot_be_read_does_not_stop_the_others(
     sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, market_engine: Engine
 ) -> None:
@@ -348,7 +362,7 @@ def test_returned_work_that_another_finishes_is_one_assignment_each(
 ) -> None:
     put_up(sqlite_engine, design={"annotators": 4})
     ((hit_id, _),) = planned(sqlite_engine).values()
-    with transaction(market_engine, Mode.LOCAL, utc_now, writes=True) as work:
+    with transaction(market_engine, Mode.LOCAL, now, writes=True) as work:
         ada, ben = sign_up(work, "Ada", ""), sign_up(work, "Ben", "")
         give_back(work, ada, accept(work, ada, hit_id).id)
         fields = form_fields(sqlite_engine, 2)
@@ -369,25 +383,3 @@ def test_C29_what_workers_write_arrives_as_they_wrote_it(
     with reading(sqlite_engine) as session:
         kept = {row.source: row.fields["comment"] for row in session.query(AnswerRow)}
     assert kept == {"server": value, "platform": value}
-
-
-def test_fields_of_an_answer_document_are_read_whatever_kind_they_are() -> None:
-    xml = (
-        '<QuestionFormAnswers xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/'
-        'QuestionFormAnswers.xsd"><Answer><QuestionIdentifier>a</QuestionIdentifier><FreeText/></Answer>'
-        "<Answer><QuestionIdentifier>b</QuestionIdentifier><SelectionIdentifier>1</SelectionIdentifier>"
-        "<SelectionIdentifier>2</SelectionIdentifier></Answer>"
-        "<Answer><QuestionIdentifier>c</QuestionIdentifier><FreeText><![CDATA[<!DOCTYPE html>]]></FreeText></Answer>"
-        "</QuestionFormAnswers>"
-    )
-    assert fields_from_xml(xml) == {"a": "", "b": "1|2", "c": "<!DOCTYPE html>"}
-    for broken in ("", "<a>", "no xml", "<a>\ud800</a>", "<!DOCTYPE a><a/>"):
-        with pytest.raises(InputError):
-            fields_from_xml(broken)
-
-
-@pytest.mark.parametrize("choice", ["0", "6", "", "1|2", "²", "٣", "1.0", " 1", "-1", "on"])
-def test_a_choice_that_is_not_one_of_the_five_counts_as_not_given(choice: str) -> None:
-    answers = read_answers({"choice-1": choice, "choice-2": "5", "seconds-2": "nan", "choice-0": "1"})
-    assert [(given.place, given.choice, given.seconds) for given in answers.choices] == [(2, 5, None)]
-    assert answers.missing(2) == [1]

@@ -21,7 +21,6 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from sqlalchemy import Engine, func, select
 
-from humaneval.cli.main import main
 from humaneval.crowd import endpoints
 from humaneval.crowd.mturk import MTurk
 from humaneval.errors import SettingsError, UsageError
@@ -114,41 +113,6 @@ def wire(market: MarketServer, monkeypatch: pytest.MonkeyPatch) -> Wire:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nobody's")
     return wire
-
-
-@dataclass
-class Finished:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def document(self) -> Any:
-        return json.loads(self.out)
-
-
-@pytest.fixture
-def verb(
-    sqlite_database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Finished]:
-    """Runs a verb of the command line on `sqlite_database`."""
-    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
-    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", "https://study.example.org")
-
-    def run(*arguments: str) -> Finished:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        out, err = capsys.readouterr()
-        return Finished(int(ended.value.code or 0), out, err)
-
-    return run
-
-
-@pytest.fixture
-def study(sqlite_engine: Engine, study_factory: Callable) -> Engine:
-    study_factory(sqlite_engine, design={"annotators": 4})
-    return sqlite_engine
 
 
 def live(endpoint: str, spend: str = COST) -> list[str]:
@@ -331,23 +295,6 @@ def test_forms_behind_http_are_refused_outside_local(
     assert verb("publish", "study", "--to", endpoint, "--static", *live(endpoint)).code == 0
 
 
-def test_local_goes_where_it_is_told_with_keys_of_its_own_whatever_aws_says(
-    study: Engine, verb: Callable, market: MarketServer, monkeypatch: pytest.MonkeyPatch, listed: Callable
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL_MTURK", market.url)
-    monkeypatch.setenv("AWS_PROFILE", "a-profile-that-is-nowhere")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-    dry = verb("publish", "study", "--dry-run", "--json")
-    assert (dry.document["hits"], dry.document["cost"], listed()) == (1, COST, [])
-    done = verb("publish", "study", "--json")
-    assert done.code == 0, done.err
-    assert done.document["preview_urls"][0].startswith(f"{market.url}/mturk/preview")
-    assert len(listed()) == 1
-    missing = verb("collect", "study", "--to", "sandbox")
-    assert missing.code == 1
-    assert "a-profile-that-is-nowhere" in missing.err
-
-
 def test_amazons_address_is_never_taken_for_a_marketplace_of_ones_own(
     study: Engine, wire: Wire, verb: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,15 +303,6 @@ def test_amazons_address_is_never_taken_for_a_marketplace_of_ones_own(
     assert refused.code == 2
     assert "Amazon's" in refused.err
     assert wire.sent == []
-
-
-def test_wrong_keys_are_named_in_one_line(
-    study: Engine, verb: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused = verb("publish", "study", "--to", "sandbox")
-    assert refused.code == 1
-    assert "Unable to locate credentials" in refused.err
-    assert "Traceback" not in refused.err
 
 
 def test_an_endpoint_is_a_value() -> None:
