@@ -7,6 +7,7 @@ row key), and its positions are counted from its own first token.
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -69,6 +70,7 @@ def draw(
     Prompts are padded on the left, with an attention mask and positions that start at each row's first token.
     """
     import torch
+    from transformers import DynamicCache
 
     if not prompts:
         return []
@@ -87,18 +89,19 @@ def draw(
     ended = [False] * len(prompts)
     ids, mask = ids.to(device), mask.to(device)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
-    cache = None
+    # Older releases of transformers 5 call it past_key_values. The cache grows in place, so its name is all that differs.
+    named = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
+    cache = {named: DynamicCache(config=model.config)}
     with torch.inference_mode():
         for step in range(steps):
             output = model(
                 input_ids=ids,
                 attention_mask=mask,
                 position_ids=positions,
-                past_key_values=cache,
+                **cache,
                 use_cache=True,
                 logits_to_keep=1,
             )
-            cache = output.past_key_values
             logits = output.logits[:, -1].float()
             logits.index_fill_(-1, banned, float("-inf"))
             chosen = _choose(logits, sampling, chance[:, step]).tolist()
