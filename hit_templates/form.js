@@ -14,7 +14,6 @@
     if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {
       for (const field of fields) field.disabled = true;
       for (const part of document.querySelectorAll("[id^=preview-]")) part.hidden = false;
-      for (const passage of passages) passage.hidden = true;
       return;
     }
     fields.assignmentId.value = id;

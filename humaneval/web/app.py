@@ -18,7 +18,7 @@ from humaneval.errors import PrerequisiteError
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
 from humaneval.web import links, rows, security
-from humaneval.web.pages import Context
+from humaneval.web.forms import Context
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS = 8
@@ -63,8 +63,6 @@ def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]
         # Not server.run(): that ends when the last browser lets go of its connection, which takes minutes.
         while not stopping.is_set():
             wasyncore.loop(timeout=1, map=sockets, count=1)
-        server.task_dispatcher.shutdown()
-        wasyncore.close_all(sockets)
 
     thread = threading.Thread(target=serve, name=f"forms-{secrets.token_hex(2)}", daemon=True)
     thread.start()
@@ -74,6 +72,8 @@ def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]
         stopping.set()
         server.pull_trigger()
         thread.join(timeout=10)
+        server.task_dispatcher.shutdown()
+        wasyncore.close_all(sockets)
 
 
 def _server(app: Flask, host: str, port: int, sockets: dict[int, Any] | None = None) -> Any:

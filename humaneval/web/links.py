@@ -24,7 +24,8 @@ from humaneval.store.types import now
 from humaneval.studies import settings_of
 from humaneval.study_file import StudyFile
 from humaneval.text import refused_characters
-from humaneval.web.pages import context, form_page, incomplete, known_fields, message, page, root
+from humaneval.web.forms import context, form_page, known_fields, with_gaps
+from humaneval.web.pages import message, page, root
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("links", __name__)
@@ -126,9 +127,9 @@ def answer(key: str, token: str) -> Response:
         return _unknown()
     if place.answered is None:
         fields = known_fields(request.form, len(place.form.passages))
-        again = incomplete(place.form, fields)
-        if again is not None:
-            return form_page(again, _delivery(key, token), status=422)
+        gaps = with_gaps(place.form, fields)
+        if gaps is not None:
+            return form_page(gaps, _delivery(key, token), status=422)
         keep_answers(context().engine, assignment_id, fields, now())
     return _see(hit.study.link.completion_url or f"{root()}take/{key}/{token}")
 

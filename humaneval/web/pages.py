@@ -1,49 +1,21 @@
-"""What every page of the form server is made with: the context, the templates, the fields of a form."""
+"""Pages that are not forms: what went wrong, what comes next; and how any page finds our other addresses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from flask import Response, g, request
 
-from flask import Response, current_app, g, request
-from itsdangerous import URLSafeSerializer
-from sqlalchemy import Engine
-
-from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
-from humaneval.crowd.questions import Delivery, Form, render_form, templates
-from humaneval.settings import Settings
-from humaneval.text import refused_characters
-
-
-class Context(NamedTuple):
-    """What the pages work with."""
-
-    settings: Settings
-    engine: Engine
-    signer: URLSafeSerializer
-
-
-def context() -> Context:
-    """The context of the application at hand."""
-    found: Context = current_app.extensions["humaneval"]
-    return found
+from humaneval.crowd.questions import templates
 
 
 def page(template: str, *, status: int = 200, **values: object) -> Response:
-    """A page with the study's language and contact, where the study is known."""
+    """A page with the study's language and contact, where the study is known (`g.study`)."""
     html = templates().get_template(template).render(study=g.get("study"), root=root(), **values)
     return Response(html, status=status, mimetype="text/html")
 
 
 def message(heading: str, *paragraphs: str, status: int = 200) -> Response:
-    """A page that only says something."""
+    """A heading and what there is to say."""
     return page("message.html", status=status, heading=heading, paragraphs=paragraphs)
-
-
-def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:
-    """A form to fill in."""
-    return Response(render_form(form, delivery), status=status, mimetype="text/html")
 
 
 def root() -> str:
@@ -51,34 +23,45 @@ def root() -> str:
     return "../" * (request.path.count("/") - 1) or "./"
 
 
-def known_fields(posted: Mapping[str, str], places: int) -> dict[str, str]:
-    """The fields that a form has, without characters that neither XML nor PostgreSQL can carry."""
-    numbers = range(1, places + 1)
-    names = [FORM, CONSENT, COMMENT, *map(choice_field, numbers), *map(seconds_field, numbers)]
-    clean = {
-        name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
-        for name in names
-        if name in posted
-    }
-    return {name: value for name, value in clean.items() if value}
-
-
-def incomplete(form: Form, fields: Mapping[str, str]) -> Form | None:
-    """`form` with what was filled in and what is missing marked; None where nothing is missing."""
-    answers = read_answers(fields)
-    missing = answers.missing(len(form.passages))
-    if not missing and answers.consent:
-        return None
-    chosen = {choice.place: choice.choice for choice in answers.choices}
-    passages = tuple(
-        replace(shown, choice=chosen.get(shown.place), seconds=fields.get(seconds_field(shown.place), ""))
-        for shown in form.passages
+def unknown() -> Response:
+    """For an address that belongs to no HIT."""
+    return message(
+        "This HIT is not ours",
+        "The address is wrong, or the study is gone. Please return the HIT.",
+        status=404,
     )
-    return replace(
-        form,
-        passages=passages,
-        missing=tuple(missing),
-        consent_missing=not answers.consent,
-        consent_given=bool(answers.consent),
-        comment=answers.comment,
+
+
+def invalid() -> Response:
+    """For a form whose token is not one that we signed for it."""
+    return message(
+        "This form is not valid",
+        "Please open the HIT again from the marketplace; your work there is still yours.",
+        status=400,
+    )
+
+
+def incomplete() -> Response:
+    """For an address without a worker."""
+    return message(
+        "This address is incomplete",
+        "It does not say which worker you are. Please open the HIT again from the marketplace.",
+        status=400,
+    )
+
+
+def limit(rows: int) -> Response:
+    """For someone who has filled in as many forms as the study takes from one person."""
+    times = "once" if rows == 1 else f"{rows} times"
+    return message(
+        "You have already taken part",
+        f"Thank you! This study takes each person {times}. Please return this HIT, so that someone else can have it.",
+    )
+
+
+def full() -> Response:
+    """For someone who came after the last row was taken."""
+    return message(
+        "All forms are taken",
+        "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.",
     )

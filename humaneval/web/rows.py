@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, request
 from itsdangerous import BadSignature
@@ -23,7 +24,8 @@ from humaneval.store.types import now
 from humaneval.studies import settings_of
 from humaneval.study_file import StudyFile
 from humaneval.text import refused_characters
-from humaneval.web.pages import context, form_page, incomplete, known_fields, message, page, root
+from humaneval.web import pages
+from humaneval.web.forms import context, form_page, known_fields, with_gaps
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("rows", __name__)
@@ -43,14 +45,14 @@ class _Hit(NamedTuple):
 @blueprint.before_request
 def before_the_hit_is_known() -> None:
     """Whatever goes wrong, a worker reads it inside the frame: a page refused there would be a blank one."""
-    if request.endpoint in ("rows.show", "rows.answer"):
+    if request.endpoint in ("rows.show", "rows.answer", "rows.sent"):
         sites = [endpoints.known(name, context().settings).worker_sites for name in endpoints.NAMES]
         allow_frames([site for each in sites for site in each], [])
 
 
 @blueprint.get("/")
 def index() -> Response:
-    return message(
+    return pages.message(
         "This is a form server", "Forms are opened from the marketplace where the study was published."
     )
 
@@ -66,7 +68,7 @@ def health() -> Response:
 @blueprint.get("/assets/<name>")
 def asset(name: str) -> Response:
     if name not in ASSETS:
-        return message("Not here", "There is no such file.", status=404)
+        return pages.message("Not here", "There is no such file.", status=404)
     content = (bundled("hit_templates") / name).read_bytes()
     return Response(content, mimetype=ASSETS[name], headers={"Cache-Control": "public, max-age=300"})
 
@@ -76,7 +78,7 @@ def show(hit_key: str) -> Response:
     """Preview, or the row of this assignment: claimed at the first accepted GET, and only then."""
     hit = _find(hit_key)
     if hit is None:
-        return _unknown()
+        return pages.unknown()
     _frames(hit.endpoint)
     assignment, worker = request.args.get("assignmentId", ""), request.args.get("workerId", "")
     if request.method == "HEAD" or "prefetch" in request.headers.get(
@@ -84,13 +86,9 @@ def show(hit_key: str) -> Response:
     ):
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
-        return page("preview.html", example=EXAMPLE, simulated=hit.simulated)
+        return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
-        return message(
-            "This address is incomplete",
-            "It does not say which worker you are. Please open the HIT again from the marketplace.",
-            status=400,
-        )
+        return pages.incomplete()
     engine = context().engine
     opened = open_form(
         engine,
@@ -101,18 +99,11 @@ def show(hit_key: str) -> Response:
         now=now(),
     )
     if opened.outcome is Outcome.UNKNOWN:
-        return _unknown()
+        return pages.unknown()
     if opened.outcome is Outcome.LIMIT:
-        return message(
-            "You have already taken part",
-            f"Thank you! This study takes each person {_times(hit.study.design.rows_per_annotator)}. "
-            "Please return this HIT, so that someone else can have it.",
-        )
+        return pages.limit(hit.study.design.rows_per_annotator)
     if opened.outcome is Outcome.FULL:
-        return message(
-            "All forms are taken",
-            "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.",
-        )
+        return pages.full()
     place = load_form(engine, opened.assignment_id)
     origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
     if opened.outcome is Outcome.ANSWERED:
@@ -125,30 +116,49 @@ def answer(hit_key: str) -> Response:
     """Keep the answers, then hand them over. Posting twice changes nothing and shows the same page."""
     hit = _find(hit_key)
     if hit is None:
-        return _unknown()
+        return pages.unknown()
     _frames(hit.endpoint)
     engine = context().engine
     try:
         assignment_id, origin = context().signer.loads(request.form.get("token", ""))
     except BadSignature:
-        return message(
-            "This form is not valid",
-            "Please open the HIT again from the marketplace; your work there is still yours.",
-            status=400,
-        )
+        return pages.invalid()
     place = load_form(engine, assignment_id)
     if place.hit_key != hit_key:
-        return message(
+        return pages.message(
             "This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400
         )
     if place.answered is not None:
-        return _hand_over(place.external_id, place.answered, origin)
+        return _sent(hit_key)
     fields = known_fields(request.form, len(place.form.passages))
-    again = incomplete(place.form, fields)
-    if again is not None:
-        return form_page(again, _delivery(place, origin), status=422)
-    kept = keep_answers(engine, assignment_id, fields, now())
-    return _hand_over(place.external_id, kept, origin)
+    gaps = with_gaps(place.form, fields)
+    if gaps is not None:
+        return form_page(gaps, _delivery(place, origin), status=422)
+    keep_answers(engine, assignment_id, fields, now())
+    return _sent(hit_key)
+
+
+def _sent(hit_key: str) -> Response:
+    """On to a page that can be reloaded and gone back to: browsers ask before they show a posted one again."""
+    location = f"{pages.root()}form/{hit_key}/sent?{urlencode({'token': request.form['token']})}"
+    return Response(status=303, headers={"Location": location})
+
+
+@blueprint.get("/form/<hit_key>/sent")
+def sent(hit_key: str) -> Response:
+    """The answers that are safe, on their way to the marketplace; as often as it takes."""
+    hit = _find(hit_key)
+    if hit is None:
+        return pages.unknown()
+    _frames(hit.endpoint)
+    try:
+        assignment_id, origin = context().signer.loads(request.args.get("token", ""))
+    except BadSignature:
+        return pages.invalid()
+    place = load_form(context().engine, assignment_id)
+    if place.hit_key != hit_key or place.answered is None:
+        return pages.invalid()
+    return _hand_over(place.external_id, place.answered, origin)
 
 
 @blueprint.app_errorhandler(StoreError)
@@ -156,10 +166,10 @@ def busy(error: StoreError) -> Response:
     """The database did not answer in time: what was posted is given back to be sent again, never dropped."""
     current_app.logger.error("store: %s", error.message)
     if request.method == "POST":
-        action = f"{root()}{request.path.removeprefix('/')}"
-        response = page("retry.html", status=503, action=action, fields=dict(request.form))
+        action = f"{pages.root()}{request.path.removeprefix('/')}"
+        response = pages.page("retry.html", status=503, action=action, fields=dict(request.form))
     else:
-        response = message(
+        response = pages.message(
             "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503
         )
     response.headers["Retry-After"] = "5"
@@ -171,13 +181,16 @@ def http_error(error: HTTPException) -> Response:
     heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(
         error.code or 500, "That did not work"
     )
-    return message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
+    return pages.message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
 
 
 def _find(hit_key: str) -> _Hit | None:
-    engine = context().engine
-    with reading(engine) as session:
-        row = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
+    with reading(context().engine) as session:
+        row = session.scalar(
+            select(HitRow)
+            .where(HitRow.key == hit_key, HitRow.audience == "")
+            .options(joinedload(HitRow.study))
+        )
         if row is None:
             return None
         g.study = settings_of(row.study)
@@ -197,27 +210,15 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
 def _delivery(place: Place, origin: str) -> Delivery:
     token = context().signer.dumps([place.assignment_id, origin])
     return Delivery(
-        action=f"{root()}form/{place.hit_key}",
+        action=f"{pages.root()}form/{place.hit_key}",
         token=token if isinstance(token, str) else token.decode(),
-        root=root(),
+        root=pages.root(),
     )
 
 
 def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Response:
-    return page(
+    return pages.page(
         "handover.html",
         action=f"{origin}/mturk/externalSubmit",
         fields={"assignmentId": external_id, **fields},
     )
-
-
-def _unknown() -> Response:
-    return message(
-        "This HIT is not ours",
-        "The address is wrong, or the study is gone. Please return the HIT.",
-        status=404,
-    )
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from sqlalchemy import Engine, select
@@ -103,7 +104,9 @@ def _server_pages(engine: Engine, platform: MTurk) -> Iterator[str]:
         fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', response.text))
         yield masked(client.post(f"/form/{key}", data={**fields, "choice-2": "4"}))
         every = {f"choice-{place}": "1" for place in range(1, len(SOURCES) + 1)}
-        yield masked(client.post(f"/form/{key}", data={**fields, **every, "consent": "1"}))
+        sent = {**fields, **every, "consent": "1"}
+        location = client.post(f"/form/{key}", data=sent).headers["Location"]
+        yield masked(client.get(urljoin(f"/form/{key}", location)))
     yield masked(client.get(f"/form/{key}?assignmentId=late&workerId=late"))
     for name in ("form.css", "form.js", "handover.js"):
         yield masked(client.get(f"/assets/{name}"))

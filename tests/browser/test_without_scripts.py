@@ -100,6 +100,8 @@ def test_C11_a_double_click_without_scripts_is_harmless(plain: Page, study: Publ
     plain.get_by_role("heading", name="Your answers are saved").wait_for()
     plain.get_by_role("button").dblclick()
     plain.get_by_role("heading", name="Thank you").wait_for()
+    plain.go_back()  # to a page that can be shown again: nothing is asked about sending a form twice
+    plain.get_by_role("heading", name="Your answers are saved").wait_for()
     assert [line["choice"] for line in study.responses()] == [1, 2, 3, 4]
 
 

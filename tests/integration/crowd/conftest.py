@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,10 +35,18 @@ def killed() -> type[BaseException]:
     return Killed
 
 
+@pytest.fixture(scope="session")
+def market_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A marketplace's database without an account, made once."""
+    path = tmp_path_factory.mktemp("market") / "market.db"
+    open_market(path).dispose()
+    return path
+
+
 @pytest.fixture
-def market_engine(tmp_path: Path) -> Iterator[Engine]:
+def market_engine(market_template: Path, tmp_path: Path) -> Iterator[Engine]:
     """The marketplace's own database."""
-    engine = open_market(tmp_path / "market.db")
+    engine = open_market(shutil.copy(market_template, tmp_path / "market.db"))
     yield engine
     engine.dispose()
 

@@ -1,0 +1,68 @@
+"""Forms on our server: what they work with, which of their fields count, and what is still missing in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from flask import Response, current_app
+from itsdangerous import URLSafeSerializer
+from sqlalchemy import Engine
+
+from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
+from humaneval.crowd.questions import Delivery, Form, render_form
+from humaneval.settings import Settings
+from humaneval.text import refused_characters
+
+
+class Context(NamedTuple):
+    """What the pages work with."""
+
+    settings: Settings
+    engine: Engine
+    signer: URLSafeSerializer
+
+
+def context() -> Context:
+    """The context of the application at hand."""
+    found: Context = current_app.extensions["humaneval"]
+    return found
+
+
+def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:
+    """A form to fill in."""
+    return Response(render_form(form, delivery), status=status, mimetype="text/html")
+
+
+def known_fields(posted: Mapping[str, str], places: int) -> dict[str, str]:
+    """The fields that a form has, without characters that neither XML nor PostgreSQL can carry."""
+    numbers = range(1, places + 1)
+    names = [FORM, CONSENT, COMMENT, *map(choice_field, numbers), *map(seconds_field, numbers)]
+    clean = {
+        name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
+        for name in names
+        if name in posted
+    }
+    return {name: value for name, value in clean.items() if value}
+
+
+def with_gaps(form: Form, fields: Mapping[str, str]) -> Form | None:
+    """`form` with what was filled in and what is missing marked; None where nothing is missing."""
+    answers = read_answers(fields)
+    missing = answers.missing(len(form.passages))
+    if not missing and answers.consent:
+        return None
+    chosen = {choice.place: choice.choice for choice in answers.choices}
+    passages = tuple(
+        replace(shown, choice=chosen.get(shown.place), seconds=fields.get(seconds_field(shown.place), ""))
+        for shown in form.passages
+    )
+    return replace(
+        form,
+        passages=passages,
+        missing=tuple(missing),
+        consent_missing=not answers.consent,
+        consent_given=bool(answers.consent),
+        comment=answers.comment,
+    )
