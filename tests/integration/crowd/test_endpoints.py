@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import boto3
 import pytest
@@ -173,7 +173,8 @@ def test_C19_C33_the_form_belongs_to_the_worker_site_of_its_endpoint(
     assert "X-Frame-Options" not in shown.headers
     assert ("rehearsal in the sandbox" in shown.text) == (endpoint == "sandbox")
     fields = {"token": re.search(r'name="token" value="([^"]+)"', shown.text)[1], "consent": "1"}
-    handed = client.post(f"/form/{hit.key}", data=fields | {f"choice-{n}": "1" for n in (1, 2, 3, 4)})
+    sent = client.post(f"/form/{hit.key}", data=fields | {f"choice-{n}": "1" for n in (1, 2, 3, 4)})
+    handed = client.get(urljoin(f"/form/{hit.key}", sent.headers["Location"]))
     assert f'action="{submit}/mturk/externalSubmit"' in handed.text
     with reading(study) as session:
         assert session.scalars(select(AssignmentRow.endpoint)).all() == [endpoint]
