@@ -188,6 +188,13 @@ class StudyFile(_Section):
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     @property
+    def by_link(self) -> StudyFile:
+        """The study as people who come by link are to read it: no reward where nothing is paid."""
+        if self.link.pay == "elsewhere":
+            return self
+        return self.model_copy(update={"hit": self.hit.model_copy(update={"reward": Decimal("0.00")})})
+
+    @property
     def consent_text(self) -> str:
         """The consent with minutes and reward filled in."""
         minutes = f"{self.hit.expected_minutes:g}"

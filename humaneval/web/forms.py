@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from flask import Response, current_app
+from flask import Response, current_app, request
 from itsdangerous import URLSafeSerializer
 from sqlalchemy import Engine
 
@@ -28,6 +28,12 @@ def context() -> Context:
     """The context of the application at hand."""
     found: Context = current_app.extensions["humaneval"]
     return found
+
+
+def only_looking() -> bool:
+    """Whether nobody reads the answer to this request yet: a scanner's HEAD, a browser that fetches ahead."""
+    purpose = request.headers.get("Sec-Purpose", request.headers.get("Purpose", ""))
+    return request.method == "HEAD" or "prefetch" in purpose
 
 
 def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:

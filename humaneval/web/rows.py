@@ -25,7 +25,7 @@ from humaneval.studies import settings_of
 from humaneval.study_file import StudyFile
 from humaneval.text import refused_characters
 from humaneval.web import pages
-from humaneval.web.forms import context, form_page, known_fields, with_gaps
+from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("rows", __name__)
@@ -81,9 +81,7 @@ def show(hit_key: str) -> Response:
         return pages.unknown()
     _frames(hit.endpoint)
     assignment, worker = request.args.get("assignmentId", ""), request.args.get("workerId", "")
-    if request.method == "HEAD" or "prefetch" in request.headers.get(
-        "Sec-Purpose", request.headers.get("Purpose", "")
-    ):
+    if only_looking():
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
         return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated)
@@ -181,7 +179,8 @@ def http_error(error: HTTPException) -> Response:
     heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(
         error.code or 500, "That did not work"
     )
-    return pages.message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
+    where = "your link" if request.path.startswith("/take/") else "the HIT again from the marketplace"
+    return pages.message(heading, f"Please open {where}.", status=error.code or 500)
 
 
 def _find(hit_key: str) -> _Hit | None:
