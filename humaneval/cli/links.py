@@ -16,37 +16,48 @@ def publish_links(
     panel: bool,
     places: int | None,
     *,
+    top_up: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
     """Make the links of STUDY that are not there yet and print them, or write them beside a list of people."""
     from humaneval.crowd import publishing
     from humaneval.crowd.link import open_invitation, panel_invitation, read_people
+    from humaneval.crowd.people import stored_secret
+    from humaneval.store.engine import writing
     from humaneval.studies import row_count
 
     if (people is None) != (out is None):
         raise UsageError("--people and --out go together", "--people people.csv --out links.csv")
     if people and (panel or places):
         raise UsageError("--people is for one person a line", "Leave --panel and --places out.")
+    if people and out and (people.resolve() == out.resolve() or not out.absolute().parent.is_dir()):
+        raise UsageError(f"{out} cannot be written", "--out names a new file in a folder that is there.")
     rows = row_count(app.engine, study)
     listed = read_people(people) if people else None
     if listed is not None:
-        invitations = listed.invitations()
+        with writing(app.engine) as session:
+            invitations = listed.invitations(stored_secret(session, "pseudonym key"))
         if len(invitations) > rows:
-            raise UsageError(
-                f"{people} has {len(invitations)} people, the study {rows} rows",
-                "Make a study with more annotators.",
-            )
+            say(f"{len(invitations)} people for {rows} forms: who comes last finds them all taken.", err=True)
     else:
-        invitations = [(panel_invitation if panel else open_invitation)(places or rows)]
+        invitations = [(panel_invitation if panel else open_invitation)(places)]
     platform = app.platform("link", study)
-    plan = publishing.plan(app.engine, study, platform, invitations=invitations, dry_run=dry_run)
+    plan = publishing.plan(
+        app.engine, study, platform, invitations=invitations, top_up=top_up, dry_run=dry_run
+    )
+    if plan.lost_rows:
+        say(
+            f"{plan.lost_rows} rows were lost to excluded annotators; --top-up hands them out again.",
+            err=True,
+        )
     if dry_run:
         summary = {
             "endpoint": "link",
             "hits": plan.hits,
             "assignments": plan.assignments,
             "already_up": plan.already_up,
+            "lost_rows": plan.lost_rows,
         }
         emit(summary) if as_json else say(
             f"link: {plan.hits} links for {plan.assignments} people to make, {plan.already_up} made already."
@@ -64,7 +75,8 @@ def publish_links(
                 "endpoint": "link",
                 "made": result.made,
                 "already_up": result.already_up,
-                "links": links,
+                "lost_rows": plan.lost_rows,
+                "links": [panel_address(app, study, links[0])] if panel else links,
                 "out": str(out) if out else None,
             }
         )

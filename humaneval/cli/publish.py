@@ -35,7 +35,9 @@ from humaneval.errors import UsageError
 )
 @click.option("--panel", is_flag=True, help="With --to link: a link to which a panel adds its own ids.")
 @click.option(
-    "--places", type=click.IntRange(min=1), help="With --to link: for how many. [default: all rows]"
+    "--places",
+    type=click.IntRange(min=1),
+    help="With --to link: for how many. [default: as many as it has; a new link as many as the study has rows]",
 )
 @click.option("--live", is_flag=True, help="Yes, spend real money.")
 @click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
@@ -63,9 +65,9 @@ def publish(
     of --people, or one for a panel that adds its ids to the address.
     """
     if endpoint == "link":
-        if static or top_up or live or spend:
-            raise UsageError("--static, --top-up, --live and --spend are not for links")
-        publish_links(app, study, people, out, panel, places, dry_run=dry_run, as_json=as_json)
+        if static or live or spend:
+            raise UsageError("--static, --live and --spend are not for links")
+        publish_links(app, study, people, out, panel, places, top_up=top_up, dry_run=dry_run, as_json=as_json)
         return
     if people or out or panel or places:
         raise UsageError("--people, --out, --panel and --places go with --to link")

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import hmac
 import io
+import json
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +29,8 @@ from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
 
 ZERO = Decimal("0.00")
 LINK_COLUMN = "link"
+NO_BONUS = "no bonus can be paid by link"
+PAY_THERE = "Pay it where you pay these people, if you do."
 
 
 class Link:
@@ -47,10 +52,10 @@ class Link:
             raise UsageError("a link has no static pages", "Leave --static out.")
 
     def publish(self, offer: Offer, token: str) -> Published:
-        return Published(offer.key, offer.key)
+        return _published(offer.key)
 
     def find(self, keys: Collection[str]) -> Mapping[str, Published]:
-        return {key: Published(key, key) for key in keys}
+        return {key: _published(key) for key in keys}
 
     def submissions(self, external_id: str) -> Iterator[Submission]:
         with reading(self._engine) as session:
@@ -83,7 +88,7 @@ class Link:
         """Nothing is to be done: the approval stands in our own ledger."""
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
-        raise PlatformError("people who came by link are paid elsewhere", "Pay the bonus where you pay them.")
+        raise PlatformError(NO_BONUS, PAY_THERE)
 
     def bonuses(self, assignment: str) -> Iterator[PaidBonus]:
         return iter(())
@@ -101,26 +106,33 @@ class Link:
         return Cost(reward * assignments if self._pay == "elsewhere" else ZERO, ZERO)
 
     def bonus_cost(self, amount: Decimal) -> Cost:
-        return Cost(ZERO, ZERO)
+        # Asked before anything is written down: a bonus that can never be paid must not stand as due.
+        raise PlatformError(NO_BONUS, PAY_THERE)
+
+
+def _published(key: str) -> Published:
+    """The link's id, which exports show, does not give away its address."""
+    return Published("L" + hashlib.sha256(key.encode()).hexdigest()[:16], key)
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """One link that is to be: whom it is for, for how many, and what makes it the same link the next time."""
+    """One link that is to be: whom it is for, and what makes it the same link the next time."""
 
     audience: Literal["open", "personal", "panel"]
-    places: int
     subject: str
+    places: int | None = None
+    """For how many. None: as many as it has; a new link as many as the study has rows."""
 
 
-def open_invitation(places: int) -> Invitation:
+def open_invitation(places: int | None = None) -> Invitation:
     """A link that the first `places` people may use."""
-    return Invitation("open", places, "open link")
+    return Invitation("open", "open link", places)
 
 
-def panel_invitation(places: int) -> Invitation:
+def panel_invitation(places: int | None = None) -> Invitation:
     """A link to which a panel adds its own ids."""
-    return Invitation("panel", places, "panel link")
+    return Invitation("panel", "panel link", places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,22 +141,31 @@ class People:
 
     header: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
+    delimiter: str = ","
 
-    def invitations(self) -> list[Invitation]:
-        """One personal link a line, in order. The same line gets the same link whenever the list is read."""
-        return [Invitation("personal", 1, f"person {_fingerprint(line)}") for line in self.lines]
+    def invitations(self, key: bytes) -> list[Invitation]:
+        """One personal link a line, in order. The same line gets the same link whenever the list is read.
+
+        `key` is the database's own: what is kept of a line says nothing to those who do not have it.
+        """
+        return [Invitation("personal", f"person {_fingerprint(key, line)}", 1) for line in self.lines]
 
     def with_links(self, links: Sequence[str]) -> str:
-        """The list as CSV with a column `link` behind: ready for a mail merge."""
+        """The list as CSV with a column `link` behind, separated as it was: ready for a mail merge."""
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\r\n")
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\r\n")
         writer.writerow([*self.header, LINK_COLUMN])
         writer.writerows([*line, link] for line, link in zip(self.lines, links, strict=True))
         return text.getvalue()
 
 
-def _fingerprint(line: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(line).encode()).hexdigest()
+def _fingerprint(key: bytes, line: Sequence[str]) -> str:
+    return hmac.digest(key, _same(line).encode(), "sha256").hex()
+
+
+def _same(line: Sequence[str]) -> str:
+    """What is equal for two lines that name the same person: small and capital letters are."""
+    return json.dumps([cell.casefold() for cell in line])
 
 
 def read_people(path: Path) -> People:
@@ -153,34 +174,35 @@ def read_people(path: Path) -> People:
     Raises InputError for an empty list, a line of another length, and a person who stands in it twice.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = unicodedata.normalize("NFC", path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8", "Save the list as UTF-8.") from None
     delimiter = max(",;\t", key=(text.splitlines() or [""])[0].count)
-    rows = [
-        [cell.strip() for cell in row]
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        if any(row)
-    ]
+    try:
+        rows = [
+            [cell.strip() for cell in row]
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        ]
+    except csv.Error as error:
+        raise InputError(f"{path} is no CSV: {error}", "Check its quotes.") from None
+    rows = [row for row in rows if any(row)]
     if len(rows) < 2:
         raise InputError(f"{path} names nobody", "One line of column names, then one line a person.")
     header, *lines = rows
-    if LINK_COLUMN in header:
+    if LINK_COLUMN in map(str.lower, header):
         raise InputError(
             f"{path} has a column {LINK_COLUMN!r} already",
             "Give the list without links: the same people get the same links.",
         )
-    seen: dict[tuple[str, ...], int] = {}
-    for number, line in enumerate(lines, 2):
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
         if len(line) != len(header):
             raise InputError(
-                f"{path}: person {number - 1} has {len(line)} cells, the header {len(header)}",
+                f"{path}: person {number} has {len(line)} cells, the header {len(header)}",
                 "Check commas and quotes.",
             )
-        if tuple(line) in seen:
+        if (first := seen.setdefault(_same(line), number)) != number:
             raise InputError(
-                f"{path}: persons {seen[tuple(line)] - 1} and {number - 1} are the same",
-                "Each person gets one link.",
+                f"{path}: persons {first} and {number} are the same", "Each person gets one link."
             )
-        seen[tuple(line)] = number
-    return People(tuple(header), tuple(tuple(line) for line in lines))
+    return People(tuple(header), tuple(tuple(line) for line in lines), delimiter)

@@ -74,6 +74,8 @@ class _Portion(NamedTuple):
     audience: str = ""
     subject: str = ""
     """Only of links: what makes it the same link the next time."""
+    resize: bool = False
+    """Only of links: one that is there gets this number of places."""
 
 
 def plan(
@@ -103,16 +105,20 @@ def plan(
         _forget_other_way(session, study, endpoint, static)
         hits = _hits(session, study, endpoint)
         if invitations:
+            rows = _row_ids(session, study)
             portions = [
-                _Portion(i.places, None, i.audience, f"{study.name}: {i.subject}") for i in invitations
+                _Portion(
+                    i.places or len(rows), None, i.audience, f"{study.name}: {i.subject}", bool(i.places)
+                )
+                for i in invitations
             ]
         else:
             portions = [] if hits else _portions(session, study, static)
         lost = lost_assignments(session, study, endpoint) if settings.design.top_up != "never" else []
         if lost and (top_up or settings.design.top_up == "auto"):
-            rows = [assignment.row_id for assignment in lost]
+            again = [assignment.row_id for assignment in lost]
             if not invitations:  # a link stays open for rows that are free again
-                portions += [_Portion(1, row) for row in rows] if static else _split(len(rows))
+                portions += [_Portion(1, row) for row in again] if static else _split(len(again))
             for assignment in lost:
                 assignment.holds_row, assignment.row_replaced = False, True
             lost = []
@@ -163,7 +169,10 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portio
     known = select(OutboxRow).where(
         OutboxRow.endpoint == endpoint, OutboxRow.operation == INVITE, OutboxRow.subject == portion.subject
     )
-    if portion.subject and session.scalar(known) is not None:
+    there = session.scalar(known) if portion.subject else None
+    if there is not None:
+        if portion.resize:
+            session.get_one(HitRow, there.request["hit"]).assignments = portion.assignments
         return
     hit = HitRow(
         study_id=study.id,
@@ -192,10 +201,14 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portio
 
 
 def _portions(session: Session, study: StudyRow, static: bool) -> list[_Portion]:
-    rows = session.scalars(
+    rows = _row_ids(session, study)
+    return [_Portion(1, row) for row in rows] if static else _split(len(rows))
+
+
+def _row_ids(session: Session, study: StudyRow) -> Sequence[int]:
+    return session.scalars(
         select(RowRow.id).where(RowRow.study_id == study.id).order_by(RowRow.ordinal)
     ).all()
-    return [_Portion(1, row) for row in rows] if static else _split(len(rows))
 
 
 def _split(rows: int) -> list[_Portion]:
