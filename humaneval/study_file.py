@@ -152,7 +152,13 @@ class LinkSection(_Section):
     worker_parameter: str = Field("PROLIFIC_PID", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
     session_parameter: str = Field("SESSION_ID", pattern=r"^([A-Za-z][A-Za-z0-9_-]{0,63})?$")
     completion_code: Printable = ""
-    completion_url: str = Field("", pattern=r"^(https?://\S+)?$")
+    completion_url: str = Field("", pattern=r"^(https?://[A-Za-z0-9.-]+(:[0-9]+)?([/?]\S*)?)?$")
+
+    @model_validator(mode="after")
+    def _two_names(self) -> LinkSection:
+        if self.worker_parameter == self.session_parameter:
+            raise ValueError("worker_parameter and session_parameter need different names")
+        return self
 
 
 class ParticipantsSection(_Section):

@@ -157,7 +157,9 @@ def test_nothing_of_the_people_is_in_the_database_or_on_their_page(
         assert word not in form.html
 
 
-def test_more_people_than_forms_may_be_asked(sqlite_engine: Engine, by_link: Callable, tmp_path: Path) -> None:
+def test_more_people_than_forms_may_be_asked(
+    sqlite_engine: Engine, by_link: Callable, tmp_path: Path
+) -> None:
     study = by_link(sqlite_engine, design={"annotators": 2})
     pages = [take(link) for link in links(study, people(tmp_path))[:2]]
     assert [heading(page) for page in pages] == ["Thank you"] * 2
