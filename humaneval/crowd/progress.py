@@ -88,7 +88,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
         submitted = [*collected, *waiting] if endpoint == "link" else collected
         planned = sum(hit.assignments for hit in mine)
         if endpoint == "link":  # any number of links may lead to the same rows
-            planned = min(planned, (rows or 0) + sum(line.row_replaced for line in here))
+            planned = min(planned, rows or 0) + sum(line.row_replaced for line in here)
         began = min((line.opened_at or moment for line in submitted), default=None)
         closed = all(hit.expires_at is not None and hit.expires_at <= moment for hit in mine)
         lines.append(

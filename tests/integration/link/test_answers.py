@@ -162,9 +162,9 @@ def test_addresses_that_were_tampered_with_are_unknown(two: tuple[LinkStudy, Pag
     other = study.panel_link().rpartition("/")[2]
     with reading(study.engine) as session:
         form_token = create_app(Settings(), study.engine).extensions["humaneval"].signer.dumps([1, "x"])
-        assert session.scalars(select(HitRow.key)).all() == [key, other]
+        assert set(session.scalars(select(HitRow.key))) == {key, other}
     tampered = [
-        token[:-1] + ("A" if token[-1] != "A" else "B"),
+        token[:-2] + ("A" if token[-2] != "A" else "B") + token[-1],
         token.replace(".", ""),
         "x",
         "Mg" + token[2:],
