@@ -165,7 +165,9 @@ def busy(error: StoreError) -> Response:
     current_app.logger.error("store: %s", error.message)
     if request.method == "POST":
         action = f"{pages.root()}{request.path.removeprefix('/')}"
-        response = pages.page("retry.html", status=503, action=action, fields=dict(request.form))
+        response = pages.page(
+            "retry.html", status=503, action=action, fields=dict(request.form), answers="form" in request.form
+        )
     else:
         response = pages.message(
             "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503

@@ -87,6 +87,22 @@ def test_C76_while_the_database_is_locked_the_code_is_not_shown_and_the_answers_
     assert study.answers()[0]["choice-4"] == "3"
 
 
+def test_who_begins_while_the_database_is_locked_can_try_again(
+    sqlite_engine: Engine, by_link: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = by_link(sqlite_engine)
+    link = study.open_link()
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0)
+    sqlite_engine.dispose()
+    holder = sqlite3.connect(str(sqlite_engine.url.database), isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    busy = begin(link)
+    holder.close()
+    assert (busy.status, "answers" in busy.html, "Try again" in busy.html) == (503, False, True)
+    assert form_on(Browser().submit(busy, busy.forms[0], {}))
+    assert study.states() == {"opened": 1}
+
+
 def test_the_form_may_go_on_to_the_completion_page_and_nowhere_else(
     sqlite_engine: Engine, by_link: Callable
 ) -> None:
