@@ -350,6 +350,15 @@ def settings_of_study(engine: Engine, name: str) -> StudyFile:
         return settings_of(get_study(session, name))
 
 
+def row_count(engine: Engine, name: str) -> int:
+    """How many rows the study called `name` has."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        return (
+            session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
+        )
+
+
 def mark_simulated(engine: Engine, name: str) -> None:
     """Say for good that programs answer this study."""
     with writing(engine) as session:

@@ -145,6 +145,22 @@ class HitSection(_Section):
         return round(self.lifetime_days * 86_400)
 
 
+class LinkSection(_Section):
+    """People who come by link: what a panel adds to the address, and what happens when they are done."""
+
+    pay: Literal["none", "elsewhere"] = "none"
+    worker_parameter: str = Field("PROLIFIC_PID", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
+    session_parameter: str = Field("SESSION_ID", pattern=r"^([A-Za-z][A-Za-z0-9_-]{0,63})?$")
+    completion_code: Printable = ""
+    completion_url: str = Field("", pattern=r"^(https?://[A-Za-z0-9.-]+(:[0-9]+)?([/?]\S*)?)?$")
+
+    @model_validator(mode="after")
+    def _two_names(self) -> LinkSection:
+        if self.worker_parameter == self.session_parameter:
+            raise ValueError("worker_parameter and session_parameter need different names")
+        return self
+
+
 class ParticipantsSection(_Section):
     """Who may take part, as far as the platform can tell."""
 
@@ -167,6 +183,7 @@ class StudyFile(_Section):
     page: PageSection = PageSection()
     consent: ConsentSection = ConsentSection()
     hit: HitSection = HitSection()
+    link: LinkSection = LinkSection()
     participants: ParticipantsSection = ParticipantsSection()
     exclusions: ExclusionsSection = ExclusionsSection()
 
@@ -175,6 +192,13 @@ class StudyFile(_Section):
         """SHA-256 over every setting, in an order that does not depend on the file's."""
         canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def by_link(self) -> StudyFile:
+        """The study as people who come by link are to read it: no reward where nothing is paid."""
+        if self.link.pay == "elsewhere":
+            return self
+        return self.model_copy(update={"hit": self.hit.model_copy(update={"reward": Decimal("0.00")})})
 
     @property
     def consent_text(self) -> str:

@@ -39,7 +39,7 @@ def bonus(
     from humaneval.crowd.ledger import pay_bonus
     from humaneval.fees import money
 
-    platform = app.platform(endpoint)
+    platform = app.platform(endpoint, study)
     dollars = money(amount)
     cost = platform.bonus_cost(dollars)
     confirm_spending(

@@ -20,7 +20,7 @@ def collect(app: App, study: str, endpoint: str, as_json: bool) -> None:
     from humaneval.progress import progress
 
     with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
-        found = fetch(app.engine, study, app.platform(endpoint), advance)
+        found = fetch(app.engine, study, app.platform(endpoint, study), advance)
     if as_json:
         emit({"study": study, "endpoint": endpoint, **asdict(found)})
         return

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
-    from humaneval.crowd.mturk import MTurk
+    from humaneval.crowd.platform import Platform
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,12 +47,17 @@ class App:
         open_current(engine)
         return engine
 
-    def platform(self, name: str) -> MTurk:
-        """The platform behind `--to NAME`."""
+    def platform(self, name: str, study: str) -> Platform:
+        """The platform behind `--to NAME`, as `study` uses it."""
         from humaneval.crowd.endpoints import endpoint
+        from humaneval.crowd.link import Link
         from humaneval.crowd.mturk import MTurk
+        from humaneval.studies import settings_of_study
 
-        return MTurk(endpoint(name, self.settings), profile=self.settings.aws_profile)
+        where = endpoint(name, self.settings)
+        if name == "link":
+            return Link(where, self.engine, pay=settings_of_study(self.engine, study).link.pay)
+        return MTurk(where, profile=self.settings.aws_profile)
 
 
 def with_app(function: F) -> F:
@@ -85,7 +90,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 to_option = click.option(
     "--to",
     "endpoint",
-    type=click.Choice(["local", "sandbox", "production"]),
+    type=click.Choice(["local", "sandbox", "production", "link"]),
     default="local",
     show_default=True,
     help="Which marketplace.",

@@ -167,7 +167,7 @@ def _wait_for_me(app: App) -> None:
     )
     if _has_screen():
         webbrowser.open(url)
-    platform = app.platform("local")
+    platform = app.platform("local", STUDY)
     while not collect(app.engine, STUDY, platform).submissions:
         time.sleep(1)
     say("\nThank you! This is how it went:")

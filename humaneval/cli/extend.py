@@ -17,7 +17,7 @@ def extend(app: App, study: str, days: float, endpoint: str, as_json: bool) -> N
     """Let the HITs of STUDY be found for so many days from now."""
     from humaneval.crowd.lifetime import extend_all
 
-    changed = extend_all(app.engine, study, app.platform(endpoint), days)
+    changed = extend_all(app.engine, study, app.platform(endpoint, study), days)
     if as_json:
         emit({"study": study, "endpoint": endpoint, "extended": changed})
     else:
@@ -33,7 +33,7 @@ def expire(app: App, study: str, endpoint: str, as_json: bool) -> None:
     """Take the HITs of STUDY off the list. Who has accepted one can still finish and is paid."""
     from humaneval.crowd.lifetime import expire_all
 
-    expired = expire_all(app.engine, study, app.platform(endpoint))
+    expired = expire_all(app.engine, study, app.platform(endpoint, study))
     if as_json:
         emit(
             {

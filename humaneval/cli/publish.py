@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 from humaneval.cli.context import App, confirm_spending, emit, json_option, say, to_option, with_app
+from humaneval.cli.links import publish_links
+from humaneval.errors import UsageError
 
 
 @click.command()
@@ -20,6 +23,22 @@ from humaneval.cli.context import App, confirm_spending, emit, json_option, say,
     is_flag=True,
     help='Hand the rows of excluded annotators out again, where the study says top_up = "ask".',
 )
+@click.option(
+    "--people",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="With --to link: a CSV with one line a person; each gets a link of their own.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --people: where to write the list with its links.",
+)
+@click.option("--panel", is_flag=True, help="With --to link: a link to which a panel adds its own ids.")
+@click.option(
+    "--places",
+    type=click.IntRange(min=1),
+    help="With --to link: for how many. [default: as many as it has; a new link as many as the study has rows]",
+)
 @click.option("--live", is_flag=True, help="Yes, spend real money.")
 @click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be published and what it costs.")
@@ -31,17 +50,32 @@ def publish(
     endpoint: str,
     static: bool,
     top_up: bool,
+    people: Path | None,
+    out: Path | None,
+    panel: bool,
+    places: int | None,
     live: bool,
     spend: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Publish STUDY as HITs of at most 9 assignments each, below the platform's higher fee."""
+    """Publish STUDY as HITs of at most 9 assignments each, below the platform's higher fee; or as links.
+
+    By link (--to link) people come to our own form server: an open link for anybody, a personal one for each line
+    of --people, or one for a panel that adds its ids to the address.
+    """
+    if endpoint == "link":
+        if static or live or spend:
+            raise UsageError("--static, --live and --spend are not for links")
+        publish_links(app, study, people, out, panel, places, top_up=top_up, dry_run=dry_run, as_json=as_json)
+        return
+    if people or out or panel or places:
+        raise UsageError("--people, --out, --panel and --places go with --to link")
     from humaneval.crowd import publishing
     from humaneval.crowd.endpoints import require_public_https
     from humaneval.progress import progress
 
-    platform = app.platform(endpoint)
+    platform = app.platform(endpoint, study)
     if not static:
         require_public_https(platform.endpoint, app.settings)
     plan = publishing.plan(app.engine, study, platform, static=static, top_up=top_up, dry_run=dry_run)

@@ -152,7 +152,7 @@ def _approve(
     from humaneval.crowd.review import approve as pay
     from humaneval.progress import progress
 
-    platform = app.platform(endpoint)
+    platform = app.platform(endpoint, study)
     cost = approval_cost(app.engine, study, platform, assignments)
     if cost.total > Decimal(0):
         confirm_spending(platform.endpoint.spends_money, endpoint, cost.total, live=live, spend=spend)

@@ -1,4 +1,4 @@
-"""`simulate`: simulated annotators for a study at the local marketplace."""
+"""`simulate`: simulated annotators for a study, at the local marketplace or by link."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.links import panel_address
 from humaneval.errors import InputError, UsageError
 
 
@@ -32,6 +33,14 @@ from humaneval.errors import InputError, UsageError
 )
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
+    "--to",
+    "where",
+    type=click.Choice(["local", "link"]),
+    default="local",
+    show_default=True,
+    help="Where the simulated annotators go.",
+)
+@click.option(
     "--key",
     "key_file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -46,25 +55,24 @@ def simulate(
     skills: tuple[str, ...],
     careless: float,
     seed: int,
+    where: str,
     key_file: Path | None,
     as_json: bool,
 ) -> None:
     """Let simulated annotators go through the real pages of STUDY over HTTP. The study is marked as simulated for good.
 
-    `humaneval serve` and `humaneval market serve` must be running. With a control in the study, say what it takes
+    `humaneval serve` and, for --to local, `humaneval market serve` must be running. With a control in the study, say what it takes
     to notice it: --skill control=1.
     """
     from humaneval.crowd.endpoints import endpoint
     from humaneval.crowd.publishing import is_static, preview_urls
     from humaneval.progress import progress
-    from humaneval.simulated import Crowd, work_through
+    from humaneval.simulated import Crowd, follow_links, work_through
     from humaneval.studies import mark_simulated, settings_of_study, study_key
 
-    urls = preview_urls(app.engine, study, endpoint("local", app.settings))
+    urls = preview_urls(app.engine, study, endpoint(where, app.settings))
     if not urls:
-        raise UsageError(
-            f"study {study!r} is not up at the local marketplace", f"humaneval publish {study} --to local"
-        )
+        raise UsageError(f"study {study!r} is not up at {where}", f"humaneval publish {study} --to {where}")
     if is_static(app.engine, study, "local"):
         raise UsageError(
             f"study {study!r} was published with --static: its page works in a browser only",
@@ -80,7 +88,12 @@ def simulate(
     key = read_key(key_file) if key_file else study_key(app.engine, study)
     mark_simulated(app.engine, study)
     with progress("Simulated annotators", crowd.size, unit="annotators") as advance:
-        worked = work_through(crowd, urls[0], key, advance)
+        if where == "link":
+            ids = (f"simulated-{seed}-{{number}}", f"simulated-session-{seed}-{{number}}")
+            # A panel's ids do no harm to links of other kinds.
+            worked = follow_links(crowd, [panel_address(app, study, url, ids) for url in urls], key, advance)
+        else:
+            worked = work_through(crowd, urls[0], key, advance)
     if as_json:
         emit(
             {

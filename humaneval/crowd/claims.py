@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session, joinedload, selectinload
 
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.people import worker_row
+from humaneval.crowd.people import external_worker_id, worker_row
 from humaneval.crowd.questions import Form, ShownPassage
 from humaneval.domain import Sentences
 from humaneval.store.engine import reading, writing
@@ -28,6 +28,7 @@ from humaneval.store.tables import (
     RowPassageRow,
     RowRow,
     StudyRow,
+    WorkerIdentityRow,
 )
 from humaneval.studies import settings_of
 
@@ -46,6 +47,8 @@ class Outcome(StrEnum):
     """Every row is taken."""
     LIMIT = "limit"
     """This person has done as many forms as the study allows."""
+    CLOSED = "closed"
+    """A link of ours that takes nobody new."""
     UNKNOWN = "unknown"
     """Not a HIT of ours."""
 
@@ -64,6 +67,35 @@ def open_form(
     """Give (assignment, worker) its row: the one it has, else the next free one."""
     with writing(engine) as session:
         return _open(session, hit_key, external_hit, assignment, worker, now)
+
+
+def reopen_form(engine: Engine, assignment_id: int, now: datetime) -> Opened:
+    """The same for someone who comes back to a claim of theirs."""
+    with writing(engine) as session:
+        # Columns, not the row itself: it is read when the study is held.
+        mine = session.execute(
+            select(HitRow.key, AssignmentRow.external_id, AssignmentRow.worker_id)
+            .join(HitRow, HitRow.id == AssignmentRow.hit_id)
+            .where(AssignmentRow.id == assignment_id)
+        ).first()
+        if mine is None:
+            return Opened(Outcome.UNKNOWN)
+        return _open(
+            session, mine.key, "", mine.external_id, external_worker_id(session, mine.worker_id), now
+        )
+
+
+def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
+    """Whether this person has, or had, a form by this link."""
+    with reading(engine) as session:
+        begun = (
+            select(AssignmentRow.id)
+            .join(HitRow, HitRow.id == AssignmentRow.hit_id)
+            .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
+            .where(HitRow.key == hit_key, WorkerIdentityRow.external_id == worker)
+            .where(WorkerIdentityRow.endpoint == HitRow.endpoint)
+        )
+        return session.scalar(begun.limit(1)) is not None
 
 
 def _open(
@@ -88,6 +120,10 @@ def _open(
     )
     if mine is not None and mine.study_id != hit.study_id:
         return Opened(Outcome.UNKNOWN)
+    if mine is None and hit.audience:
+        mine = _unanswered(session, hit, worker.id)
+        if mine is not None:
+            mine.external_id = external_id
     if mine is not None and mine.state in ANSWERED:
         return Opened(Outcome.ANSWERED, mine.id)
     if mine is not None and mine.state == "opened" and mine.holds_row:
@@ -103,11 +139,15 @@ def _open(
     done = [other for other in earlier if other.state in ANSWERED]
     if len(done) >= settings.design.rows_per_annotator:
         return Opened(Outcome.LIMIT)
+    if hit.audience and hit.expires_at is not None and hit.expires_at <= now:
+        return Opened(Outcome.CLOSED)
     _release(session, hit, external_id, worker.id, now)
+    if hit.audience and _taken(session, hit) >= hit.assignments:
+        return Opened(Outcome.FULL)
     done_rows = [other.row_id for other in done if other.row_id is not None]
     own = mine.row_id if mine is not None else None
     row_id = _free_row(session, hit, done_rows, own)
-    if row_id is None and _release_returned(session, hit, now):
+    if row_id is None and not hit.audience and _release_returned(session, hit, now):
         row_id = _free_row(session, hit, done_rows, own)
     if row_id is None:
         return Opened(Outcome.FULL)
@@ -125,6 +165,20 @@ def _open(
     mine.lease_until = now + timedelta(minutes=settings.hit.assignment_minutes) + GRACE
     session.flush()
     return Opened(Outcome.FORM, mine.id)
+
+
+def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow | None:
+    """What this person has begun by link and not answered: whatever session they come with now, it is the same form.
+
+    With a form for each session one person could answer two.
+    """
+    begun = select(AssignmentRow).where(
+        AssignmentRow.study_id == hit.study_id,
+        AssignmentRow.endpoint == hit.endpoint,
+        AssignmentRow.worker_id == worker_id,
+        AssignmentRow.state.in_(("opened", "superseded")),
+    )
+    return session.scalar(begun.order_by(AssignmentRow.id.desc()).limit(1))
 
 
 def _release(session: Session, hit: HitRow, external_id: str, worker_id: int, now: datetime) -> None:
@@ -167,6 +221,17 @@ def _release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
         assignment.holds_row, assignment.state = False, "superseded"
     session.flush()
     return bool(returned)
+
+
+def _taken(session: Session, hit: HitRow) -> int:
+    """How many places of a link of ours are taken: no platform counts them for us. A row that is handed out again has
+    its place again."""
+    here = (
+        select(func.count())
+        .select_from(AssignmentRow)
+        .where(AssignmentRow.hit_id == hit.id, ~AssignmentRow.row_replaced)
+    )
+    return session.scalar(here.where(or_(AssignmentRow.holds_row, AssignmentRow.state.in_(ANSWERED)))) or 0
 
 
 def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
@@ -230,6 +295,8 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
 def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
     """What row `row_id` of `study` shows at `endpoint`; None shows nothing."""
     settings = settings_of(study)
+    if endpoint == "link":
+        settings = settings.by_link
     tests = ["This is a pilot."] * study.is_test
     if endpoint in TEST_ENDPOINTS:
         tests.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")

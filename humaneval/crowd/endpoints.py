@@ -10,7 +10,7 @@ from humaneval.crowd.platform import Endpoint
 from humaneval.errors import SettingsError, UsageError
 from humaneval.settings import Settings
 
-NAMES = ("local", "sandbox", "production")
+NAMES = ("local", "sandbox", "production", "link")
 
 SANDBOX = Endpoint(
     name="sandbox",
@@ -51,6 +51,19 @@ def local(api_url: str, site: str = "") -> Endpoint:
     )
 
 
+def link(public_url: str) -> Endpoint:
+    """Our own form server: people come by links to it, and it is the platform itself."""
+    return Endpoint(
+        name="link",
+        api_url=public_url,
+        submit_origin=public_url,
+        worker_sites=(),
+        preview_url=public_url + "/take/{type}",
+        spends_money=False,
+        is_test=False,
+    )
+
+
 def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | None = None) -> Endpoint:
     """The endpoint called `name`. Sandbox and production keep their own addresses whatever the environment says."""
     environment = os.environ if environment is None else environment
@@ -58,6 +71,8 @@ def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | Non
         return local(settings.market_url, settings.market_site)
     if name == "sandbox":
         return SANDBOX
+    if name == "link":
+        return link(settings.public_url)
     if name != "production":
         raise UsageError(f"there is no endpoint {name!r}", f"Endpoints: {', '.join(NAMES)}.")
     for variable in ("AWS_ENDPOINT_URL_MTURK", "AWS_ENDPOINT_URL"):
@@ -72,6 +87,8 @@ def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | Non
 
 def known(name: str, settings: Settings) -> Endpoint:
     """The endpoint that a stored row names, whatever the environment says now."""
+    if name == "link":
+        return link(settings.public_url)
     return {"sandbox": SANDBOX, "production": PRODUCTION}.get(name) or local(
         settings.market_url, settings.market_site
     )
@@ -79,7 +96,7 @@ def known(name: str, settings: Settings) -> Endpoint:
 
 def require_public_https(endpoint: Endpoint, settings: Settings) -> None:
     """Annotators of a platform on the web can only be shown a form that has an https address."""
-    if endpoint.name != "local" and not settings.public_url.startswith("https://"):
+    if endpoint.name not in ("local", "link") and not settings.public_url.startswith("https://"):
         raise SettingsError(
             f"public_url is {settings.public_url}; {endpoint.name} shows forms from https addresses only",
             "Put `humaneval serve` behind a proxy with a certificate and set HUMANEVAL_PUBLIC_URL.",

@@ -50,6 +50,8 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
         return
     hit = session.get_one(HitRow, assignment.hit_id)
     each = platform.cost(settings_of(study).hit.reward, hit.assignments).each(hit.assignments)
+    if not each.total:
+        return
     session.add(
         PaymentRow(
             study_id=study.id, endpoint=assignment.endpoint, assignment_id=assignment.id, kind="reward", purpose="reward",

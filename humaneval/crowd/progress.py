@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 
 from humaneval.crowd.ledger import spent
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, RowRow
 from humaneval.store.types import now
 from humaneval.studies import get_study
+
+ENOUGH = 3
+"""Submissions from which on a rate means something."""
 
 
 class EndpointStatus(NamedTuple):
@@ -23,16 +26,18 @@ class EndpointStatus(NamedTuple):
     hits: int
     hits_up: int
     planned: int
-    """Forms that the HITs carry."""
+    """Forms that the HITs carry; by link never more than there are rows."""
     opened: int
     """Forms that somebody has open under a lease that runs."""
     answered: int
-    """Safe on our server, not yet submitted at the platform as far as we know."""
+    """Safe on our server, and as far as we know not yet submitted at the platform; by link, not yet collected."""
     submitted: int
-    """Submitted, whatever was decided since."""
+    """Submitted, whatever was decided since. By link answers are submitted the moment that our server has them."""
     approved: int
     usable: int
-    """Submitted and not excluded by `review`."""
+    """Collected and not excluded by `review`."""
+    about_done_at: datetime | None
+    """When the rest will be submitted at the rate so far; see `about_done`."""
     unconfirmed: int
     """Writes that were tried and of which nobody knows whether they got through."""
     refused: int
@@ -42,10 +47,30 @@ class EndpointStatus(NamedTuple):
     rewards: Decimal
     """Paid so far, bonuses too."""
     fees: Decimal
+    spent: Decimal
+    """Both together."""
 
 
-def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
-    """One line for each endpoint that the study was published to, or was about to be."""
+def about_done(submitted: int, planned: int, began: datetime | None, now: datetime) -> datetime | None:
+    """When the rest will be submitted if it comes as fast as what was submitted between `began` and `now`.
+
+    None where nothing can be said: fewer than three are submitted, or all.
+
+    >>> from datetime import UTC
+    >>> began = datetime(2026, 11, 2, 9, tzinfo=UTC)
+    >>> print(about_done(10, 40, began, began + timedelta(hours=2)))
+    2026-11-02 17:00:00+00:00
+    """
+    if began is None or began >= now or submitted < ENOUGH or submitted >= planned:
+        return None
+    # Longer than a year is no estimate.
+    left = (now - began) * ((planned - submitted) / submitted)
+    return now + left if left < timedelta(days=366) else None
+
+
+def study_status(engine: Engine, name: str, moment: datetime | None = None) -> list[EndpointStatus]:
+    """One line for each endpoint that the study was published to, or was about to be; `moment` is now."""
+    moment = moment or now()
     with reading(engine) as session:
         study = get_study(session, name)
         hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
@@ -56,27 +81,35 @@ def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
             )
         )
         writes = Counter((endpoint, state) for endpoint, state in outbox)
-    moment = now()
+        rows = session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id))
     lines = []
     for endpoint in dict.fromkeys(hit.endpoint for hit in hits):
         mine = [hit for hit in hits if hit.endpoint == endpoint]
         paid = spent(engine, name, endpoint)
         here = [line for line in work if line.endpoint == endpoint]
-        submitted = [line for line in here if line.state in ("submitted", "approved", "rejected")]
+        collected = [line for line in here if line.state in ("submitted", "approved", "rejected")]
+        waiting = [line for line in here if line.state == "answered"]
+        submitted = [*collected, *waiting] if endpoint == "link" else collected
+        planned = sum(hit.assignments for hit in mine)
+        if endpoint == "link":  # any number of links may lead to the same rows
+            planned = min(planned, rows or 0) + sum(line.row_replaced for line in here)
+        began = min((line.opened_at or moment for line in submitted), default=None)
+        closed = all(hit.expires_at is not None and hit.expires_at <= moment for hit in mine)
         lines.append(
             EndpointStatus(
                 endpoint=endpoint,
                 hits=len(mine),
                 hits_up=sum(hit.external_id is not None for hit in mine),
-                planned=sum(hit.assignments for hit in mine),
+                planned=planned,
                 opened=sum(
                     line.state == "opened" and line.lease_until is not None and line.lease_until > moment
                     for line in here
                 ),
-                answered=sum(line.state == "answered" for line in here),
+                answered=len(waiting),
                 submitted=len(submitted),
                 approved=sum(line.state == "approved" for line in here),
-                usable=sum(not line.excluded and line.state != "rejected" for line in submitted),
+                usable=sum(not line.excluded and line.state != "rejected" for line in collected),
+                about_done_at=None if closed else about_done(len(submitted), planned, began, moment),
                 unconfirmed=writes[endpoint, "pending"],
                 refused=writes[endpoint, "refused"],
                 next_auto_approval=min(
@@ -89,6 +122,7 @@ def study_status(engine: Engine, name: str) -> list[EndpointStatus]:
                 ),
                 rewards=paid.rewards,
                 fees=paid.fees,
+                spent=paid.total,
             )
         )
     return lines

@@ -14,6 +14,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.claims import form_of
+from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform
 from humaneval.crowd.platform import Cost, Endpoint, Offer, Participants, Platform, Published
 from humaneval.crowd.questions import Delivery, render_form
@@ -30,6 +31,9 @@ MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
 """Per HIT: from ten assignments on the platform's fee doubles."""
 
 PUBLISH = "publish"
+INVITE = "invite"
+"""Written down for each link of ours: which person or purpose it is for, as a hash, so that it is made once."""
+
 ZERO = Decimal("0.00")
 
 
@@ -65,8 +69,13 @@ class UpHit(NamedTuple):
 
 class _Portion(NamedTuple):
     assignments: int
-    row_id: int | None
+    row_id: int | None = None
     """Only where the page is static."""
+    audience: str = ""
+    subject: str = ""
+    """Only of links: what makes it the same link the next time."""
+    resize: bool = False
+    """Only of links: one that is there gets this number of places."""
 
 
 def plan(
@@ -77,11 +86,12 @@ def plan(
     static: bool = False,
     top_up: bool = False,
     dry_run: bool = False,
+    invitations: Sequence[Invitation] = (),
 ) -> PublishPlan:
     """Write down the HITs that carry the study's rows on this endpoint; a study that is up stays as it is.
 
     Where the study says `top_up = "auto"`, or "ask" and `top_up` is set, rows lost in review get HITs of their own.
-    `dry_run` writes nothing.
+    `dry_run` writes nothing. By link, `invitations` are planned instead, each once however often it is asked for.
     """
     endpoint = platform.endpoint.name
     with writing(engine) as session:
@@ -94,11 +104,21 @@ def plan(
             )
         _forget_other_way(session, study, endpoint, static)
         hits = _hits(session, study, endpoint)
-        portions = [] if hits else _portions(session, study, static)
+        if invitations:
+            rows = _row_ids(session, study)
+            portions = [
+                _Portion(
+                    i.places or len(rows), None, i.audience, f"{study.name}: {i.subject}", bool(i.places)
+                )
+                for i in invitations
+            ]
+        else:
+            portions = [] if hits else _portions(session, study, static)
         lost = lost_assignments(session, study, endpoint) if settings.design.top_up != "never" else []
         if lost and (top_up or settings.design.top_up == "auto"):
-            rows = [assignment.row_id for assignment in lost]
-            portions += [_Portion(1, row) for row in rows] if static else _split(len(rows))
+            again = [assignment.row_id for assignment in lost]
+            if not invitations:  # a link stays open for rows that are free again
+                portions += [_Portion(1, row) for row in again] if static else _split(len(again))
             for assignment in lost:
                 assignment.holds_row, assignment.row_replaced = False, True
             lost = []
@@ -146,6 +166,14 @@ def _forget_other_way(session: Session, study: StudyRow, endpoint: str, static: 
 
 
 def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portion) -> None:
+    known = select(OutboxRow).where(
+        OutboxRow.endpoint == endpoint, OutboxRow.operation == INVITE, OutboxRow.subject == portion.subject
+    )
+    there = session.scalar(known) if portion.subject else None
+    if there is not None:
+        if portion.resize:
+            session.get_one(HitRow, there.request["hit"]).assignments = portion.assignments
+        return
     hit = HitRow(
         study_id=study.id,
         endpoint=endpoint,
@@ -153,9 +181,15 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portio
         key="f" + secrets.token_urlsafe(18),
         assignments=portion.assignments,
         row_id=portion.row_id,
+        audience=portion.audience,
     )
     session.add(hit)
     session.flush()
+    if portion.subject:
+        invited = intend(
+            session, study_id=study.id, endpoint=endpoint, operation=INVITE, subject=portion.subject, key=hit.key, request={"hit": hit.id}
+        )  # fmt: skip
+        invited.state, invited.confirmed_at = "confirmed", now()
     intend(
         session,
         study_id=study.id,
@@ -168,15 +202,19 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portio
 
 
 def _portions(session: Session, study: StudyRow, static: bool) -> list[_Portion]:
-    rows = session.scalars(
+    rows = _row_ids(session, study)
+    return [_Portion(1, row) for row in rows] if static else _split(len(rows))
+
+
+def _row_ids(session: Session, study: StudyRow) -> Sequence[int]:
+    return session.scalars(
         select(RowRow.id).where(RowRow.study_id == study.id).order_by(RowRow.ordinal)
     ).all()
-    return [_Portion(1, row) for row in rows] if static else _split(len(rows))
 
 
 def _split(rows: int) -> list[_Portion]:
     whole, rest = divmod(rows, MAX_ASSIGNMENTS)
-    return [_Portion(size, None) for size in [MAX_ASSIGNMENTS] * whole + [rest] * (rest > 0)]
+    return [_Portion(size) for size in [MAX_ASSIGNMENTS] * whole + [rest] * (rest > 0)]
 
 
 def publish(
@@ -313,6 +351,24 @@ def is_static(engine: Engine, name: str, endpoint: str) -> bool:
     """Whether the study's pages at this endpoint are static."""
     with reading(engine) as session:
         return any(hit.row_id is not None for hit in _hits(session, get_study(session, name), endpoint))
+
+
+def links_of(engine: Engine, name: str, endpoint: Endpoint, invitations: Sequence[Invitation]) -> list[str]:
+    """The addresses of invitations that are up, in their order."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        rows = session.scalars(
+            select(OutboxRow).where(
+                OutboxRow.study_id == study.id,
+                OutboxRow.endpoint == endpoint.name,
+                OutboxRow.operation == INVITE,
+            )
+        )
+        keys = {row.subject: session.get_one(HitRow, row.request["hit"]).key for row in rows}
+        return [
+            endpoint.preview_url.format(type=keys[f"{study.name}: {invitation.subject}"])
+            for invitation in invitations
+        ]
 
 
 def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:

@@ -77,6 +77,8 @@ class Delivery:
     """Signed by us; empty on static pages."""
     static: bool = False
     """The page is all the platform has: assets are inlined and a script fills in the assignment."""
+    by_link: bool = False
+    """People came by a link of ours: there is no HIT to return."""
     root: str = "/"
     """Where our server's own addresses begin, as seen from the page."""
 

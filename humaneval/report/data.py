@@ -96,6 +96,19 @@ class RepeatFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ExampleFacts:
+    """A blank as the annotators met it: a story with one sentence taken out, and what each generator put there."""
+
+    title: str
+    sentences: tuple[str, ...]
+    """The story's five sentences as people wrote them."""
+    position: int
+    """Which of them was taken out, 1–5."""
+    infills: Mapping[str, str]
+    """Generator: its sentence, in the study's order."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReportData:
     """A whole report. `table` is all that `score --responses` has; the rest comes from a study's store."""
 
@@ -109,5 +122,6 @@ class ReportData:
     """The study is a test or pilot."""
     generators: tuple[GeneratorFacts, ...] = ()
     design: DesignFacts | None = None
+    examples: tuple[ExampleFacts, ...] = ()
     money: MoneyFacts | None = None
     repeat: RepeatFacts = field(default_factory=RepeatFacts)

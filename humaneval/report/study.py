@@ -8,15 +8,23 @@ from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
+from random import Random
 from statistics import median
 from typing import Any
 
 from sqlalchemy import Engine, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from humaneval import __version__
 from humaneval.fees import reward_fee
-from humaneval.report.data import DesignFacts, GeneratorFacts, MoneyFacts, RepeatFacts, ReportData
+from humaneval.report.data import (
+    DesignFacts,
+    ExampleFacts,
+    GeneratorFacts,
+    MoneyFacts,
+    RepeatFacts,
+    ReportData,
+)
 from humaneval.scoring import ScoreTable
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
@@ -62,6 +70,7 @@ def study_report(
                 _generator(session, study, settings, generator) for generator in settings.design.generators
             ),
             design=_design(session, study, settings),
+            examples=_examples(session, study, settings),
             money=_money(session, study, settings, lines),
             repeat=_repeat(session, study, lines, commands),
         )
@@ -110,6 +119,26 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         seed=study.seed,
         hash=study.design_hash,
     )
+
+
+def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[ExampleFacts, ...]:
+    """For each position the blank that the study's seed draws among those that every generator of the study fills."""
+    found: dict[int, dict[int, dict[str, PassageRow]]] = defaultdict(lambda: defaultdict(dict))
+    passages = select(PassageRow).where(PassageRow.study_id == study.id).order_by(PassageRow.id)
+    for passage in session.scalars(passages.options(joinedload(PassageRow.generator))):
+        found[passage.position][passage.story_id][passage.generator.name] = passage
+    rng = Random(f"examples {study.seed}")
+    examples = []
+    for position in sorted(found):
+        whole = [story for story, by in found[position].items() if len(by) == len(settings.design.generators)]
+        if not whole:
+            continue
+        story = session.get_one(StoryRow, rng.choice(whole))
+        by_generator = found[position][story.id]
+        sentences = (story.sentence1, story.sentence2, story.sentence3, story.sentence4, story.sentence5)
+        infills = {name: by_generator[name].sentences[position - 1] for name in settings.design.generators}
+        examples.append(ExampleFacts(story.title, sentences, position, infills))
+    return tuple(examples)
 
 
 def _money(

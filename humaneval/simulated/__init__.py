@@ -4,6 +4,7 @@ They are given what an annotator sees, the served HTML, and a key; what they ans
 """
 
 from humaneval.simulated.annotator import Crowd, Skills
+from humaneval.simulated.links import follow_links
 from humaneval.simulated.marketplace import work_through
 
-__all__ = ["Crowd", "Skills", "work_through"]
+__all__ = ["Crowd", "Skills", "follow_links", "work_through"]

@@ -1,4 +1,7 @@
-"""A browser without a screen or scripts: fetches pages, follows redirects, keeps cookies, fills in forms it finds."""
+"""A browser without a screen or scripts: fetches pages, follows redirects, keeps cookies, fills in forms it finds.
+
+A redirect to another site is not followed: what is simulated stays with those who asked for it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from http.cookiejar import CookieJar
+from typing import Any
 
 from humaneval.errors import PlatformError
 
@@ -59,7 +63,7 @@ class Browser:
 
     def __init__(self) -> None:
         self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar())
+            urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar()), _SameSite()
         )
 
     def get(self, url: str) -> Page:
@@ -95,6 +99,15 @@ class Browser:
                 f"{request.full_url.partition('?')[0]} cannot be reached: {error}",
                 "Are `humaneval serve` and the marketplace running?",
             ) from None
+
+
+class _SameSite(urllib.request.HTTPRedirectHandler):
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        if urllib.parse.urlsplit(newurl).netloc != urllib.parse.urlsplit(req.full_url).netloc:
+            return None  # its answer is then the redirect itself
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _parsed(url: str, status: int, html: str) -> Page:

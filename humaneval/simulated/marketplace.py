@@ -40,7 +40,7 @@ def work_through(
 
 def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
     browser = Browser()
-    entry = _expect(browser.get(preview_url), 200, "signing in")
+    entry = expect(browser.get(preview_url), 200, "signing in")
     sign_in = entry.form(action="/signin")
     if sign_in is None:
         raise PlatformError(
@@ -51,17 +51,17 @@ def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
     work = _accept(browser, page, preview_url)
     if work is None:
         return False
-    form_page = _expect(browser.get(work.frames[0]), 200, "opening the form")
+    form_page = expect(browser.get(work.frames[0]), 200, "opening the form")
     form = form_page.form(field="form")
     if form is None:
         return False
-    handed = _expect(browser.submit(form_page, form, crowd.fill_in(form, key)), 200, "sending the answers")
+    handed = expect(browser.submit(form_page, form, crowd.fill_in(form, key)), 200, "sending the answers")
     hand_over = handed.form(action="/mturk/externalSubmit")
     if hand_over is None:
         raise PlatformError(
             "the answers were not taken: no hand-over came back", "Look at the form in a browser."
         )
-    _expect(browser.submit(handed, hand_over, {}), 200, "handing the answers over")
+    expect(browser.submit(handed, hand_over, {}), 200, "handing the answers over")
     return True
 
 
@@ -80,7 +80,8 @@ def _accept(browser: Browser, page: Page, preview_url: str) -> Page | None:
     return None
 
 
-def _expect(page: Page, status: int, what: str) -> Page:
+def expect(page: Page, status: int, what: str) -> Page:
+    """`page`, where its status is the one that was hoped for; else PlatformError naming what failed."""
     if page.status != status:
         raise PlatformError(
             f"{what} failed with status {page.status} at {page.url.partition('?')[0]}",

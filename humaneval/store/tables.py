@@ -183,13 +183,18 @@ class RowPassageRow(Base):
     passage: Mapped[PassageRow] = relationship()
 
 
+AUDIENCES = ("open", "personal", "panel")
+"""Whom a link of ours is for: anybody, one person, the members of a panel."""
+
+
 class HitRow(Base):
-    """A HIT that we planned; `external_id` once the platform has confirmed it."""
+    """A HIT, or a link of ours, that we planned; `external_id` once it is up."""
 
     __tablename__ = "hits"
     __table_args__ = (
         UniqueConstraint("endpoint", "external_id"),
         CheckConstraint("assignments >= 1", name="assignments"),
+        _one_of("audience", ("", *AUDIENCES)),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -200,6 +205,8 @@ class HitRow(Base):
     assignments: Mapped[int]
     row_id: Mapped[int | None] = mapped_column(ForeignKey("rows.id"))
     """Only where the page is static: the one row it shows."""
+    audience: Mapped[str] = mapped_column(default="")
+    """Only of our own links: whom it is for."""
     external_id: Mapped[str | None]
     expires_at: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(default=now)

@@ -17,7 +17,8 @@ from humaneval.crowd.people import stored_secret
 from humaneval.errors import PrerequisiteError
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
-from humaneval.web import rows, security
+from humaneval.web import links, rows, security
+from humaneval.web.forms import Context
 
 MAX_FORM_BYTES = 256 * 1024
 THREADS = 8
@@ -34,13 +35,14 @@ def create_app(settings: Settings, engine: Engine) -> Flask:
     else:
         with writing(engine) as session:
             key = stored_secret(session, "form key")
-    app.extensions["humaneval"] = rows.Context(settings, engine, URLSafeSerializer(key, salt="form"))
+    app.extensions["humaneval"] = Context(settings, engine, URLSafeSerializer(key, salt="form"))
     if settings.trusted_proxies:
         from werkzeug.middleware.proxy_fix import ProxyFix
 
         count = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]
     app.register_blueprint(rows.blueprint)
+    app.register_blueprint(links.blueprint)
     security.install(app)
     return app
 

@@ -50,12 +50,16 @@ def incomplete() -> Response:
     )
 
 
+def times(number: int) -> str:
+    """How often, in words."""
+    return "once" if number == 1 else f"{number} times"
+
+
 def limit(rows: int) -> Response:
     """For someone who has filled in as many forms as the study takes from one person."""
-    times = "once" if rows == 1 else f"{rows} times"
     return message(
         "You have already taken part",
-        f"Thank you! This study takes each person {times}. Please return this HIT, so that someone else can have it.",
+        f"Thank you! This study takes each person {times(rows)}. Please return this HIT, so that someone else can have it.",
     )
 
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, current_app, g, request
-from itsdangerous import BadSignature, URLSafeSerializer
-from sqlalchemy import Engine, select
+from itsdangerous import BadSignature
+from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
 from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form
 from humaneval.crowd.platform import Endpoint
-from humaneval.crowd.questions import EXAMPLE, Delivery, Form, render_form
+from humaneval.crowd.questions import EXAMPLE, Delivery
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
-from humaneval.settings import Settings
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
 from humaneval.store.types import now
@@ -28,6 +25,7 @@ from humaneval.studies import settings_of
 from humaneval.study_file import StudyFile
 from humaneval.text import refused_characters
 from humaneval.web import pages
+from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("rows", __name__)
@@ -37,14 +35,6 @@ ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "
 MAX_ID = 64
 
 
-class Context(NamedTuple):
-    """What the pages work with."""
-
-    settings: Settings
-    engine: Engine
-    signer: URLSafeSerializer
-
-
 class _Hit(NamedTuple):
     key: str
     endpoint: Endpoint
@@ -52,16 +42,11 @@ class _Hit(NamedTuple):
     simulated: bool
 
 
-def _context() -> Context:
-    context: Context = current_app.extensions["humaneval"]
-    return context
-
-
 @blueprint.before_request
 def before_the_hit_is_known() -> None:
     """Whatever goes wrong, a worker reads it inside the frame: a page refused there would be a blank one."""
     if request.endpoint in ("rows.show", "rows.answer", "rows.sent"):
-        sites = [endpoints.known(name, _context().settings).worker_sites for name in endpoints.NAMES]
+        sites = [endpoints.known(name, context().settings).worker_sites for name in endpoints.NAMES]
         allow_frames([site for each in sites for site in each], [])
 
 
@@ -75,7 +60,7 @@ def index() -> Response:
 @blueprint.get("/health")
 def health() -> Response:
     """For monitors: 200 while the database answers."""
-    with reading(_context().engine) as session:
+    with reading(context().engine) as session:
         session.execute(select(HitRow.id).limit(1))
     return Response("ok\n", mimetype="text/plain")
 
@@ -96,17 +81,15 @@ def show(hit_key: str) -> Response:
         return pages.unknown()
     _frames(hit.endpoint)
     assignment, worker = request.args.get("assignmentId", ""), request.args.get("workerId", "")
-    if request.method == "HEAD" or "prefetch" in request.headers.get(
-        "Sec-Purpose", request.headers.get("Purpose", "")
-    ):
+    if only_looking():
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
         return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
         return pages.incomplete()
-    context = _context()
+    engine = context().engine
     opened = open_form(
-        context.engine,
+        engine,
         hit_key=hit_key,
         external_hit=request.args.get("hitId", ""),
         assignment=assignment,
@@ -119,11 +102,11 @@ def show(hit_key: str) -> Response:
         return pages.limit(hit.study.design.rows_per_annotator)
     if opened.outcome is Outcome.FULL:
         return pages.full()
-    place = load_form(context.engine, opened.assignment_id)
+    place = load_form(engine, opened.assignment_id)
     origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
     if opened.outcome is Outcome.ANSWERED:
         return _hand_over(place.external_id, place.answered or {}, origin)
-    return _form(place.form, _delivery(place, origin))
+    return form_page(place.form, _delivery(place, origin))
 
 
 @blueprint.post("/form/<hit_key>")
@@ -133,34 +116,23 @@ def answer(hit_key: str) -> Response:
     if hit is None:
         return pages.unknown()
     _frames(hit.endpoint)
-    context = _context()
+    engine = context().engine
     try:
-        assignment_id, origin = context.signer.loads(request.form.get("token", ""))
+        assignment_id, origin = context().signer.loads(request.form.get("token", ""))
     except BadSignature:
         return pages.invalid()
-    place = load_form(context.engine, assignment_id)
+    place = load_form(engine, assignment_id)
     if place.hit_key != hit_key:
         return pages.message(
             "This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400
         )
     if place.answered is not None:
         return _sent(hit_key)
-    # What was shown is for us to say, not for whoever posts.
-    fields = {**_known_fields(request.form, len(place.form.passages)), FORM: place.form.form_hash}
-    answers = read_answers(fields)
-    missing = answers.missing(len(place.form.passages))
-    if missing or not answers.consent:
-        chosen = {choice.place: choice.choice for choice in answers.choices}
-        passages = tuple(
-            replace(shown, choice=chosen.get(shown.place), seconds=fields.get(seconds_field(shown.place), ""))
-            for shown in place.form.passages
-        )
-        again = replace(
-            place.form, passages=passages, missing=tuple(missing), consent_missing=not answers.consent, consent_given=bool(answers.consent),
-            comment=answers.comment,
-        )  # fmt: skip
-        return _form(again, _delivery(place, origin), status=422)
-    keep_answers(context.engine, assignment_id, fields, now())
+    fields = known_fields(request.form, place.form)
+    gaps = with_gaps(place.form, fields)
+    if gaps is not None:
+        return form_page(gaps, _delivery(place, origin), status=422)
+    keep_answers(engine, assignment_id, fields, now())
     return _sent(hit_key)
 
 
@@ -178,10 +150,10 @@ def sent(hit_key: str) -> Response:
         return pages.unknown()
     _frames(hit.endpoint)
     try:
-        assignment_id, origin = _context().signer.loads(request.args.get("token", ""))
+        assignment_id, origin = context().signer.loads(request.args.get("token", ""))
     except BadSignature:
         return pages.invalid()
-    place = load_form(_context().engine, assignment_id)
+    place = load_form(context().engine, assignment_id)
     if place.hit_key != hit_key or place.answered is None:
         return pages.invalid()
     return _hand_over(place.external_id, place.answered, origin)
@@ -193,7 +165,9 @@ def busy(error: StoreError) -> Response:
     current_app.logger.error("store: %s", error.message)
     if request.method == "POST":
         action = f"{pages.root()}{request.path.removeprefix('/')}"
-        response = pages.page("retry.html", status=503, action=action, fields=dict(request.form))
+        response = pages.page(
+            "retry.html", status=503, action=action, fields=dict(request.form), answers="form" in request.form
+        )
     else:
         response = pages.message(
             "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503
@@ -207,17 +181,21 @@ def http_error(error: HTTPException) -> Response:
     heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(
         error.code or 500, "That did not work"
     )
-    return pages.message(heading, "Please open the HIT again from the marketplace.", status=error.code or 500)
+    where = "your link" if request.path.startswith("/take/") else "the HIT again from the marketplace"
+    return pages.message(heading, f"Please open {where}.", status=error.code or 500)
 
 
 def _find(hit_key: str) -> _Hit | None:
-    context = _context()
-    with reading(context.engine) as session:
-        row = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
+    with reading(context().engine) as session:
+        row = session.scalar(
+            select(HitRow)
+            .where(HitRow.key == hit_key, HitRow.audience == "")
+            .options(joinedload(HitRow.study))
+        )
         if row is None:
             return None
         g.study = settings_of(row.study)
-        return _Hit(row.key, endpoints.known(row.endpoint, context.settings), g.study, row.study.simulated)
+        return _Hit(row.key, endpoints.known(row.endpoint, context().settings), g.study, row.study.simulated)
 
 
 def _frames(endpoint: Endpoint) -> None:
@@ -231,29 +209,12 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
 
 
 def _delivery(place: Place, origin: str) -> Delivery:
-    token = _context().signer.dumps([place.assignment_id, origin])
+    token = context().signer.dumps([place.assignment_id, origin])
     return Delivery(
         action=f"{pages.root()}form/{place.hit_key}",
         token=token if isinstance(token, str) else token.decode(),
         root=pages.root(),
     )
-
-
-def _known_fields(posted: Mapping[str, str], places: int) -> dict[str, str]:
-    """The fields that a form has, without characters that neither XML nor PostgreSQL can carry."""
-    names = [
-        FORM,
-        CONSENT,
-        COMMENT,
-        *map(choice_field, range(1, places + 1)),
-        *map(seconds_field, range(1, places + 1)),
-    ]
-    clean = {
-        name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
-        for name in names
-        if name in posted
-    }
-    return {name: value for name, value in clean.items() if value}
 
 
 def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Response:
@@ -262,7 +223,3 @@ def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Resp
         action=f"{origin}/mturk/externalSubmit",
         fields={"assignmentId": external_id, **fields},
     )
-
-
-def _form(form: Form, delivery: Delivery, status: int = 200) -> Response:
-    return Response(render_form(form, delivery), status=status, mimetype="text/html")

@@ -93,6 +93,10 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "title": "t", "description": "d", "keywords": [], "reward": "0.81", "expected_minutes": 5, "assignment_minutes": 46,
             "lifetime_days": 8, "auto_approval_days": 4,
         },
+        "link": {
+            "pay": "elsewhere", "worker_parameter": "a", "session_parameter": "b", "completion_code": "c",
+            "completion_url": "https://example.org",
+        },
         "participants": {"countries": ["DE"], "min_approved_percent": 1, "min_approved_hits": 1},
         "exclusions": {"missed_control": "row", "incomplete": False},
     }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Training: corpus, batches, loop, and the verb `train`."""

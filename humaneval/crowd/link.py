@@ -1,0 +1,208 @@
+"""Links: our own form server as the platform. Open links with a cap, personal links, and panels with their own ids.
+
+What a person submits is committed on our server, and that is the submission: nothing is handed over to anyone. No
+money moves here; what people are paid elsewhere can be entered in the ledger.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+import io
+import json
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.people import external_worker_id
+from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Submission
+from humaneval.errors import InputError, PlatformError, UsageError
+from humaneval.store.engine import reading
+from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
+
+ZERO = Decimal("0.00")
+LINK_COLUMN = "link"
+NO_BONUS = "no bonus can be paid by link"
+PAY_THERE = "Pay it where you pay these people, if you do."
+
+
+class Link:
+    """The platform behind links. `pay` "elsewhere" enters rewards in the ledger as made outside; "none" enters nothing."""
+
+    def __init__(
+        self, endpoint: Endpoint, engine: Engine, *, pay: Literal["none", "elsewhere"] = "none"
+    ) -> None:
+        self._endpoint = endpoint
+        self._engine = engine
+        self._pay = pay
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self._endpoint
+
+    def check(self, offer: Offer) -> None:
+        if offer.page:
+            raise UsageError("a link has no static pages", "Leave --static out.")
+
+    def publish(self, offer: Offer, token: str) -> Published:
+        return _published(offer.key)
+
+    def find(self, keys: Collection[str]) -> Mapping[str, Published]:
+        return {key: _published(key) for key in keys}
+
+    def submissions(self, external_id: str) -> Iterator[Submission]:
+        with reading(self._engine) as session:
+            lines = session.execute(
+                select(AssignmentRow, AnswerRow)
+                .join(AnswerRow, AnswerRow.assignment_id == AssignmentRow.id)
+                .join(HitRow, HitRow.id == AssignmentRow.hit_id)
+                .where(
+                    HitRow.endpoint == self._endpoint.name,
+                    HitRow.external_id == external_id,
+                    AnswerRow.source == "server",
+                )
+                .order_by(AnswerRow.id)
+            ).all()
+            submissions = [
+                Submission(
+                    external_id=assignment.external_id,
+                    worker=external_worker_id(session, assignment.worker_id),
+                    state=assignment.state if assignment.state in ("approved", "rejected") else "submitted",
+                    fields=answer.fields,
+                    accepted_at=assignment.opened_at,
+                    submitted_at=answer.received_at,
+                    auto_approval_at=None,
+                )
+                for assignment, answer in lines
+            ]
+        yield from submissions
+
+    def approve(self, assignment: str, feedback: str = "") -> None:
+        """Nothing is to be done: the approval stands in our own ledger."""
+
+    def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
+        raise PlatformError(NO_BONUS, PAY_THERE)
+
+    def bonuses(self, assignment: str) -> Iterator[PaidBonus]:
+        return iter(())
+
+    def extend(self, external_id: str, expires_at: datetime) -> None:
+        """Nothing but our own record of the moment, which the form server reads."""
+
+    def expire(self, external_id: str) -> None:
+        """As `extend`."""
+
+    def balance(self) -> Decimal | None:
+        return None
+
+    def cost(self, reward: Decimal, assignments: int) -> Cost:
+        return Cost(reward * assignments if self._pay == "elsewhere" else ZERO, ZERO)
+
+    def bonus_cost(self, amount: Decimal) -> Cost:
+        # Asked before anything is written down: a bonus that can never be paid must not stand as due.
+        raise PlatformError(NO_BONUS, PAY_THERE)
+
+
+def _published(key: str) -> Published:
+    """The link's id, which exports show, does not give away its address."""
+    return Published("L" + hashlib.sha256(key.encode()).hexdigest()[:16], key)
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """One link that is to be: whom it is for, and what makes it the same link the next time."""
+
+    audience: Literal["open", "personal", "panel"]
+    subject: str
+    places: int | None = None
+    """For how many. None: as many as it has; a new link as many as the study has rows."""
+
+
+def open_invitation(places: int | None = None) -> Invitation:
+    """A link that the first `places` people may use."""
+    return Invitation("open", "open link", places)
+
+
+def panel_invitation(places: int | None = None) -> Invitation:
+    """A link to which a panel adds its own ids."""
+    return Invitation("panel", "panel link", places)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """A list of people as it was read: its header, and one line a person."""
+
+    header: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+    delimiter: str = ","
+
+    def invitations(self, key: bytes) -> list[Invitation]:
+        """One personal link a line, in order. The same line gets the same link whenever the list is read.
+
+        `key` is the database's own: what is kept of a line says nothing to those who do not have it.
+        """
+        return [Invitation("personal", f"person {_fingerprint(key, line)}", 1) for line in self.lines]
+
+    def with_links(self, links: Sequence[str]) -> str:
+        """The list as CSV with a column `link` behind, separated as it was: ready for a mail merge."""
+        text = io.StringIO()
+        writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\r\n")
+        writer.writerow([*self.header, LINK_COLUMN])
+        writer.writerows([*line, link] for line, link in zip(self.lines, links, strict=True))
+        return text.getvalue()
+
+
+def _fingerprint(key: bytes, line: Sequence[str]) -> str:
+    return hmac.digest(key, _same(line).encode(), "sha256").hex()
+
+
+def _same(line: Sequence[str]) -> str:
+    """What is equal for two lines that name the same person: small and capital letters are."""
+    return json.dumps([cell.casefold() for cell in line])
+
+
+def read_people(path: Path) -> People:
+    """A CSV with a header and one line a person, for example with names and addresses. Nothing of it is stored.
+
+    Raises InputError for an empty list, a line of another length, and a person who stands in it twice.
+    """
+    try:
+        text = unicodedata.normalize("NFC", path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8", "Save the list as UTF-8.") from None
+    delimiter = max(",;\t", key=(text.splitlines() or [""])[0].count)
+    try:
+        rows = [
+            [cell.strip() for cell in row]
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        ]
+    except csv.Error as error:
+        raise InputError(f"{path} is no CSV: {error}", "Check its quotes.") from None
+    rows = [row for row in rows if any(row)]
+    if len(rows) < 2:
+        raise InputError(f"{path} names nobody", "One line of column names, then one line a person.")
+    header, *lines = rows
+    if LINK_COLUMN in map(str.lower, header):
+        raise InputError(
+            f"{path} has a column {LINK_COLUMN!r} already",
+            "Give the list without links: the same people get the same links.",
+        )
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if len(line) != len(header):
+            raise InputError(
+                f"{path}: person {number} has {len(line)} cells, the header {len(header)}",
+                "Check commas and quotes.",
+            )
+        if (first := seen.setdefault(_same(line), number)) != number:
+            raise InputError(
+                f"{path}: persons {first} and {number} are the same", "Each person gets one link."
+            )
+    return People(tuple(header), tuple(tuple(line) for line in lines), delimiter)

@@ -1,0 +1,49 @@
+"""Simulated annotators who come by link: open it, begin, answer, send, as a person would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from humaneval.errors import PlatformError
+from humaneval.simulated.annotator import Crowd, Key
+from humaneval.simulated.browser import Browser
+from humaneval.simulated.marketplace import AT_ONCE, Worked, expect
+
+
+def follow_links(
+    crowd: Crowd, links: Sequence[str], key: Key, advance: Callable[[int], None] = lambda amount: None
+) -> Worked:
+    """Let every annotator of `crowd` follow one of `links`: a link each where there are as many, else the first."""
+    own = len(links) > 1
+
+    def one(number: int) -> bool:
+        link = links[number - 1] if own else links[0]
+        submitted = _follow(crowd, link.replace("{number}", str(number)), key)
+        advance(1)
+        return submitted
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = list(pool.map(one, range(1, min(crowd.size, len(links) if own else crowd.size) + 1)))
+    return Worked(sum(outcomes), len(outcomes) - sum(outcomes))
+
+
+def _follow(crowd: Crowd, link: str, key: Key) -> bool:
+    browser = Browser()
+    welcome = browser.get(link)
+    if welcome.status == 410:  # closed
+        return False
+    expect(welcome, 200, "opening the link")
+    if not welcome.forms:
+        return False
+    form_page = browser.submit(welcome, welcome.forms[0], {})
+    form = form_page.form(field="form")
+    if form is None:
+        return False
+    done = browser.submit(form_page, form, crowd.fill_in(form, key))
+    if done.status == 303:  # on to a panel's own page, where simulated annotators have no business
+        return True
+    expect(done, 200, "sending the answers")
+    if done.form(field="form") is not None:
+        raise PlatformError("the answers were not taken: the form came back", "Look at it in a browser.")
+    return True

@@ -1,0 +1,77 @@
+"""Forms on our server: what they work with, which of their fields count, and what is still missing in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from flask import Response, current_app, request
+from itsdangerous import URLSafeSerializer
+from sqlalchemy import Engine
+
+from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
+from humaneval.crowd.questions import Delivery, Form, render_form
+from humaneval.settings import Settings
+from humaneval.text import refused_characters
+
+
+class Context(NamedTuple):
+    """What the pages work with."""
+
+    settings: Settings
+    engine: Engine
+    signer: URLSafeSerializer
+
+
+def context() -> Context:
+    """The context of the application at hand."""
+    found: Context = current_app.extensions["humaneval"]
+    return found
+
+
+def only_looking() -> bool:
+    """Whether nobody reads the answer to this request yet: a scanner's HEAD, a browser that fetches ahead."""
+    purpose = request.headers.get("Sec-Purpose", request.headers.get("Purpose", ""))
+    return request.method == "HEAD" or "prefetch" in purpose
+
+
+def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:
+    """A form to fill in."""
+    return Response(render_form(form, delivery), status=status, mimetype="text/html")
+
+
+def known_fields(posted: Mapping[str, str], form: Form) -> dict[str, str]:
+    """The fields that `form` has, without characters that neither XML nor PostgreSQL can carry.
+
+    What the form showed is for us to say, not for whoever posts.
+    """
+    numbers = range(1, len(form.passages) + 1)
+    names = [CONSENT, COMMENT, *map(choice_field, numbers), *map(seconds_field, numbers)]
+    clean = {
+        name: "".join(c for c in posted[name] if not refused_characters(c))[:2000]
+        for name in names
+        if name in posted
+    }
+    return {FORM: form.form_hash, **{name: value for name, value in clean.items() if value}}
+
+
+def with_gaps(form: Form, fields: Mapping[str, str]) -> Form | None:
+    """`form` with what was filled in and what is missing marked; None where nothing is missing."""
+    answers = read_answers(fields)
+    missing = answers.missing(len(form.passages))
+    if not missing and answers.consent:
+        return None
+    chosen = {choice.place: choice.choice for choice in answers.choices}
+    passages = tuple(
+        replace(shown, choice=chosen.get(shown.place), seconds=fields.get(seconds_field(shown.place), ""))
+        for shown in form.passages
+    )
+    return replace(
+        form,
+        passages=passages,
+        missing=tuple(missing),
+        consent_missing=not answers.consent,
+        consent_given=bool(answers.consent),
+        comment=answers.comment,
+    )

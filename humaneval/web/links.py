@@ -1,0 +1,254 @@
+"""Pages for people who come by link: an opening page, their form under an address of its own, and thanks.
+
+Looking at a link claims nothing, so that mail scanners and previews may: the row is claimed by the button "Begin".
+From then on the person's own address leads back to the same form, on any device, without cookies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, g, redirect, request
+from itsdangerous import BadSignature
+from sqlalchemy import select
+from sqlalchemy.orm import joinedload
+
+from humaneval.crowd.claims import Opened, Outcome, has_begun, keep_answers, load_form, open_form, reopen_form
+from humaneval.crowd.questions import EXAMPLE, Delivery
+from humaneval.store.engine import reading
+from humaneval.store.tables import HitRow
+from humaneval.store.types import now
+from humaneval.studies import settings_of
+from humaneval.study_file import StudyFile
+from humaneval.text import refused_characters
+from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
+from humaneval.web.pages import message, page, root, times
+from humaneval.web.security import allow_frames
+
+blueprint = Blueprint("links", __name__)
+
+LONGEST_ID = 128
+TICKET = re.compile(r"[0-9a-f]{32}")
+NO_ID = re.compile(r"[\s{}\[\]<>$%\ufffd]")
+"""In a panel's own placeholder that it should have filled, or in what no panel makes an id of."""
+
+
+class _LinkHit(NamedTuple):
+    key: str
+    audience: str
+    study: StudyFile
+    simulated: bool
+    pilot: bool
+    expired: bool
+
+
+class _Visitor(NamedTuple):
+    """Whom a link stands for: the ids that the claim is kept under."""
+
+    worker: str
+    assignment: str
+
+
+@blueprint.get("/take/<key>")
+def welcome(key: str) -> Response:
+    """What the study is, and a button to begin. Nothing is stored."""
+    hit = _find(key)
+    if hit is None:
+        return _unknown()
+    if only_looking():
+        return Response(status=204)
+    # Of an open link each page that is shown stands for a person: pressing its button twice claims one row.
+    given = {"ticket": secrets.token_hex(16)} if hit.audience == "open" else request.args
+    visitor = _visitor(hit, given)
+    if visitor is None:
+        return _no_panel_id(hit.study)
+    begun = hit.audience != "open" and has_begun(context().engine, key, visitor.worker)
+    if hit.expired and not begun:
+        return _closed()
+    return page(
+        "take.html",
+        example=EXAMPLE,
+        simulated=hit.simulated,
+        test="This is a pilot." if hit.pilot else "",
+        begun=begun,
+        action=f"{root()}take/{key}",
+        fields={name: given[name] for name in _parameters(hit) if name in given},
+    )
+
+
+@blueprint.post("/take/<key>")
+def begin(key: str) -> Response:
+    """Claim a row for this person and lead to it: an address to come back to."""
+    hit = _find(key)
+    if hit is None:
+        return _unknown()
+    visitor = _visitor(hit, request.form)
+    if visitor is None:
+        return _no_panel_id(hit.study)
+    opened = open_form(
+        context().engine,
+        hit_key=key,
+        external_hit="",
+        assignment=visitor.assignment,
+        worker=visitor.worker,
+        now=now(),
+    )
+    refusal = _refusal(hit, opened)
+    if refusal is not None:
+        return refusal
+    return _see(f"{root()}take/{key}/{_token(key, opened.assignment_id)}")
+
+
+@blueprint.get("/take/<key>/<token>")
+def show(key: str, token: str) -> Response:
+    """The person's form, or thanks where it is answered."""
+    hit = _find(key)
+    assignment_id = _read_token(key, token)
+    if hit is None or assignment_id is None:
+        return _unknown()
+    if only_looking():
+        return Response(status=204)
+    opened = reopen_form(context().engine, assignment_id, now())
+    refusal = _refusal(hit, opened)
+    if refusal is not None:
+        return refusal
+    if opened.outcome is Outcome.ANSWERED:
+        return page("done.html")
+    return form_page(load_form(context().engine, opened.assignment_id).form, _delivery(key, token))
+
+
+@blueprint.post("/take/<key>/<token>")
+def answer(key: str, token: str) -> Response:
+    """Keep the answers; then thanks, or on to where the study sends people. Sending twice changes nothing."""
+    hit = _find(key)
+    assignment_id = _read_token(key, token)
+    if hit is None or assignment_id is None:
+        return _unknown()
+    place = load_form(context().engine, assignment_id)
+    if place.answered is None:
+        fields = known_fields(request.form, place.form)
+        gaps = with_gaps(place.form, fields)
+        if gaps is not None:
+            return form_page(gaps, _delivery(key, token), status=422)
+        keep_answers(context().engine, assignment_id, fields, now())
+    return _see(hit.study.link.completion_url or f"{root()}take/{key}/{token}")
+
+
+def _find(key: str) -> _LinkHit | None:
+    with reading(context().engine) as session:
+        row = session.scalar(
+            select(HitRow).where(HitRow.key == key, HitRow.audience != "").options(joinedload(HitRow.study))
+        )
+        if row is None or row.external_id is None:
+            return None
+        g.study = settings_of(row.study).by_link
+        _allow_completion(g.study)
+        expired = row.expires_at is not None and row.expires_at <= now()
+        return _LinkHit(row.key, row.audience, g.study, row.study.simulated, row.study.is_test, expired)
+
+
+def _allow_completion(study: StudyFile) -> None:
+    parts = urlsplit(study.link.completion_url)
+    allow_frames([], [f"{parts.scheme}://{parts.netloc}"] if parts.netloc else [])
+
+
+def _parameters(hit: _LinkHit) -> list[str]:
+    """What travels from the opening page to its button."""
+    if hit.audience == "open":
+        return ["ticket"]
+    return _panel_parameters(hit.study) if hit.audience == "panel" else []
+
+
+def _panel_parameters(study: StudyFile) -> list[str]:
+    return [name for name in (study.link.worker_parameter, study.link.session_parameter) if name]
+
+
+def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
+    """Personal links stand for their person, a page of an open one for whoever reads it; a panel brings its own ids.
+
+    None where one of those is missing, too long, or still the placeholder that the panel should have filled.
+    """
+    if hit.audience == "personal":
+        return _Visitor(f"person {hit.key}", _assignment(hit.key))
+    if hit.audience == "open":
+        ticket = given.get("ticket", "")
+        if not TICKET.fullmatch(ticket):
+            ticket = secrets.token_hex(16)
+        return _Visitor(f"visitor {ticket}", _assignment(hit.key, ticket))
+    names = _panel_parameters(hit.study)
+    ids = [given.get(name, "").strip() for name in names]
+    if any(not _is_id(id, name) for id, name in zip(ids, names, strict=True)):
+        return None
+    return _Visitor(ids[0], "-".join([*ids[1:], _assignment(hit.key, *ids)]))
+
+
+def _assignment(key: str, *ids: str) -> str:
+    """An id that exports may show: it tells neither the link nor the person, and no other study has it."""
+    return hashlib.sha256("\n".join((key, *ids)).encode()).hexdigest()[:16]
+
+
+def _is_id(id: str, name: str) -> bool:
+    return 0 < len(id) <= LONGEST_ID and id != name and not NO_ID.search(id) and not refused_characters(id)
+
+
+def _refusal(hit: _LinkHit, opened: Opened) -> Response | None:
+    if opened.outcome in (Outcome.FORM, Outcome.ANSWERED):
+        return None
+    if opened.outcome is Outcome.CLOSED:
+        return _closed()
+    if opened.outcome is Outcome.LIMIT:
+        return message(
+            "You have already taken part",
+            f"Thank you! This study takes each person {times(hit.study.design.rows_per_annotator)}.",
+        )
+    if opened.outcome is Outcome.FULL:
+        return message(
+            "All forms are taken",
+            "Thank you for coming. Others are working on the last ones; look again later, in case one becomes free.",
+        )
+    return _unknown()
+
+
+def _closed() -> Response:
+    return message(
+        "This study is over", "Thank you for your interest. No more answers are taken.", status=410
+    )
+
+
+def _token(key: str, assignment_id: int) -> str:
+    """What leads back to a claim, by this link only."""
+    return str(context().signer.dumps(assignment_id, salt=f"take {key}"))
+
+
+def _read_token(key: str, token: str) -> int | None:
+    try:
+        return int(context().signer.loads(token, salt=f"take {key}"))
+    except BadSignature:
+        return None
+
+
+def _delivery(key: str, token: str) -> Delivery:
+    return Delivery(action=f"{root()}take/{key}/{token}", token=token, by_link=True, root=root())
+
+
+def _see(target: str) -> Response:
+    response: Response = redirect(target, 303)  # type: ignore[assignment]  # werkzeug's own, here always Flask's
+    return response
+
+
+def _no_panel_id(study: StudyFile) -> Response:
+    names = " and ".join(_panel_parameters(study))
+    return message(
+        "This address is incomplete",
+        f"It should carry {names}. Please open the study from your panel's own page.",
+        status=400,
+    )
+
+
+def _unknown() -> Response:
+    return message("There is no such link", "Check that the whole address was copied.", status=404)

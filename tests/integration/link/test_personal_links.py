@@ -1,0 +1,167 @@
+"""Personal links: one person, one form, the same link whenever the list is read, and nothing of the list is stored."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd import publishing
+from humaneval.crowd.link import People, read_people
+from humaneval.crowd.people import stored_secret
+from humaneval.errors import InputError
+from humaneval.simulated.browser import Browser
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import HitRow
+from tests.integration.link.people import LinkStudy, begin, form_hash, heading, send, take
+
+LIST = "Name,E-mail\nAda Lovelace,ada@example.org\nBen “B” Öztürk,ben@example.org\nChioma,chi@example.org\n"
+
+
+def people(folder: Path, text: str = LIST, encoding: str = "utf-8") -> People:
+    file = folder / "people.csv"
+    file.write_bytes(text.encode(encoding))
+    return read_people(file)
+
+
+def links(study: LinkStudy, listed: People) -> list[str]:
+    with writing(study.engine) as session:
+        key = stored_secret(session, "pseudonym key")
+    return study.invite(*listed.invitations(key))
+
+
+def test_a_person_resumes_their_form_on_another_client_and_is_thanked_ever_after(
+    engine: Engine, by_link: Callable, tmp_path: Path
+) -> None:
+    study = by_link(engine)
+    ada, ben, _ = links(study, people(tmp_path))
+    page = begin(ada)
+    assert form_hash(begin(ada)) == form_hash(page) != form_hash(begin(ben))
+    assert "Go on" in Browser().get(ada).html
+    assert heading(send(page)) == "Thank you"
+    assert heading(begin(ada)) == heading(Browser().get(page.url)) == "Thank you"
+    assert study.states() == {"answered": 1, "opened": 1}
+
+
+def test_the_same_list_gives_the_same_links_and_a_longer_one_adds_only_the_new(
+    sqlite_engine: Engine, by_link: Callable, tmp_path: Path
+) -> None:
+    study = by_link(sqlite_engine)
+    first = links(study, people(tmp_path))
+    assert len(set(first)) == 3
+    assert links(study, people(tmp_path)) == first
+    longer = LIST.replace("Ben", "Dora,dora@example.org\nBen")
+    again = links(study, people(tmp_path, longer))
+    assert [again[0], *again[2:]] == first
+    assert again[1] not in first
+    with reading(sqlite_engine) as session:
+        assert len(session.scalars(select(HitRow)).all()) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (LIST.replace(",", ";"), "utf-8"),
+        (LIST.replace(",", "\t").replace("\n", "\r\n"), "utf-8-sig"),
+        (LIST.replace("\n", "\n\n").replace("Ada Lovelace", '  "Ada Lovelace" ').replace('"', ""), "utf-8"),
+        (LIST.replace("Chioma", "CHIOMA") + " , \n", "utf-8"),
+        (LIST.replace("Ö", "O\u0308"), "utf-8"),
+    ],
+    ids=["semicolons", "tabs, CRLF, BOM", "empty lines and spaces", "capitals", "accents apart"],
+)
+def test_what_a_spreadsheet_makes_of_the_list_changes_no_link(
+    sqlite_engine: Engine, by_link: Callable, tmp_path: Path, text: str, encoding: str
+) -> None:
+    study = by_link(sqlite_engine)
+    first = links(study, people(tmp_path))
+    assert links(study, people(tmp_path, text, encoding)) == first
+
+
+def test_the_list_comes_back_with_a_column_for_the_mail_merge(tmp_path: Path) -> None:
+    text = 'Name;Note\n"Lovelace; Ada";"says ""hello""\nand more"\n'
+    listed = people(tmp_path, text)
+    merged = listed.with_links(["https://study.example.org/take/1"])
+    rows = list(csv.reader(io.StringIO(merged, newline=""), delimiter=";"))
+    assert rows == [
+        ["Name", "Note", "link"],
+        ["Lovelace; Ada", 'says "hello"\nand more', "https://study.example.org/take/1"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "names nobody"),
+        ("Name\n", "names nobody"),
+        ("Name\n \n", "names nobody"),
+        (LIST + "ada lovelace,ADA@example.org\n", "persons 1 and 4 are the same"),
+        ("Name,E-mail\nAda\n", "person 1 has 1 cells, the header 2"),
+        ("Name,Link\nAda,x\n", "has a column 'link' already"),
+        ("Name\n" + "x" * 200_000 + "\n", "is no CSV"),
+    ],
+)
+def test_lists_that_are_none_are_refused_in_words(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        people(tmp_path, text)
+
+
+def test_a_list_in_another_encoding_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not UTF-8"):
+        people(tmp_path, LIST.replace("“B” ", ""), "latin-1")
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_killed_while_publishing_and_run_again_nobody_has_two_links(
+    engine: Engine, by_link: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    study = by_link(engine)
+    listed = people(tmp_path)
+    made = []
+
+    def advance(_: int) -> None:
+        made.append(1)
+        if len(made) == nth + 1:  # the first says how many were adopted
+            raise KeyboardInterrupt
+
+    with writing(engine) as session:
+        key = stored_secret(session, "pseudonym key")
+    publishing.plan(engine, "study", study.platform, invitations=listed.invitations(key))
+    planned = publishing.links_of(engine, "study", study.platform.endpoint, listed.invitations(key))
+    with pytest.raises(KeyboardInterrupt):
+        publishing.publish(engine, "study", study.platform, public_url=study.url, advance=advance)
+    not_yet = Browser().get(planned[-1]).status
+    assert not_yet == (404 if nth < 3 else 200)
+    assert links(study, listed) == planned
+    with reading(engine) as session:
+        assert len(session.scalars(select(HitRow)).all()) == 3
+    assert [heading(take(link)) for link in planned] == ["Thank you"] * 3
+
+
+def test_nothing_of_the_people_is_in_the_database_or_on_their_page(
+    sqlite_engine: Engine, by_link: Callable, tmp_path: Path
+) -> None:
+    study = by_link(sqlite_engine)
+    ada, *_ = links(study, people(tmp_path))
+    form = begin(ada)
+    send(form)
+    study.collect()
+    sqlite_engine.dispose()
+    stored = b"".join(file.read_bytes() for file in tmp_path.glob("humaneval.db*"))
+    assert b"sentence" in stored
+    for word in ("Lovelace", "ada@example.org", "ztürk", "Chioma", "chi@example.org"):
+        assert word.encode() not in stored
+        assert word not in form.html
+
+
+def test_more_people_than_forms_may_be_asked(
+    sqlite_engine: Engine, by_link: Callable, tmp_path: Path
+) -> None:
+    study = by_link(sqlite_engine, design={"annotators": 2})
+    pages = [take(link) for link in links(study, people(tmp_path))[:2]]
+    assert [heading(page) for page in pages] == ["Thank you"] * 2
+    last = links(study, people(tmp_path))[2]
+    assert heading(begin(last)) == "All forms are taken"

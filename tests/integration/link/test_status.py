@@ -1,0 +1,144 @@
+"""`status`: x of n, y usable, about done at, spent; with times that are fixed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd import publishing
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.lifetime import expire_all, extend_all
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.progress import about_done, study_status
+from humaneval.crowd.review import approve, review
+from humaneval.simulated import Crowd, Skills, work_through
+from humaneval.store.engine import writing
+from humaneval.store.tables import AssignmentRow, HitRow
+from humaneval.studies import study_key
+from tests.commands import Command
+from tests.integration.link.people import begin, take
+
+BEGAN = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def opened(engine: Engine, minutes: int = 20) -> None:
+    """The forms that were opened were so from BEGAN on, one every 20 minutes; the links run for days."""
+    with writing(engine) as session:
+        for number, line in enumerate(session.scalars(select(AssignmentRow).order_by(AssignmentRow.id))):
+            line.opened_at = BEGAN + timedelta(minutes=minutes * number)
+        for hit in session.scalars(select(HitRow)):
+            hit.expires_at = BEGAN + 100 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("submitted", "planned", "hours", "expected"),
+    [
+        (10, 40, 2, 6.0),  # 5 an hour: the 30 that are left take 6
+        (3, 4, 3, 1.0),
+        (39, 40, 39, 1.0),
+        (2, 40, 2, None),
+        (0, 40, 2, None),
+        (40, 40, 2, None),
+        (41, 40, 2, None),
+        (10, 40, 0, None),
+        (10, 40, -1, None),
+        (3, 100_000, 1, None),  # three years: no estimate
+    ],
+)
+def test_the_rest_comes_as_fast_as_what_came_so_far(
+    submitted: int, planned: int, hours: float, expected: float | None
+) -> None:
+    now = BEGAN + hours * HOUR
+    found = about_done(submitted, planned, BEGAN, now)
+    assert found == (None if expected is None else now + expected * HOUR)
+    assert about_done(submitted, planned, None, now) is None
+
+
+def test_by_link_answers_count_at_once_and_the_estimate_follows_the_clock(
+    engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(engine, design={"annotators": 12}, link={"pay": "elsewhere"})
+    link = study.open_link()
+    for _ in range(3):
+        take(link)
+    begin(link)  # opened, and not answered: no submission
+    opened(engine)
+    (status,) = study_status(engine, "study", BEGAN + HOUR)
+    assert (status.submitted, status.planned, status.usable, status.answered) == (3, 12, 0, 3)
+    assert status.about_done_at == BEGAN + 4 * HOUR
+    (later,) = study_status(engine, "study", BEGAN + 2 * HOUR)  # nothing came meanwhile
+    assert later.about_done_at == BEGAN + 8 * HOUR
+    study.collect()
+    excluded = sum(bool(work.excluded) for work in review(engine, "study", "link"))
+    approve(engine, "study", study.platform)
+    opened(engine)
+    (status,) = study_status(engine, "study", BEGAN + HOUR)
+    assert (status.submitted, status.usable, status.approved, status.answered) == (3, 3 - excluded, 3, 0)
+    assert status.about_done_at == BEGAN + 4 * HOUR
+    assert str(status.spent) == "2.40"
+
+
+def test_nothing_is_said_of_a_study_that_takes_nobody_any_more(
+    sqlite_engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(sqlite_engine, design={"annotators": 5})
+    link = study.open_link()
+    for _ in range(3):
+        take(link)
+    expire_all(sqlite_engine, "study", study.platform)
+    later = datetime.now(UTC) + HOUR
+    assert study_status(sqlite_engine, "study", later)[0].about_done_at is None
+    extend_all(sqlite_engine, "study", study.platform, 3)
+    assert study_status(sqlite_engine, "study", later)[0].about_done_at is not None
+
+
+def test_many_links_to_the_same_rows_plan_no_more_forms_than_there_are(
+    sqlite_engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(sqlite_engine, design={"annotators": 5})
+    study.open_link()
+    study.panel_link(3)
+    (status,) = study_status(sqlite_engine, "study")
+    assert (status.hits, status.hits_up, status.planned) == (2, 2, 5)
+
+
+def test_at_the_marketplace_it_counts_what_was_collected(
+    sqlite_engine: Engine, study_factory: Callable, form_server: Callable, platform: MTurk
+) -> None:
+    study_factory(sqlite_engine, "study", design={"annotators": 8})
+    forms = form_server(sqlite_engine)
+    publishing.plan(sqlite_engine, "study", platform)
+    up = publishing.publish(sqlite_engine, "study", platform, public_url=forms.url)
+    work_through(Crowd(4, Skills(0.5)), up.preview_urls[0], study_key(sqlite_engine, "study"))
+    opened(sqlite_engine)
+    (status,) = study_status(sqlite_engine, "study", BEGAN + HOUR)
+    assert (status.submitted, status.answered, status.about_done_at) == (0, 4, None)
+    collect(sqlite_engine, "study", platform)
+    opened(sqlite_engine)
+    (status,) = study_status(sqlite_engine, "study", BEGAN + HOUR)
+    assert (status.submitted, status.planned) == (4, 8)
+    assert status.about_done_at == BEGAN + 2 * HOUR
+
+
+def test_in_words_and_as_json(
+    sqlite_database: str, sqlite_engine: Engine, by_link: Callable, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+    study = by_link(sqlite_engine, design={"annotators": 6})
+    link = study.open_link()
+    assert "link: 0 of 6 submitted, 0 usable; about done at —; spent $0.00." in command("status", "study").out
+    for _ in range(3):
+        take(link)
+    study.collect()
+    (line,) = command("status", "study", "--json").json["endpoints"]
+    assert (line["submitted"], line["planned"], line["usable"], line["spent"]) == (3, 6, 3, "0.00")
+    done_at = datetime.fromisoformat(line["about_done_at"])
+    assert timedelta() < done_at - datetime.now(UTC) < 2 * HOUR
+    said = command("status", "study").out
+    assert f"link: 3 of 6 submitted, 3 usable; about done at {done_at:%Y-%m-%d}" in said
+    assert " UTC; spent $0.00." in said
+    assert "1 of 1 links up" in said

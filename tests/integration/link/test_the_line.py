@@ -1,0 +1,252 @@
+"""The whole study by link: publish, simulate, collect, review, score; and the same people at the marketplace."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd import publishing
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.ledger import spent
+from humaneval.crowd.link import open_invitation, panel_invitation
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.progress import study_status
+from humaneval.crowd.review import approve, review
+from humaneval.scoring import score
+from humaneval.simulated import Crowd, Skills, follow_links, work_through
+from humaneval.store.engine import open_engine, reading
+from humaneval.store.queries import response_lines
+from humaneval.store.tables import OutboxRow, PaymentRow
+from humaneval.studies import get_study, study_key
+from tests.commands import Command
+from tests.integration.link.people import LinkStudy, begin, heading, panel, take
+
+CROWD = Crowd(12, Skills(0.3, {"control": 1.0, "example-poor": 0.9}), careless=0.2, seed=11)
+
+
+@pytest.fixture
+def walked(by_link: Callable) -> Callable[..., LinkStudy]:
+    """A study that CROWD has come to by this kind of link."""
+
+    def walk(engine: Engine, kind: str = "open", **sections: dict) -> LinkStudy:
+        study = by_link(engine, design={"annotators": CROWD.size}, **sections)
+        invitation = {"open": open_invitation, "panel": panel_invitation}[kind]()
+        (link,) = study.invite(invitation)
+        if kind == "panel":
+            link = panel(link, "P{number}", "S{number}").replace("%7B", "{").replace("%7D", "}")
+        worked = follow_links(CROWD, [link], study_key(engine, "study"))
+        assert worked == (CROWD.size, 0)
+        return study
+
+    return walk
+
+
+@pytest.mark.parametrize("kind", ["open", "panel"])
+def test_a_study_goes_from_links_to_scores(engine: Engine, walked: Callable, kind: str) -> None:
+    study = walked(engine, kind)
+    found = study.collect()
+    assert (found.submissions, found.new, found.responses, found.differences) == (12, 12, 48, ())
+    assert study.collect().new == 0
+    assert len(review(engine, "study", "link")) == 12
+    assert approve(engine, "study", study.platform) == 12
+    assert approve(engine, "study", study.platform) == 0
+    assert Counter(line["endpoint"] for line in study.responses()) == {"link": 48}
+    scores = score(pd.DataFrame(study.responses()))
+    assert {row.generator for row in scores.scores} == {"control", "human", "example-good", "example-poor"}
+
+
+@pytest.fixture
+def at_market(sqlite_template: Path, tmp_path: Path) -> Iterator[Engine]:
+    """A second database, for the study at the marketplace."""
+    file = tmp_path / "marketplace.db"
+    file.write_bytes(sqlite_template.read_bytes())
+    engine = open_engine(f"sqlite:///{file}")
+    yield engine
+    engine.dispose()
+
+
+def test_the_same_crowd_gives_exactly_the_same_scores_at_the_marketplace_and_by_link(
+    engine: Engine, at_market: Engine, walked: Callable, study_factory: Callable, form_server: Callable, platform: MTurk
+) -> None:  # fmt: skip
+    frames = [pd.DataFrame(walked(engine).responses())]
+    study_factory(at_market, "study", design={"annotators": CROWD.size})
+    forms = form_server(at_market)
+    publishing.plan(at_market, "study", platform)
+    up = publishing.publish(at_market, "study", platform, public_url=forms.url)
+    assert work_through(CROWD, up.preview_urls[0], study_key(at_market, "study")).submitted == CROWD.size
+    collect(at_market, "study", platform)
+    with reading(at_market) as session:
+        frames.append(pd.DataFrame(response_lines(session, get_study(session, "study"))))
+    answered = ["row", "order", "story", "generator", "position", "choice"]
+    first, second = (frame[answered].sort_values(["row", "order"]).reset_index(drop=True) for frame in frames)
+    pd.testing.assert_frame_equal(first, second)
+    tables = [json.loads(json.dumps(score(frame).to_json(), default=str)) for frame in frames]
+    assert tables[0]["scores"] == tables[1]["scores"]
+    assert tables[0]["annotators"] == tables[1]["annotators"]
+    assert tables[0]["annotators"]["excluded"] > 0
+
+
+def test_simulated_annotators_leave_a_panels_own_page_alone(sqlite_engine: Engine, walked: Callable) -> None:
+    study = walked(sqlite_engine, link={"completion_url": "https://panel.example/done"})
+    assert study.collect().new == 12
+
+
+def test_nothing_is_paid_or_entered_where_the_study_says_none(engine: Engine, by_link: Callable) -> None:
+    study = by_link(engine)
+    take(study.open_link())
+    study.collect()
+    assert approve(engine, "study", study.platform) == 1
+    assert study.collect().new == 0
+    with reading(engine) as session:
+        assert session.scalars(select(PaymentRow)).all() == []
+    assert spent(engine, "study").total == 0
+
+
+def test_rewards_paid_elsewhere_are_entered_once_and_without_fees(engine: Engine, by_link: Callable) -> None:
+    study = by_link(engine, link={"pay": "elsewhere"}, hit={"reward": "1.25"})
+    link = study.open_link()
+    for _ in range(2):
+        take(link)
+    study.collect()
+    assert approve(engine, "study", study.platform) == 2
+    study.collect()
+    paid = spent(engine, "study")
+    assert (paid.rewards, paid.fees) == (Decimal("2.50"), Decimal("0.00"))
+
+
+def test_top_up_hands_the_rows_of_excluded_people_out_by_the_same_link(
+    engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(engine, design={"annotators": 2, "top_up": "ask"})
+    link = study.open_link()
+    for _ in range(2):
+        take(link, choice=1)
+    study.collect()
+    lost = sum(bool(work.excluded) for work in review(engine, "study", "link"))
+    assert lost
+    assert heading(begin(link)) == "All forms are taken"
+    study.invite(open_invitation(), top_up=True)
+    pages = [begin(link) for _ in range(lost + 1)]
+    assert [heading(page) for page in pages].count("All forms are taken") == 1
+    (status,) = study_status(engine, "study")
+    assert (status.submitted, status.planned) == (2, 2 + lost)
+
+
+@pytest.fixture
+def commands(
+    sqlite_database: str, sqlite_engine: Engine, by_link: Callable, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., str]:
+    """A study behind the command line."""
+
+    def make(name: str = "study", **sections: dict) -> str:
+        study = by_link(sqlite_engine, name, **sections)
+        monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
+        monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", study.url)
+        return name
+
+    return make
+
+
+def test_the_whole_line_as_commands(commands: Callable, command: Command, tmp_path: Path) -> None:
+    commands(link={"pay": "elsewhere"})
+    (tmp_path / "people.csv").write_text("Name\nAda\nBen\nChi\nDee\n")
+    made = command(
+        "publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv", "--json"
+    )
+    links = pd.read_csv("links.csv").link.to_list()
+    assert (made.json["made"], made.json["links"]) == (4, links)
+    assert "0 links made, 4 were there already" in command(
+        "publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv"
+    ).out  # fmt: skip
+    simulated = command("simulate", "study", "--to", "link", "--skill", "control=1", "--seed", "3", "--json")
+    assert (simulated.json["submitted"], simulated.json["found_nothing"]) == (4, 0)
+    assert "link: 4 of 4 submitted, 0 usable; about done at —; spent $0.00" in command("status", "study").out
+    assert "4 not collected yet" in command("status", "study").out
+    assert command("collect", "study", "--to", "link", "--json").json["responses"] == 16
+    assert command("review", "study", "--to", "link", "--approve", "--json").json["approved_now"] == 4
+    assert "link: 4 of 4 submitted, 4 usable; about done at —; spent $3.20" in command("status", "study").out
+    assert command("score", "study", "--json").json["annotators"]["analysed"] == 4
+    assert "4 HITs at link" in command("expire", "study", "--to", "link").out
+    again = command("simulate", "study", "--to", "link", "--json")
+    assert again.json["found_nothing"] == 4
+    assert command("extend", "study", "--to", "link", "--days", "2").code == 0
+
+
+def test_a_bonus_is_refused_in_words_and_leaves_nothing_due(
+    commands: Callable, command: Command, sqlite_engine: Engine, by_link: Callable
+) -> None:
+    commands(link={"pay": "elsewhere"})
+    link = command("publish", "study", "--to", "link", "--json").json["links"][0]
+    take(link)
+    command("collect", "study", "--to", "link")
+    (work,) = review(sqlite_engine, "study", "link")
+    said = command("bonus", "study", work.external_id, "--amount", "1", "--reason", "Thanks", "--to", "link")
+    assert (said.code, said.err.splitlines()[0]) == (1, "Error: no bonus can be paid by link")
+    with reading(sqlite_engine) as session:
+        assert session.scalars(select(PaymentRow)).all() == []
+        assert {row.state for row in session.scalars(select(OutboxRow))} == {"confirmed"}
+    assert command("approve", "study", work.external_id, "--to", "link").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--people", "people.csv"], "--people and --out go together"),
+        (["--out", "links.csv"], "--people and --out go together"),
+        (["--people", "people.csv", "--out", "links.csv", "--panel"], "--people is for one person a line"),
+        (["--people", "people.csv", "--out", "people.csv"], "people.csv cannot be written"),
+        (["--people", "people.csv", "--out", "nowhere/links.csv"], "nowhere/links.csv cannot be written"),
+        (["--static"], "are not for links"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_any_link_is_made(
+    commands: Callable, command: Command, tmp_path: Path, arguments: list[str], complaint: str
+) -> None:
+    commands()
+    (tmp_path / "people.csv").write_text("Name\nAda\n")
+    said = command("publish", "study", "--to", "link", *arguments)
+    assert (said.code, complaint in said.err) == (2, True), said.err
+    assert "is not published" in command("status", "study").out
+    assert (tmp_path / "people.csv").read_text() == "Name\nAda\n"
+
+
+def test_a_panel_is_told_the_whole_address(commands: Callable, command: Command) -> None:
+    commands(link={"worker_parameter": "rid", "session_parameter": "sid"})
+    address = command("publish", "study", "--to", "link", "--panel", "--json").json["links"][0]
+    assert address.endswith("?rid={{%PROLIFIC_PID%}}&sid={{%SESSION_ID%}}")
+    assert address in command("publish", "study", "--to", "link", "--panel").out
+    assert command("simulate", "study", "--to", "link", "--json").json["submitted"] == 4
+
+
+def test_more_people_than_forms_are_counted_out(commands: Callable, command: Command, tmp_path: Path) -> None:
+    commands(design={"annotators": 2})
+    (tmp_path / "people.csv").write_text("Name\nAda\nBen\nChi\n")
+    said = command("publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv")
+    assert (said.code, said.err) == (0, "3 people for 2 forms: who comes last finds them all taken.\n")
+    simulated = command("simulate", "study", "--to", "link", "--annotators", "3", "--json").json
+    assert (simulated["submitted"], simulated["found_nothing"]) == (2, 1)
+    assert "2 of 2 submitted" in command("status", "study").out
+
+
+def test_pilot_and_main_study_are_never_pooled(commands: Callable, command: Command) -> None:
+    commands("pilot", design={"pilot": True})
+    commands("main")
+    for name in ("pilot", "main"):
+        link = command("publish", name, "--to", "link", "--json").json["links"][0]
+        assert ("This is a pilot." in begin(link).html) == (name == "pilot")
+        command("simulate", name, "--to", "link", "--skill", "control=1", "--annotators", "3")
+        command("collect", name, "--to", "link")
+    main = command("score", "main", "--json").json
+    assert main["annotators"]["collected"] == 3
+    assert command("score", "main", "--tests").code == 1
+    refused = command("score", "pilot", "--json")
+    pooled = command("score", "pilot", "--tests", "--json")
+    assert refused.code == 1 or refused.json["annotators"]["collected"] == 3
+    assert pooled.json["annotators"]["collected"] == 3

@@ -1,0 +1,121 @@
+"""What time does to a form by link: leases end, links close and open again, and no answers are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import Engine
+
+from humaneval.crowd.lifetime import Expired, expire_all, extend_all
+from humaneval.simulated.browser import Browser
+from humaneval.store.tables import HitRow
+from tests.integration.link.people import begin, form_hash, heading, panel, send, take
+
+OVER = (410, "This study is over")
+
+
+def test_C38_a_row_is_free_again_when_its_time_is_over(engine: Engine, by_link: Callable) -> None:
+    study = by_link(engine, design={"annotators": 1})
+    link = study.open_link()
+    gone = begin(link)
+    assert heading(begin(link)) == "All forms are taken"
+    study.let_leases_run_out()
+    assert form_hash(begin(link)) == form_hash(gone)
+
+
+def test_who_comes_back_late_has_their_form_still_or_gets_another(engine: Engine, by_link: Callable) -> None:
+    study = by_link(engine, design={"annotators": 2})
+    link = study.open_link(2)
+    late = begin(link)
+    study.let_leases_run_out()
+    assert form_hash(Browser().get(late.url)) == form_hash(late)  # nobody wanted it
+    other = begin(link)
+    assert form_hash(other) == form_hash(late)
+    again = Browser().get(late.url)
+    assert form_hash(again) != form_hash(late)
+    assert heading(send(again)) == heading(send(other)) == "Thank you"
+    assert len(study.responses()) == 8
+    assert heading(begin(link)) == "All forms are taken"
+
+
+def test_answers_that_come_late_are_kept_even_when_the_row_is_somebody_elses(
+    engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(engine, design={"annotators": 1})
+    link = study.open_link()
+    late = begin(link)
+    study.let_leases_run_out()
+    other = begin(link)
+    assert heading(send(late)) == heading(send(other)) == "Thank you"
+    assert heading(Browser().get(late.url)) == "Thank you"
+    assert len(study.answers()) == 2
+    assert study.collect().responses == 8
+
+
+def test_C41_time_that_ran_out_does_not_count_against_a_person(engine: Engine, by_link: Callable) -> None:
+    study = by_link(engine)
+    link = study.panel_link()
+    begin(panel(link, "P1", "S1"))
+    study.let_leases_run_out()
+    study.collect()
+    assert study.held_rows() == []
+    assert heading(take(panel(link, "P1", "S2"))) == "Thank you"
+
+
+def test_expire_closes_the_link_for_new_people_and_who_has_begun_finishes(
+    engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(engine)
+    link, members = study.open_link(), study.panel_link()
+    open_page = Browser().get(link)
+    begun, member = begin(link), begin(panel(members, "P1", "S1"))
+    assert expire_all(engine, "study", study.platform) == Expired(2, 2)
+    for page in (
+        Browser().get(link),
+        Browser().submit(open_page, open_page.forms[0], {}),
+        Browser().get(panel(members, "P2", "S2")),
+    ):
+        assert (page.status, heading(page)) == OVER
+    assert form_hash(Browser().get(begun.url)) == form_hash(begun)
+    assert form_hash(begin(panel(members, "P1", "S1"))) == form_hash(member)
+    assert heading(send(begun)) == heading(send(member)) == "Thank you"
+    assert heading(Browser().get(begun.url)) == "Thank you"
+    assert study.states() == {"answered": 2}
+
+
+def test_who_let_a_row_go_gets_none_after_the_end_but_their_answers_count(
+    sqlite_engine: Engine, by_link: Callable
+) -> None:
+    study = by_link(sqlite_engine)
+    late = begin(study.open_link())
+    study.let_leases_run_out()
+    study.collect()
+    expire_all(sqlite_engine, "study", study.platform)
+    back = Browser().get(late.url)
+    assert (back.status, heading(back)) == OVER
+    assert heading(send(late)) == "Thank you"
+    assert len(study.responses()) == 4
+
+
+def test_extend_opens_the_link_again(sqlite_engine: Engine, by_link: Callable) -> None:
+    study = by_link(sqlite_engine)
+    link = study.open_link()
+    expire_all(sqlite_engine, "study", study.platform)
+    assert Browser().get(link).status == 410
+    assert extend_all(sqlite_engine, "study", study.platform, 1) == 1
+    assert heading(take(link)) == "Thank you"
+
+
+def test_a_link_closes_by_itself_after_the_studys_days(sqlite_engine: Engine, by_link: Callable) -> None:
+    from sqlalchemy import select
+
+    from humaneval.store.engine import reading
+    from humaneval.store.types import now
+
+    study = by_link(sqlite_engine, hit={"lifetime_days": 2})
+    study.open_link()
+    with reading(sqlite_engine) as session:
+        expires = session.scalars(select(HitRow.expires_at)).one()
+    assert expires is not None
+    assert (expires - now()).total_seconds() == pytest.approx(2 * 86_400, abs=60)
