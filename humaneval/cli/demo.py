@@ -36,7 +36,7 @@ TRIES = 20
 CARELESS = 0.05
 SEED = 2020
 ANNOTATORS, QUICK_ANNOTATORS, MY_ROWS = 90, 40, 20
-UNFIT = ("cut", "empty", "several sentences", "same as the original", "same as a neighbour")
+UNFIT = ("unprintable", "cut", "empty", "several sentences", "same as the original", "same as a neighbour")
 
 SUMMARY = (
     "This is a demonstration. The annotators are simulated: programs that went through the real pages over HTTP, "
