@@ -9,7 +9,7 @@ DEMO   ?= demo
 
 .PHONY: demo test check browser-tools constraints docs clean
 
-demo: $(VENV)/.core
+demo: $(VENV)/.models
 	$(BIN)/humaneval demo --folder $(DEMO)
 
 test: $(VENV)/.test browser-tools
@@ -26,13 +26,13 @@ browser-tools:
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.docs.write_cli_reference
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable .
+$(VENV)/.models: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable ".[models]"
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable ".[test]"
-	@touch $@ $(VENV)/.core
+	$(PIP) --editable ".[models,test]"
+	@touch $@ $(VENV)/.models
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("humaneval needs Python 3.11 or newer, this is %d.%d: make PYTHON=python3.11 …" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'

@@ -13,7 +13,7 @@ from generators.decoding import Drawn, Prompt, Sampling, Stop, draw
 from generators.masking import UNTITLED
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance
 from humaneval.errors import UsageError
-from humaneval.text import normalise, split_sentences
+from humaneval.text import normalise, refused_characters, split_sentences
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -175,9 +175,19 @@ def after(blank: Blank) -> str:
     return "".join(f" {sentence}" for sentence in blank.story.sentences[blank.position :])
 
 
+def unprintable(text: str) -> str:
+    """Why `text` cannot be shown, or nothing: bytes that make no character, or characters that no page can carry."""
+    if "\ufffd" in text:
+        return "bytes that make no character"
+    return refused_characters(text)
+
+
 def one_sentence(text: str) -> Draft:
     """`text` as an infill: OK only as one sentence."""
     text = normalise(text)
+    broken = unprintable(text)
+    if broken:
+        return Draft("", InfillStatus.UNPRINTABLE, broken)
     if not text:
         return Draft("", InfillStatus.EMPTY)
     sentences = split_sentences(text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from generators.checkpoints import Checkpoint
 from generators.decoding import Drawn, Stop
-from generators.infilling import CheckpointGenerator, Draft, before, open_checkpoint
+from generators.infilling import CheckpointGenerator, Draft, before, open_checkpoint, unprintable
 from humaneval.domain import Blank, Generator, GeneratorRequest, InfillStatus
 from humaneval.text import normalise, split_sentences
 
@@ -41,7 +41,11 @@ def stop_for(tokenizer: Tokenizer) -> Stop:
 
 def text_of(drawn: Drawn, tokenizer: Tokenizer) -> Draft:
     """The first sentence of what was written; cut where not even that was finished."""
-    sentences = split_sentences(normalise(tokenizer.decode(list(drawn.ids))))
+    text = normalise(tokenizer.decode(list(drawn.ids)))
+    sentences = split_sentences(text)
+    broken = unprintable(sentences[0] if sentences else text)
+    if broken:
+        return Draft("", InfillStatus.UNPRINTABLE, broken)
     if not sentences:
         return Draft("", InfillStatus.EMPTY)
     if not drawn.ended and len(sentences) == 1:

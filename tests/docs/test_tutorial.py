@@ -22,19 +22,16 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 FENCE = re.compile(r"^```(sh background|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def _story_file(folder: Path) -> Path:
-    real = (
-        Path(os.environ.get("HUMANEVAL_TEST_DATA") or ROOT.parent / "shared" / "data")
-        / "stories"
-        / "test.csv"
-    )
+def _story_file(folder: Path, split: str) -> Path:
+    data = Path(os.environ.get("HUMANEVAL_TEST_DATA") or ROOT.parent / "shared" / "data")
+    real = data / "stories" / f"{split}.csv"
     if real.exists():
         return real
-    path = folder / "stories.csv"
+    path = folder / f"{split}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["storyid", "storytitle", *(f"sentence{n}" for n in range(1, 6))])
-        writer.writerows([story.id, story.title, *story.sentences] for story in bundled_stories())
+        writer.writerows([s.id, s.title, *s.sentences] for s in bundled_stories() if s.split == split)
     return path
 
 
@@ -60,7 +57,9 @@ def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
-        "STORIES": str(_story_file(tmp_path)),
+        "STORIES": str(_story_file(tmp_path, "test")),
+        "TRAIN": str(_story_file(tmp_path, "train")),
+        "MINUTES": "0.2",
         "HUMANEVAL_PORT": str(forms),
         "HUMANEVAL_PUBLIC_URL": f"http://localhost:{forms}",
         "HUMANEVAL_MARKET_URL": f"http://127.0.0.1:{market}",
@@ -97,12 +96,8 @@ def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
             server.wait(timeout=20)
     document = json.loads(printed)
     assert document["annotators"]["collected"] == 40
-    assert {row["generator"] for row in document["scores"]} == {
-        "human",
-        "control",
-        "same-place",
-        "other-place",
-    }
+    generators = {"human", "control", "same-place", "other-place", "lm-scratch", "ilm-scratch"}
+    assert {row["generator"] for row in document["scores"]} == generators
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert "simulated" in report.lower()
     assert (folder / "pairs-row-1.html").exists()
