@@ -125,7 +125,7 @@ def _choose(logits: torch.Tensor, sampling: Sampling, chance: torch.Tensor) -> t
     """One token a row: the first whose cumulated share of the nucleus passes the row's number."""
     import torch
 
-    probabilities = torch.softmax(logits.double() / sampling.temperature, dim=-1).cpu()
+    probabilities = torch.softmax(logits / sampling.temperature, dim=-1).cpu()
     # The nucleus is nearly always within the likeliest 1,024 tokens; where it is not, all are sorted.
     count = min(1024, probabilities.shape[-1])
     best, order = probabilities.topk(count, dim=-1)
@@ -134,5 +134,5 @@ def _choose(logits: torch.Tensor, sampling: Sampling, chance: torch.Tensor) -> t
     mass = best.cumsum(-1)
     kept = torch.where(mass - best < sampling.top_p, best, torch.zeros_like(best))
     kept[:, 0] = best[:, 0]  # the likeliest token is always in
-    passed = kept.cumsum(-1) > (chance.unsqueeze(-1) * kept.sum(-1, keepdim=True))
+    passed = kept.cumsum(-1) > (chance.unsqueeze(-1).float() * kept.sum(-1, keepdim=True))
     return order.gather(-1, passed.int().argmax(-1, keepdim=True)).squeeze(-1)

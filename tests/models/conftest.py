@@ -57,9 +57,15 @@ def train_small(corpus: Corpus, tokenizer: Any) -> Trained:
 
 @pytest.fixture(scope="session")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus, tokenizer: Any) -> dict[str, Path]:
-    """An LM and an ILM, trained for a few steps."""
+    """An LM and an ILM, trained until what they write is mostly text."""
     folders = {}
     for kind in ("lm", "ilm"):
         folders[kind] = tmp_path_factory.mktemp("checkpoints") / kind
-        train(folders[kind], Plan(kind, **{**SMALL, "steps": 20}), corpus, corpus, tokenizer)
+        train(
+            folders[kind],
+            Plan(kind, **{**SMALL, "steps": 150, "learning_rate": 5e-3, "batch": 8, "evaluate_every": 50}),
+            corpus,
+            corpus,
+            tokenizer,
+        )
     return folders

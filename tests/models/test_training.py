@@ -137,4 +137,4 @@ def test_the_card_says_how_the_checkpoint_was_made(checkpoints: dict[str, Path])
     assert card.training["from"] == "scratch"
     assert card.training["documents"] == 40
     assert card.training["masked_perplexity"] > 1
-    assert json.loads((checkpoints["ilm"] / "log.jsonl").read_text().splitlines()[0])["step"] == 5
+    assert json.loads((checkpoints["ilm"] / "log.jsonl").read_text().splitlines()[0])["step"] == 50
