@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -27,7 +27,7 @@ from humaneval.domain import (
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
+from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.text import hidden_characters, normalise, refused_characters, split_sentences
 
 GROUP = "humaneval.generators"
@@ -210,6 +210,31 @@ def run(
             written.update(session.scalars(new, lines))
         advance(len(judged))
     return RunSummary(generator.name, dict(written), len(blanks) - len(open_blanks))
+
+
+def forget(engine: Engine, name: str) -> int:
+    """Delete a generator with its infills, where no study shows any; returns how many infills there were."""
+    with writing(engine) as session:
+        generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))
+        if generator is None:
+            known = session.scalars(select(GeneratorRow.name).order_by(GeneratorRow.name)).all()
+            raise UsageError(
+                f"there are no infills from {name!r}", f"There are from: {', '.join(known) or 'nobody'}."
+            )
+        shown = session.scalar(
+            select(StudyRow.name).join(PassageRow, PassageRow.study_id == StudyRow.id).where(PassageRow.generator_id == generator.id).limit(1)
+        )  # fmt: skip
+        if shown is not None:
+            raise UsageError(
+                f"study {shown!r} shows infills from {name!r}",
+                "What a study shows stays. Generate under another name with --as.",
+            )
+        mine = InfillRow.generator_id == generator.id
+        deleted = session.scalar(select(func.count()).select_from(InfillRow).where(mine)) or 0
+        session.execute(delete(InfillRow).where(mine))
+        session.execute(delete(RunRow).where(RunRow.generator_id == generator.id))
+        session.delete(generator)
+    return deleted
 
 
 def _in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.context import console, emit, json_option, say
+from humaneval.cli.context import App, console, emit, json_option, say, with_app
 
 
 @click.group()
@@ -33,6 +33,21 @@ def list_(as_json: bool) -> None:
     for line in found:
         table.add_row(line["kind"], line["package"], line["file"])
     console().print(table)
+
+
+@generators.command()
+@click.argument("name")
+@json_option
+@with_app
+def forget(app: App, name: str, as_json: bool) -> None:
+    """Delete the generator called NAME and its infills, where no study shows any of them: to take a mistake back."""
+    from humaneval.generation import forget as delete
+
+    count = delete(app.engine, name)
+    if as_json:
+        emit({"generator": name, "forgotten": count})
+    else:
+        say(f"{name} and its {count} infills are deleted.")
 
 
 @generators.command()

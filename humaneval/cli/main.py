@@ -17,7 +17,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "demo": ("humaneval.cli.demo:demo", "Run a whole small study with simulated annotators."),
     "doctor": ("humaneval.cli.doctor:doctor", "Check this machine, the database and the marketplace."),
     "stories": ("humaneval.cli.stories:stories", "Import, list and show stories."),
-    "generators": ("humaneval.cli.generators:generators", "List the kinds of generators, or check one."),
+    "generators": ("humaneval.cli.generators:generators", "List, check or forget generators."),
     "generate": ("humaneval.cli.generate:generate", "Fill blanks: write infills into the database."),
     "study": ("humaneval.cli.study:study", "Create, show, preview and audit studies."),
     "serve": ("humaneval.cli.serve:serve", "Serve the annotators' forms."),

@@ -124,5 +124,9 @@ def publish(
     say(f"Published {result.made} HITs at {endpoint}{adopted}.")
     for url in result.preview_urls:
         say(f"Workers find it at {url}")
+    if static:
+        say(
+            "Static pages cannot keep one person from taking several of these HITs: our server does not see them come."
+        )
     if not static and endpoint == "local":
         say(f"The forms must be served at {app.settings.public_url}: humaneval serve")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from humaneval.domain import (
     Story,
 )
 from humaneval.errors import HumanEvalError, InputError, UsageError
-from humaneval.generation import blanks_of, build, run
+from humaneval.generation import blanks_of, build, forget, run
 from humaneval.store.engine import reading
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
 from humaneval.story_store import add_stories
@@ -177,3 +177,18 @@ def test_an_infill_can_be_traced_to_its_line(sqlite_engine: Engine, tmp_path: Pa
         rows = session.scalars(select(InfillRow).order_by(InfillRow.position)).all()
         assert [row.extra for row in rows] == [{"line": 2}, {"line": 4}]
         assert rows[0].text == "two lines"
+
+
+def test_a_generator_is_forgotten_with_its_infills_unless_a_study_shows_them(
+    engine: Engine, stories: tuple[Story, ...], study_factory: Callable
+) -> None:
+    study_factory(engine)
+    with pytest.raises(UsageError, match="study 'study' shows infills from 'human'"):
+        forget(engine, "human")
+    (again,) = build(GeneratorRequest("control", "mistake"))
+    run(engine, again, blanks_of(stories[:2], (1, 2)))
+    assert forget(engine, "mistake") == 4
+    with pytest.raises(UsageError, match="no infills from 'mistake'"):
+        forget(engine, "mistake")
+    (other,) = build(GeneratorRequest("control", "mistake", options={"wordings": "Another sentence."}))
+    assert run(engine, other, blanks_of(stories[:2], (1, 2))).written == {"ok": 4}
