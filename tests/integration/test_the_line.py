@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 import pytest
@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from humaneval.crowd import publishing
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.platform import Submission
 from humaneval.crowd.review import approve, review
 from humaneval.scoring import score
 from humaneval.simulated import Crowd, Skills, work_through
@@ -62,3 +63,38 @@ def test_a_crowd_without_skill_scores_as_chance_does_whoever_wrote(line: Line, s
 def test_a_crowd_that_knows_everything_is_never_deceived(line: Line, sqlite_engine: Engine) -> None:
     frame = line(sqlite_engine, Crowd(200, Skills(1.0), seed=7))
     assert [row.not_identified for row in score(frame).before_exclusions] == [0] * 4
+
+
+class Killed(BaseException):
+    """As a kill is: nothing catches it."""
+
+
+def test_collecting_that_is_killed_goes_on_to_the_same_end(
+    platform: MTurk,
+    form_server: Callable,
+    study_factory: Callable,
+    engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study_factory(engine, "study", design={"annotators": 20})
+    publishing.plan(engine, "study", platform)
+    result = publishing.publish(engine, "study", platform, public_url=form_server(engine).url)
+    work_through(Crowd(20, Skills()), result.preview_urls[0], study_key(engine, "study"))
+    whole, asked = platform.submissions, []
+
+    def dies_within_the_second_hit(external_id: str) -> Iterator[Submission]:
+        asked.append(external_id)
+        for number, submission in enumerate(whole(external_id)):
+            if len(asked) == 2 and number == 3:
+                raise Killed
+            yield submission
+
+    monkeypatch.setattr(platform, "submissions", dies_within_the_second_hit)
+    with pytest.raises(Killed):
+        collect(engine, "study", platform)
+    monkeypatch.undo()
+    collected = collect(engine, "study", platform)
+    assert (collected.submissions, collected.new, collected.responses) == (20, 11, 80)
+    with reading(engine) as session:
+        lines = response_lines(session, get_study(session, "study"))
+    assert len({(line["assignment"], line["order"]) for line in lines}) == len(lines) == 80
