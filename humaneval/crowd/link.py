@@ -181,7 +181,7 @@ def read_people(path: Path) -> People:
     try:
         rows = [
             [cell.strip() for cell in row]
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         ]
     except csv.Error as error:
         raise InputError(f"{path} is no CSV: {error}", "Check its quotes.") from None

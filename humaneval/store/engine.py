@@ -8,6 +8,7 @@ keys on. Writers begin with BEGIN IMMEDIATE: a deferred transaction that turns i
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,13 +50,22 @@ def open_engine(url: str, *, pool: bool = True) -> Engine:
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves; `autocommit` needs Python 3.12
-    for pragma in (
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-        f"busy_timeout={BUSY_SECONDS * 1000}",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
+    for pragma in (f"busy_timeout={BUSY_SECONDS * 1000}", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+    _use_wal(connection)
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Turn a new file to WAL. Two programs at once: SQLite refuses the second at once, whatever the busy timeout."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.05)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -92,7 +91,7 @@ def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
                 printed = done.stdout
     finally:
         for server in servers:
-            server.send_signal(signal.SIGINT)
+            server.terminate()
         for server in servers:
             server.wait(timeout=20)
     document = json.loads(printed)
