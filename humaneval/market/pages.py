@@ -215,9 +215,9 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
     @blueprint.post("/hits/<hit_id>/accept")
     @site.signed_in
     def accept(work: Transaction, worker: Worker, hit_id: str) -> Answer:
-        return redirect(f"/work/{workplace.accept(work, worker, hit_id).id}", 303)
+        return redirect(f"/assignments/{workplace.accept(work, worker, hit_id).id}", 303)
 
-    @blueprint.get("/work/<assignment_id>")
+    @blueprint.get("/assignments/<assignment_id>")
     @site.signed_in
     def work_page(work: Transaction, worker: Worker, assignment_id: str) -> Answer:
         assignment = workplace.find_own(work, worker, assignment_id)
@@ -235,7 +235,7 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
             "work.html", worker, frame=frame, assignment=assignment, hit=assignment.hit, left=left
         )
 
-    @blueprint.post("/work/<assignment_id>/return")
+    @blueprint.post("/assignments/<assignment_id>/return")
     @site.signed_in
     def give_back(work: Transaction, worker: Worker, assignment_id: str) -> Answer:
         workplace.give_back(work, worker, assignment_id)

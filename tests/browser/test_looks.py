@@ -116,7 +116,7 @@ def test_axe_finds_nothing_on_the_worker_site(page: Page, study: PublishedStudy,
     audit("list")
     page.get_by_role("button", name="Accept").first.click()
     audit("work")
-    page.goto(f"{study.market_url}/work/none")
+    page.goto(f"{study.market_url}/assignments/none")
     audit("problem")
     page.goto(f"{study.market_url}/hits")
     page.get_by_role("link", name="Continue").click()

@@ -56,7 +56,7 @@ def test_C33_the_frame_gets_the_four_parameters_behind_the_query_it_already_has(
     worker = person()
     hit = new_hit()
     assignment_id = worker.accept(hit["HITId"])
-    page = worker.get(f"/work/{assignment_id}")
+    page = worker.get(f"/assignments/{assignment_id}")
     parts = urlsplit(frame_address(page.text))
     assert parts.query.startswith("study=7&x=%26&assignmentId=")
     assert parse_qsl(parts.query)[2:] == [
@@ -75,7 +75,7 @@ def test_C33_html_for_the_closed_mturk_submits_here_in_a_box_of_its_own(
     new_hit: NewHit, person: SignIn, server: Any, html: str
 ) -> None:
     worker = person()
-    page = worker.get(f"/work/{worker.accept(new_hit(Question=html)['HITId'])}").text
+    page = worker.get(f"/assignments/{worker.accept(new_hit(Question=html)['HITId'])}").text
     assert "allow-scripts" in page
     assert "allow-same-origin" not in page
     content = worker.get(frame_address(page))
@@ -128,7 +128,7 @@ def test_a_hit_is_done_once_but_returned_work_may_be_taken_up_again(new_hit: New
     hit_id = new_hit()["HITId"]
     first = worker.accept(hit_id)
     assert worker.accept(hit_id) == first
-    assert worker.post(f"/work/{first}/return", csrf=worker.csrf()).status == 303
+    assert worker.post(f"/assignments/{first}/return", csrf=worker.csrf()).status == 303
     assert worker.submit(first, choice="1").status == 409
     second = worker.accept(hit_id)
     assert second != first
@@ -184,8 +184,8 @@ def test_a_form_must_be_this_workers_own_and_from_this_site(new_hit: NewHit, per
     assert ada.post(path, csrf=grace.csrf()).status == 403
     assert ada.post(path, headers={"Origin": "https://evil.example"}, csrf=ada.csrf()).status == 403
     assignment_id = ada.accept(hit_id)
-    assert grace.get(f"/work/{assignment_id}").status == 404
-    assert grace.post(f"/work/{assignment_id}/return", csrf=grace.csrf()).status == 404
+    assert grace.get(f"/assignments/{assignment_id}").status == 404
+    assert grace.post(f"/assignments/{assignment_id}/return", csrf=grace.csrf()).status == 404
 
 
 def test_someone_who_is_not_signed_in_is_asked_to_and_comes_back(person: SignIn, new_hit: NewHit) -> None:
