@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
 from humaneval.cli.links import panel_address
 from humaneval.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from humaneval.simulated import Skills
 
 
 @click.command()
@@ -123,7 +127,7 @@ def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
     return key
 
 
-def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]):  # type: ignore[no-untyped-def]  # imported late
+def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]) -> Skills:
     """`0.5` for all, `ilm=0.4` for one."""
     from humaneval.simulated import Skills
 

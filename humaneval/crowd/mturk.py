@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from humaneval.crowd.answers import fields_from_xml
 from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Submission
 from humaneval.crowd.questions import external_question, html_question
-from humaneval.errors import InputError, PlatformError, PrerequisiteError
+from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
 
 if TYPE_CHECKING:
@@ -236,15 +236,11 @@ class MTurk:
 
 
 def _client(endpoint: Endpoint, profile: str, session: Any, *, retries: Any) -> MTurkClient:
-    try:
-        import boto3
-        from botocore.config import Config
-        from botocore.exceptions import ProfileNotFound
-        from botocore.session import Session as BotocoreSession
-    except ModuleNotFoundError as error:  # pragma: no cover
-        raise PrerequisiteError(
-            f"publishing needs the package {error.name}", "pip install humaneval-toolkit"
-        ) from None
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import ProfileNotFound
+    from botocore.session import Session as BotocoreSession
+
     config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
     if session is None:
         if endpoint.name == "local":

@@ -253,6 +253,20 @@ def test_C05_a_bonus_and_the_approval_do_not_wait_for_each_other(
     assert spent(sqlite_engine, "study").total == REWARD + Decimal("0.60")
 
 
+def test_a_bonus_that_was_refused_or_not_due_can_be_changed_and_a_paid_one_cannot(
+    sqlite_engine: Engine, work: Callable, bonus: Callable, bonuses: Callable
+) -> None:
+    (assignment,) = work(sqlite_engine)
+    with pytest.raises(PlatformError, match="insufficient funds"):
+        bonus(sqlite_engine, assignment, "99999.00")
+    assert bonus(sqlite_engine, assignment, "0.50").paid_now
+    with pytest.raises(UsageError, match=r"\$0.50 for 'bonus' is already paid"):
+        bonus(sqlite_engine, assignment, "0.75")
+    assert not bonus(sqlite_engine, assignment, "0.00", "thanks").paid_now
+    assert bonus(sqlite_engine, assignment, "0.25", "thanks").paid_now
+    assert bonuses(assignment) == ["0.50", "0.25"]
+
+
 @pytest.mark.parametrize("balance", [Decimal("4.00")])
 def test_C10_C13_a_bonus_without_funds_is_due_until_there_are_some(
     sqlite_engine: Engine, work: Callable, bonus: Callable, bonuses: Callable, platform: MTurk
