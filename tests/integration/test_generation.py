@@ -381,3 +381,9 @@ def test_human_gives_each_sentence_back_and_is_ok_even_where_it_holds_several(
     (human,) = build(GeneratorRequest("human"))
     run(sqlite_engine, human, blanks_of([story], POSITIONS))
     assert [line[4:] for line in stored(sqlite_engine)] == [(text, "ok") for text in story.sentences]
+
+
+@pytest.mark.parametrize("hidden", ["\u200b", "\u202e", "\ufeff"])
+def test_characters_that_nobody_sees_would_give_the_machine_away(hidden: str) -> None:
+    judged = judge(Infill(Blank(STORY, 3), f"Nobody {hidden}came that day."))
+    assert (judged.status, judged.text) == (InfillStatus.UNPRINTABLE, "")

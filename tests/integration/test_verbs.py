@@ -319,3 +319,19 @@ def test_the_published_scores_are_printed_with_who_was_excluded(command: Command
         assert (found[1], round(100 * count / 95)) == (str(count), score)
         assert abs(float(found[0]) - 100 * count / 95) <= 0.05
     assert "5 of 100 annotators excluded (missed a Control passage: 5); 95 analysed." in said.out
+
+
+def test_a_table_without_a_control_is_scored_when_nobody_is_to_be_left_out(
+    command: Command, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.csv"
+    lines = [f"w{n},s{n}-{g},{g},{n % 5 + 1},1" for n in range(10) for g in ("ilm", "human")]
+    table.write_text("worker,story,generator,position,choice\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    refused = command("score", "--responses", table)
+    assert refused.code == 1
+    assert "--missed-control none" in refused.err
+    scores = command("score", "--responses", table, "--missed-control", "none", "--json").json["scores"]
+    assert [(row["generator"], row["n"], row["not_identified"]) for row in scores] == [
+        ("ilm", 10, 8),
+        ("human", 10, 8),
+    ]
