@@ -20,8 +20,8 @@ from humaneval.crowd.review import approval_cost, approve, review
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.market import Trouble
-from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, OutboxRow, PassageRow, PaymentRow, ResponseRow
 
 REWARD = Decimal("0.96")
 """$0.80 and the fee on it."""
@@ -346,3 +346,22 @@ def test_everyone_is_paid_whose_answers_the_rule_excludes(
     assert excluded  # marking the first sentence everywhere misses some controls
     assert approve(sqlite_engine, "study", platform) == 4
     assert spent(sqlite_engine, "study").total == 4 * REWARD
+
+
+def test_who_missed_a_control_in_one_form_is_excluded_with_all_forms_as_score_does(
+    sqlite_engine: Engine, work: Callable
+) -> None:
+    work(sqlite_engine, 2)
+    with writing(sqlite_engine) as session:
+        first, second = session.scalars(select(AssignmentRow).order_by(AssignmentRow.id)).all()
+        second.worker_id = first.worker_id  # one person with two forms
+        for response, passage in session.execute(
+            select(ResponseRow, PassageRow)
+            .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+            .where(PassageRow.role == "control")
+        ):
+            missed = response.assignment_id == first.id
+            response.choice = passage.position % 5 + 1 if missed else passage.position
+    reasons = [line.excluded for line in review(sqlite_engine, "study", "local")]
+    assert reasons == ["missed the control", "missed the control in another form"]
+    assert study_status(sqlite_engine, "study")[0].usable == 0
