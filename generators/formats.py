@@ -41,9 +41,10 @@ class Target(IntEnum):
 
 
 class SpecialIds(NamedTuple):
-    """Ids behind a vocabulary of `size` tokens: S, E, then a blank for each granularity. GPT-2's S is 50,257."""
+    """Ids behind a vocabulary of `size` tokens: S, E, then a blank for each of the mask's types. GPT-2's S is 50,257."""
 
     size: int
+    blanks: tuple[str, ...] = tuple(Granularity)
 
     @property
     def start(self) -> int:
@@ -55,14 +56,14 @@ class SpecialIds(NamedTuple):
         """E, after every answer."""
         return self.size + 1
 
-    def blank(self, granularity: Granularity) -> int:
-        """The blank token of a granularity."""
-        return self.size + 2 + list(Granularity).index(granularity)
+    def blank(self, type: str) -> int:
+        """The blank token of a type of span."""
+        return self.size + 2 + self.blanks.index(type)
 
     @property
     def total(self) -> int:
         """The vocabulary with its special tokens: GPT-2's is 50,264."""
-        return self.size + 2 + len(Granularity)
+        return self.size + 2 + len(self.blanks)
 
 
 class Tokens(NamedTuple):
@@ -90,39 +91,39 @@ def tokenise(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Tokens]:
     return tokens
 
 
-def token_spans(tokens: Tokens, mask: Sequence[MaskedSpan]) -> list[tuple[Granularity, int, int]]:
+def token_spans(tokens: Tokens, mask: Sequence[MaskedSpan]) -> list[tuple[str, int, int]]:
     """The mask in tokens: first to last token with a character of the span. Spans that meet in a token are merged.
 
     A token may begin with the space before a word; it then belongs to the span with the word.
     """
-    spans: list[tuple[Granularity, int, int]] = []
-    for granularity, start, end in mask:
+    spans: list[tuple[str, int, int]] = []
+    for type, start, end in mask:
         first = int(np.searchsorted(tokens.ends, start, side="right"))
         last = int(np.searchsorted(tokens.starts, end, side="left"))
         if spans and first < spans[-1][2]:
             # Two masked words inside one token: the reference drops such examples, we let one blank cover both.
             spans[-1] = (spans[-1][0], spans[-1][1], max(last, spans[-1][2]))
         elif first < last:
-            spans.append((granularity, first, last))
+            spans.append((type, first, last))
     return spans
 
 
-def fits(tokens: Tokens, spans: Sequence[tuple[Granularity, int, int]]) -> bool:
+def fits(tokens: Tokens, spans: Sequence[tuple[str, int, int]]) -> bool:
     """The rule that keeps all strategies on the same data: the longest format, c S x E, must fit the context."""
     masked = sum(last - first for _, first, last in spans)
     blanked = len(tokens.ids) - masked + len(spans)
     return blanked + 1 + len(tokens.ids) + 1 <= CONTEXT_LENGTH
 
 
-def encode_ilm(tokens: Tokens, spans: Sequence[tuple[Granularity, int, int]], special: SpecialIds) -> Example:
+def encode_ilm(tokens: Tokens, spans: Sequence[tuple[str, int, int]], special: SpecialIds) -> Example:
     """c S a1 E … ak E."""
     ids: list[int] = []
     types: list[int] = []
     answers: list[int] = []
     answer_types: list[int] = []
     at = 0
-    for granularity, first, last in spans:
-        ids += [*tokens.ids[at:first].tolist(), special.blank(granularity)]
+    for type, first, last in spans:
+        ids += [*tokens.ids[at:first].tolist(), special.blank(type)]
         types += [Target.CONTEXT] * (first - at) + [Target.CONTEXT_SPECIAL]
         answers += [*tokens.ids[first:last].tolist(), special.end]
         answer_types += [Target.INFILL] * (last - first) + [Target.INFILL_SPECIAL]
@@ -132,7 +133,7 @@ def encode_ilm(tokens: Tokens, spans: Sequence[tuple[Granularity, int, int]], sp
     return Example(np.array(ids, dtype=np.int32), np.array(types, dtype=np.int8))
 
 
-def encode_lm(tokens: Tokens, spans: Sequence[tuple[Granularity, int, int]], special: SpecialIds) -> Example:
+def encode_lm(tokens: Tokens, spans: Sequence[tuple[str, int, int]], special: SpecialIds) -> Example:
     """S x E. Tokens inside masked spans are INFILL, the one after each is INFILL_SPECIAL, all others REDUNDANT."""
     length = len(tokens.ids)
     ids = np.concatenate([[special.start], tokens.ids, [special.end]]).astype(np.int32)
@@ -145,7 +146,7 @@ def encode_lm(tokens: Tokens, spans: Sequence[tuple[Granularity, int, int]], spe
     return Example(ids, types)
 
 
-Encoder = Callable[[Tokens, Sequence[tuple[Granularity, int, int]], SpecialIds], Example]
+Encoder = Callable[[Tokens, Sequence[tuple[str, int, int]], SpecialIds], Example]
 
 ENCODERS: dict[str, Encoder] = {"lm": encode_lm, "ilm": encode_ilm}
 """The strategies that can be trained, by the kind of generator that they make."""

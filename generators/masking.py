@@ -44,9 +44,9 @@ class Span(NamedTuple):
 
 
 class MaskedSpan(NamedTuple):
-    """A span that is to become a blank of one granularity."""
+    """A span that is to become a blank; `type` is a granularity, or what a custom mask function calls it."""
 
-    granularity: Granularity
+    type: str
     start: int
     end: int
 
