@@ -1,244 +1,287 @@
-"""The verb `train`: a model from scratch on a file of stories; killed at any point, the same command goes on."""
+"""The verb `train`: a model from scratch or from a pre-trained one; killed at any point, the same command goes on."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from humaneval.domain import Story
-from humaneval.errors import InputError, PrerequisiteError, UsageError
+from generators.training.options import options
+from generators.training.plan import PRESETS, Architecture, Plan, Report
+from humaneval.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
 
-    from generators.training.loop import Report
+    from generators.formats import SpecialIds
+    from generators.masking import MaskFunction
+    from generators.training.corpus import Texts
+    from generators.training.examples import MaskedCorpus
 
-F = TypeVar("F", bound=Callable[..., Any])
-VALIDATION_SHARE = 20
-"""Where no validation stories are given, one in so many of the training stories is set aside."""
+EXAMPLES, CURVES = "examples", "curves.png"
 
 
 @click.group()
 def train() -> None:
-    """Train a model on stories: lm or ilm."""
+    """Train a model to fill in blanks: ilm, lm, lm-rev or lm-all.
 
-
-def _options(function: F) -> F:
-    for option in reversed(
-        (
-            click.option(
-                "--stories",
-                type=click.Path(path_type=Path, exists=True, dir_okay=False),
-                help="The training stories.",
-            ),
-            click.option(
-                "--valid",
-                type=click.Path(path_type=Path, exists=True, dir_okay=False),
-                help="The validation stories; else some of the training stories are set aside.",
-            ),
-            click.option("--bundled", is_flag=True, help="Train on the stories that come with the toolkit."),
-            click.option("--skip-bad", is_flag=True, help="Leave out stories that cannot be used."),
-            click.option(
-                "--out",
-                type=click.Path(path_type=Path, file_okay=False),
-                required=True,
-                help="The checkpoint's folder.",
-            ),
-            click.option(
-                "--minutes",
-                type=click.FloatRange(min=0, min_open=True),
-                default=10.0,
-                show_default=True,
-                help="Of training, resumed runs included.",
-            ),
-            click.option(
-                "--steps", type=click.IntRange(min=1), default=1_000_000, help="At most so many steps."
-            ),
-            click.option("--layers", type=click.IntRange(1, 48), default=4, show_default=True),
-            click.option("--width", type=click.IntRange(16, 4096), default=256, show_default=True),
-            click.option("--heads", type=click.IntRange(1, 64), default=4, show_default=True),
-            click.option(
-                "--vocabulary",
-                type=click.IntRange(300, 60_000),
-                default=8000,
-                show_default=True,
-                help="Tokens of the vocabulary made from the stories.",
-            ),
-            click.option(
-                "--tokenizer",
-                type=click.Path(path_type=Path, exists=True, dir_okay=False),
-                help="A tokenizer.json instead of a vocabulary of its own.",
-            ),
-            click.option(
-                "--batch",
-                type=click.IntRange(1, 1024),
-                default=16,
-                show_default=True,
-                help="Documents in a step.",
-            ),
-            click.option(
-                "--lr",
-                "learning_rate",
-                type=click.FloatRange(min=0, min_open=True),
-                default=1e-3,
-                show_default=True,
-            ),
-            click.option("--dropout", type=click.FloatRange(0, 0.9), default=0.1, show_default=True),
-            click.option(
-                "--evaluate-every",
-                type=click.IntRange(min=1),
-                default=100,
-                show_default=True,
-                help="Steps between evaluations, and between saved states.",
-            ),
-            click.option(
-                "--patience",
-                type=click.IntRange(min=0),
-                default=0,
-                show_default=True,
-                help="Stop after so many evaluations without a better one; 0: never.",
-            ),
-            click.option("--seed", type=int, default=0, show_default=True),
-            click.option("--device", default="auto", show_default=True),
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text."),
-        )
-    ):
-        function = option(function)
-    return function
+    Started by torchrun (`torchrun --nproc-per-node 2 -m humaneval train …`), the processes share every step.
+    """
 
 
 @train.command()
-@_options
-def lm(**options: Any) -> None:
-    """Train a left-to-right language model from scratch."""
-    _train("lm", options)
+@options
+def ilm(**given: Any) -> None:
+    """Infilling by language modelling: the text with its blanks, then what belongs there."""
+    _train("ilm", given)
 
 
 @train.command()
-@_options
-def ilm(**options: Any) -> None:
-    """Train a model from scratch to fill in blanks: infilling by language modelling."""
-    _train("ilm", options)
+@options
+def lm(**given: Any) -> None:
+    """A left-to-right language model: sees what stands before a blank."""
+    _train("lm", given)
 
 
-def _train(kind: str, options: dict[str, Any]) -> None:
+@train.command("lm-rev")
+@options
+def lm_rev(**given: Any) -> None:
+    """A right-to-left language model: sees what stands behind a blank."""
+    _train("lm-rev", given)
+
+
+@train.command("lm-all")
+@options
+def lm_all(**given: Any) -> None:
+    """The text with its blanks, then the whole text again."""
+    _train("lm-all", given)
+
+
+def _train(strategy: str, given: dict[str, Any]) -> None:
     try:
         from generators.infilling import pick_device
-        from generators.training.corpus import build_corpus
-        from generators.training.loop import Plan
         from generators.training.loop import train as run
 
-        device = pick_device(options["device"])
+        device = pick_device(given["device"])
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
             f"training needs the package {error.name}", "pip install 'humaneval-toolkit[models]'"
         ) from None
-    training, validation = _stories(options)
-    plan = Plan(
-        kind=kind,
-        **{
-            name: options[name]
-            for name in (
-                "layers",
-                "width",
-                "heads",
-                "dropout",
-                "learning_rate",
-                "batch",
-                "seed",
-                "minutes",
-                "steps",
-                "evaluate_every",
-                "patience",
-            )
-        },
+    from generators.masking import load_mask
+
+    if bool(given["base"]) == given["from_scratch"]:
+        raise UsageError(
+            "say what to start from",
+            "--from-scratch, or --from NAME: gpt2 as in the paper, or a local folder.",
+        )
+    first, device = _join(device)
+    corpus = _corpus_name(given)
+    chosen = {**PRESETS[given["preset"] or ("stories" if corpus == "texts" else corpus)]}
+    chosen |= {name: value for name, value in given.items() if value is not None}
+    chosen["context_loss"] = given["context_loss"] == "on"
+    plan = Plan(strategy, **{f.name: chosen[f.name] for f in fields(Plan) if f.name in chosen})
+    mask = load_mask(given["mask"], parity=given["parity"])
+    training, validation = _texts(given, corpus)
+    model, tokenizer, special, origin = _model(given, chosen, training, mask)
+    model.to(device)  # type: ignore[arg-type]
+    origin |= {"mask": mask.name, "corpus": corpus}
+    examples, held_out = (
+        _examples(given, split, texts, tokenizer, special, mask, copies)
+        for split, texts, copies in (("train", training, given["copies"]), ("valid", validation, 1))
     )
-    tokenizer = _tokenizer(options, training)
-    corpus, held_out = build_corpus(training, tokenizer), build_corpus(validation, tokenizer)
+    if first:
+        _say(strategy, training, validation, examples, special, model, device)
+    with _bar(strategy, shown=first) as show:
+        progress = run(given["out"], plan, model, tokenizer, examples, held_out, origin=origin, report=show)
+    if not first:
+        return
+    _plot(given["out"], strategy)
+    found = {
+        "kind": strategy,
+        "checkpoint": str(given["out"]),
+        "steps": progress.step,
+        "tokens": progress.tokens,
+        "seconds": round(progress.seconds, 1),
+        "masked_perplexity": progress.best,
+        "best_step": progress.best_step,
+        "stopped_by_patience": progress.finished,
+        "left_out": {**training.left_out, **examples.left_out},
+    }
+    if given["as_json"]:
+        click.echo(json.dumps(found))
+        return
+    early = f"; stopped after {plan.patience} evaluations without a better one" if progress.finished else ""
     click.echo(
-        f"{kind} from scratch: {len(corpus.documents):,} stories, {len(held_out.documents):,} for validation, "
-        f"{tokenizer.get_vocab_size():,} tokens, {plan.layers} layers of {plan.width} on {device}",
+        f"{progress.step} steps, {progress.tokens:,} tokens in {progress.seconds / 60:.1f} min{early}; "
+        f"masked text has perplexity {progress.best:.1f} at step {progress.best_step}: {given['out']}"
+    )
+
+
+def _join(device: str) -> tuple[bool, str]:
+    """Join the processes that torchrun started, if it did. Whether this is the first of them, and its device."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return True, device
+    import torch
+    from torch import distributed
+
+    if not distributed.is_initialized():
+        distributed.init_process_group("nccl" if "cuda" in device else "gloo")
+    if "cuda" in device:
+        device = f"cuda:{os.environ['LOCAL_RANK']}"
+        torch.cuda.set_device(device)
+    return distributed.get_rank() == 0, device
+
+
+def _corpus_name(given: dict[str, Any]) -> str:
+    sources = [name for name in ("stories", "bundled", "documents") if given[name]]
+    if len(sources) != 1:
+        raise UsageError(
+            "name what to train on", "--stories FILE, --documents FOLDER or --bundled, and one of these only."
+        )
+    if sources[0] == "documents":
+        if given["valid"]:
+            raise UsageError("--valid goes with --stories", "A folder has its own valid.txt.")
+        return given["corpus"] or "texts"
+    if given["corpus"]:
+        raise UsageError("--corpus goes with --documents", "--stories and --bundled are stories.")
+    return "stories"
+
+
+def _texts(given: dict[str, Any], corpus: str) -> tuple[Texts, Texts]:
+    from generators.training.corpus import bundled_texts, folder_texts, held_out, story_texts
+
+    if given["bundled"]:
+        return bundled_texts("train"), bundled_texts("valid")
+    if given["documents"]:
+        folder, skip = given["documents"], given["skip_bad"]
+        return (
+            folder_texts(folder, "train", corpus, skip_bad=skip),
+            folder_texts(folder, "valid", corpus, skip_bad=skip),
+        )
+    stories = story_texts(given["stories"], skip_bad=given["skip_bad"])
+    if given["valid"]:
+        return stories, story_texts(given["valid"], skip_bad=given["skip_bad"])
+    return held_out(stories)
+
+
+def _model(
+    given: dict[str, Any], chosen: dict[str, Any], training: Texts, mask: MaskFunction
+) -> tuple[PreTrainedModel, Tokenizer, SpecialIds, dict[str, Any]]:
+    from generators.formats import SpecialIds
+    from generators.pretrained import open_base, open_tokenizer
+    from generators.training.corpus import train_tokenizer
+    from generators.training.loop import new_model
+
+    if given["base"]:
+        wrong = [
+            name
+            for name in ("layers", "width", "heads", "vocabulary", "tokenizer")
+            if given[name] is not None
+        ]
+        if wrong:
+            raise UsageError(f"--{wrong[0]} goes with --from-scratch", f"{given['base']} has its own.")
+        base = open_base(given["base"], blanks=mask.types, seed=given["seed"])
+        for name, setting in (
+            ("dropout", "resid_pdrop"),
+            ("dropout", "embd_pdrop"),
+            ("attention_dropout", "attn_pdrop"),
+        ):
+            if given[name] is not None:
+                setattr(base.model.config, setting, given[name])
+        return base.model, base.tokenizer, base.special, base.origin
+    if given["vocabulary"] and given["tokenizer"]:
+        raise UsageError("--vocabulary and --tokenizer exclude each other", "Name one.")
+    size = given["vocabulary"] or (None if given["tokenizer"] else chosen.get("vocabulary"))
+    if size:
+        tokenizer = train_tokenizer((document.text for document in training.documents), size)
+    else:
+        tokenizer = open_tokenizer(given["tokenizer"] or "gpt2")
+    special = SpecialIds(tokenizer.get_vocab_size(), tuple(mask.types))
+    architecture = Architecture(**{f.name: chosen[f.name] for f in fields(Architecture) if f.name in chosen})
+    return new_model(architecture, special, given["seed"]), tokenizer, special, {"from": "scratch"}
+
+
+def _examples(
+    given: dict[str, Any],
+    split: str,
+    texts: Texts,
+    tokenizer: Tokenizer,
+    special: SpecialIds,
+    mask: MaskFunction,
+    copies: int,
+) -> MaskedCorpus:
+    """The masked examples of a split, kept beside the checkpoint: a run that goes on opens those that it has."""
+    from generators.training.corpus import probe
+    from generators.training.examples import CHUNK, kept_corpus, mask_corpus
+    from humaneval.errors import InputError
+
+    settings = [
+        mask.name,
+        given["parity"],
+        copies,
+        given["seed"],
+        given["empty_masks"],
+        special,
+        probe(tokenizer),
+    ]
+    key = hashlib.sha256(json.dumps(settings).encode())
+    for document in texts.documents:
+        key.update(document.text.encode() + b"\0")
+
+    def make() -> MaskedCorpus:
+        chunks = -(-len(texts.documents) // CHUNK)
+        return mask_corpus(
+            texts.documents, tokenizer, special, mask,
+            copies=copies, seed=given["seed"], allow_empty=given["empty_masks"] == "on",
+            workers=min(os.cpu_count() or 1, chunks // 4) or 1,
+        )  # fmt: skip
+
+    corpus = kept_corpus(given["out"] / EXAMPLES / split, key.hexdigest(), make)
+    if not corpus.examples:
+        causes = "; ".join(f"{count} {cause}" for cause, count in corpus.left_out.items())
+        raise InputError(
+            f"none of the {len(texts.documents)} documents of {texts.source} can be used: {causes}",
+            "A document has at most 253 tokens. Cut long texts into shorter documents.",
+        )
+    return corpus
+
+
+def _say(
+    strategy: str,
+    training: Texts,
+    validation: Texts,
+    examples: MaskedCorpus,
+    special: SpecialIds,
+    model: PreTrainedModel,
+    device: str,
+) -> None:
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    click.echo(
+        f"{strategy}: {examples.documents:,} documents in {examples.examples:,} masked examples, "
+        f"{len(validation.documents):,} documents for validation, {special.size:,} tokens, "
+        f"{parameters / 1e6:.1f} M parameters on {device}",
         err=True,
     )
-    with _bar(kind) as show:
-        progress = run(options["out"], plan, corpus, held_out, tokenizer, device=device, report=show)
-    if options["as_json"]:
-        import json
-
-        click.echo(
-            json.dumps(
-                {
-                    "kind": kind,
-                    "checkpoint": str(options["out"]),
-                    "steps": progress.step,
-                    "tokens": progress.tokens,
-                    "seconds": round(progress.seconds, 1),
-                    "masked_perplexity": progress.best,
-                    "best_step": progress.best_step,
-                }
-            )
-        )
-    else:
-        click.echo(
-            f"{progress.step} steps, {progress.tokens:,} tokens in {progress.seconds / 60:.1f} min; masked text has perplexity {progress.best:.1f} "
-            f"at step {progress.best_step}: {options['out']}"
-        )
+    for cause, count in {**training.left_out, **examples.left_out}.items():
+        click.echo(f"{training.source}: {count:,} {cause}", err=True)
 
 
-def _stories(options: dict[str, Any]) -> tuple[list[Story], list[Story]]:
-    from humaneval.stories import bundled_stories, read_stories
+def _plot(folder: Path, strategy: str) -> None:
+    from generators.training.curves import plot_curves
+    from generators.training.state import LOG, read_log
 
-    if options["bundled"] == (options["stories"] is not None):
-        raise UsageError("name the training stories with --stories FILE, or say --bundled")
-    if options["bundled"]:
-        found = bundled_stories()
-        return [s for s in found if s.split == "train"], [s for s in found if s.split == "valid"]
-
-    def read(path: Path) -> list[Story]:
-        reading = read_stories(path)
-        if reading.problems and not options["skip_bad"]:
-            raise InputError(
-                f"{len(reading.problems)} stories cannot be used, the first: {reading.problems[0]}",
-                "Mend them, or leave them out with --skip-bad.",
-            )
-        if reading.problems:
-            click.echo(
-                f"{path}: {len(reading.problems)} stories left out, the first: {reading.problems[0]}",
-                err=True,
-            )
-        return list(reading.stories)
-
-    stories = read(options["stories"])
-    if options["valid"] is not None:
-        return stories, read(options["valid"])
-    if len(stories) < 2:
-        raise InputError(
-            f"{options['stories']} has {len(stories)} story: none is left for validation",
-            "Give more, or validation stories with --valid.",
-        )
-    held_out = stories[::VALIDATION_SHARE]
-    return [story for number, story in enumerate(stories) if number % VALIDATION_SHARE], held_out
+    if (folder / LOG).exists():
+        plot_curves({strategy: read_log(folder)}, folder / CURVES)
 
 
-def _tokenizer(options: dict[str, Any], stories: list[Story]) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    from generators.checkpoints import TOKENIZER
-    from generators.masking import story_document
-    from generators.training.corpus import train_tokenizer
-
-    if options["tokenizer"] is not None:
-        return Tokenizer.from_file(str(options["tokenizer"]))
-    made = options["out"] / TOKENIZER
-    tokenizer = train_tokenizer([story_document(story).text for story in stories], options["vocabulary"])
-    made.parent.mkdir(parents=True, exist_ok=True)
-    return tokenizer
-
-
-def _bar(kind: str) -> Any:
+def _bar(kind: str, *, shown: bool) -> Any:
     """A bar on stderr with loss, tokens a second and time left; silent when piped."""
     from contextlib import contextmanager
 
@@ -246,9 +289,9 @@ def _bar(kind: str) -> Any:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     @contextmanager
-    def shown() -> Any:
+    def bar() -> Any:
         console = Console(stderr=True)
-        if not console.is_terminal:
+        if not shown or not console.is_terminal:
             yield lambda line: None
             return
         columns = (
@@ -259,20 +302,23 @@ def _bar(kind: str) -> Any:
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=console, transient=True) as bar:
-            at = bar.add_task("", total=1.0, words="")
-            perplexity = ""
+            yield _shown_by(bar, bar.add_task("", total=1.0, words=""))
 
-            def show(line: Report) -> None:
-                nonlocal perplexity
-                if line.perplexity is not None:
-                    perplexity = f", perplexity {line.perplexity:.1f}"
-                left = line.seconds * (1 - line.fraction) / max(line.fraction, 1e-9)
-                bar.update(
-                    at,
-                    completed=line.fraction,
-                    words=f"loss {line.loss:.2f}{perplexity}, {line.tokens_per_second:,.0f} tokens/s, {left / 60:.1f} min left",
-                )
+    return bar()
 
-            yield show
 
-    return shown()
+def _shown_by(bar: Any, task: Any) -> Callable[[Report], None]:
+    perplexity = ""
+
+    def show(line: Report) -> None:
+        nonlocal perplexity
+        if line.perplexity is not None:
+            perplexity = f", perplexity {line.perplexity:.1f}"
+        left = f", {line.seconds * (1 / line.fraction - 1) / 60:.1f} min left" if line.fraction else ""
+        bar.update(
+            task,
+            completed=line.fraction,
+            words=f"loss {line.loss:.2f}{perplexity}, {line.tokens_per_second:,.0f} tokens/s{left}",
+        )
+
+    return show

@@ -1,62 +1,103 @@
-"""What is trained on: stories as documents, tokenised once; and a vocabulary made from them where none is given."""
+"""What is trained on and scored: documents from story files or from folders of texts; and a vocabulary made from them."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from generators.checkpoints import PROBE
-from generators.formats import CONTEXT_LENGTH, Tokens, tokenise
-from generators.masking import Document, story_document
-from humaneval.domain import Story
+from generators.documents import Document, prose_document, story_document, verse_document
 from humaneval.errors import InputError
+from humaneval.stories import bundled_stories, read_stories
+from humaneval.text import refused_characters
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-VOCABULARY = 8000
+CORPORA: dict[str, Callable[[str], Document]] = {
+    "abstracts": prose_document,
+    "lyrics": verse_document,
+    "texts": prose_document,
+}
+"""How the documents of a folder are read: prose by lines and sentences, verse by stanzas and lines."""
+
+SEPARATOR = "\n\n\n"
+FIELDS = ("title", "authors", "categories", "abstract")
+"""The lines of an abstract, and the fields of arXiv's metadata that they come from."""
+HELD_OUT = 20
+"""Where no validation stories are given, one in so many of the training stories is set aside."""
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
-    """Documents and their tokens, side by side; `left_out` counts what could not be used, by cause."""
+class Texts:
+    """Documents of one split and where they are from; `left_out` counts what could not be used, by cause."""
 
+    source: str
     documents: tuple[Document, ...]
-    tokens: tuple[Tokens, ...]
-    left_out: dict[str, int]
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 over the documents' texts."""
-        return hashlib.sha256(
-            "\n\n\n".join(document.text for document in self.documents).encode()
-        ).hexdigest()
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
-def build_corpus(stories: Iterable[Story], tokenizer: Tokenizer) -> Corpus:
-    """The stories as documents. One that no mask could make fit the context is left out, and counted."""
-    documents = [story_document(story) for story in stories]
-    if not documents:
+def story_texts(path: Path, *, skip_bad: bool = False) -> Texts:
+    """The stories of a file. Raises InputError at one that cannot be used, unless they are skipped and counted."""
+    reading = read_stories(path)
+    if reading.problems and not skip_bad:
         raise InputError(
-            "there are no stories to train on", "Name a story file with --stories, or say --bundled."
+            f"{len(reading.problems)} stories cannot be used, the first: {reading.problems[0]}",
+            "Mend them, or leave them out with --skip-bad.",
         )
-    tokens = tokenise(tokenizer, [document.text for document in documents])
-    # Even with all of it masked, the longest format is a blank, S, the document and E.
-    fitting = [number for number, one in enumerate(tokens) if len(one.ids) + 3 <= CONTEXT_LENGTH]
-    left_out = (
-        {"longer than the context": len(documents) - len(fitting)} if len(fitting) < len(documents) else {}
-    )
-    if not fitting:
+    left_out = {"stories that cannot be used": len(reading.problems)} if reading.problems else {}
+    return _some(Texts(str(path), tuple(map(story_document, reading.stories)), left_out))
+
+
+def bundled_texts(split: str) -> Texts:
+    """The stories that come with the toolkit."""
+    found = tuple(story_document(story) for story in bundled_stories() if story.split == split)
+    return Texts("the bundled stories", found)
+
+
+def folder_texts(folder: Path, split: str, corpus: str, *, skip_bad: bool = False) -> Texts:
+    """The documents of `split` (train, valid, test) in a folder: SPLIT.txt, three line ends between documents.
+
+    Abstracts may also be SPLIT.jsonl, or one file of arXiv's metadata, metadata.jsonl, split by the year of the first
+    version as in the paper: 2018 valid, 2019 test, the other years train.
+    """
+    path = _file(folder, split, corpus)
+    if path.suffix == ".txt":
+        pieces = enumerate(_text(path).split(SEPARATOR), 1)
+        found: Iterable[tuple[int, str]] = ((number, piece.strip()) for number, piece in pieces)
+    else:
+        found = _abstracts(path, split if path.stem == "metadata" else None)
+    documents, bad = [], 0
+    for number, text in found:
+        if not text:
+            continue
+        if wrong := refused_characters(text):
+            if not skip_bad:
+                raise InputError(
+                    f"{path}, document {number}: holds {wrong}", "Mend it, or leave it out with --skip-bad."
+                )
+            bad += 1
+            continue
+        documents.append(CORPORA[corpus](text))
+    left_out = {"documents with characters that cannot be used": bad} if bad else {}
+    return _some(Texts(str(path), tuple(documents), left_out))
+
+
+def held_out(texts: Texts) -> tuple[Texts, Texts]:
+    """The texts without every twentieth document, and these. Raises InputError where there are not two."""
+    if len(texts.documents) < 2:
         raise InputError(
-            f"none of the {len(documents)} stories fits {CONTEXT_LENGTH} tokens",
-            "Is this a file of five-sentence stories?",
+            f"{texts.source} has one document: none is left for validation",
+            "Give more, or validation documents of their own (--valid FILE, or valid.txt in the folder).",
         )
-    return Corpus(tuple(documents[n] for n in fitting), tuple(tokens[n] for n in fitting), left_out)
+    kept = tuple(document for number, document in enumerate(texts.documents) if number % HELD_OUT)
+    return Texts(texts.source, kept, texts.left_out), Texts(texts.source, texts.documents[::HELD_OUT])
 
 
-def train_tokenizer(texts: Sequence[str], size: int = VOCABULARY) -> Tokenizer:
+def train_tokenizer(texts: Iterable[str], size: int) -> Tokenizer:
     """A byte-level BPE of at most `size` tokens, GPT-2's way of cutting; it can write any text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -77,3 +118,51 @@ def train_tokenizer(texts: Sequence[str], size: int = VOCABULARY) -> Tokenizer:
 def probe(tokenizer: Tokenizer) -> list[int]:
     """How the tokenizer reads a text that shows whether it is the same one later."""
     return list(tokenizer.encode(PROBE, add_special_tokens=False).ids)
+
+
+def _some(texts: Texts) -> Texts:
+    if not texts.documents:
+        raise InputError(
+            f"{texts.source} has no documents",
+            "Stories are one a row; texts have two blank lines between them.",
+        )
+    return texts
+
+
+def _file(folder: Path, split: str, corpus: str) -> Path:
+    names = [f"{split}.txt", *([f"{split}.jsonl", "metadata.jsonl"] if corpus == "abstracts" else [])]
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    raise InputError(
+        f"{folder} has no {' and no '.join(names)}", "Name a folder with train.txt and valid.txt."
+    )
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        number = content[: error.start].count(SEPARATOR.encode()) + 1
+        raise InputError(f"{path}, document {number}: not UTF-8", "Save the file as UTF-8.") from None
+
+
+def _abstracts(path: Path, split: str | None) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if split is None or _split_of(record) == split:
+                yield number, "\n".join(" ".join(str(record[name]).split()) for name in FIELDS)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise InputError(
+                f"{path}, document {number}: not an abstract with {', '.join(FIELDS)}: {error!r}",
+                "One JSON object a line, as in arXiv's metadata.",
+            ) from None
+
+
+def _split_of(record: dict[str, object]) -> str:
+    versions: Sequence[dict[str, str]] = record["versions"]  # type: ignore[assignment]
+    return {"2018": "valid", "2019": "test"}.get(versions[0]["created"].split()[3], "train")

@@ -1,103 +1,53 @@
-"""The training loop: one pass after the other until the budget is used, best checkpoint kept, killed and resumed at will.
+"""The training loop: step by step until the budget is used, best checkpoint kept, killed and resumed at will.
 
-A resumed run sees the batches and the dropout that an uninterrupted one would have: both come from (seed, number of
-the batch). All of a run's state is one file, `state.safetensors`.
+A resumed run sees the batches and the dropout that an uninterrupted one would have: both come from (seed, step). Started by
+torchrun, the processes share every batch and end with the weights that one process would have, but for rounding.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints import Card, save
-from generators.formats import SpecialIds, Target
-from generators.training.corpus import Corpus, probe
-from generators.training.packing import Batch, evaluation_batches, training_batches
-from humaneval.errors import InputError, UsageError
+from generators.training.corpus import probe
+from generators.training.examples import MaskedCorpus
+from generators.training.forward import losses, place, weighted_loss
+from generators.training.packing import Batch, capacity, evaluation_batches, share, training_batches
+from generators.training.perplexity import Perplexities, perplexities, precision
+from generators.training.plan import Architecture, Plan, Progress, Report
+from generators.training.state import LOG, append_log, resume, save_state
 
 if TYPE_CHECKING:
     import torch
     from tokenizers import Tokenizer
-    from transformers import GPT2LMHeadModel
+    from torch import Tensor
+    from transformers import GPT2LMHeadModel, PreTrainedModel
 
-STATE_TENSORS, LOG = "state.safetensors", "log.jsonl"
-ANSWERS = (Target.INFILL, Target.INFILL_SPECIAL, Target.INFILL_REDUNDANT)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How to train. `minutes` and `steps` bound the run; whichever comes first ends it."""
-
-    kind: str
-    layers: int = 4
-    width: int = 256
-    heads: int = 4
-    dropout: float = 0.1
-    learning_rate: float = 1e-3
-    warm_up: int = 50
-    batch: int = 16
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    seed: int = 0
-    minutes: float = 10.0
-    steps: int = 1_000_000
-    evaluate_every: int = 100
-    evaluation_documents: int = 256
-    patience: int = 0
-    """Evaluations without a better one after which training stops; 0: never."""
-    context_loss: bool = True
-    """ILM: also learn the story around the blanks, as the paper does."""
+    from generators.formats import SpecialIds
 
 
-@dataclass(slots=True)
-class Progress:
-    """Where a run stands: what the state file keeps."""
-
-    step: int = 0
-    next_batch: int = 0
-    seconds: float = 0.0
-    tokens: int = 0
-    best: float = math.inf
-    best_step: int = 0
-    bad_evaluations: int = 0
+SMALL_BATCH = 8192
+"""Tokens up to which a GPU waits for the next kernel's launch more than it computes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """One line of the log: what a progress bar and a plot need."""
-
-    step: int
-    seconds: float
-    loss: float
-    tokens_per_second: float
-    fraction: float
-    """Of the budget that is used."""
-    perplexity: float | None = None
-    """Of masked text on the validation stories, where this step was evaluated."""
-
-
-def new_model(plan: Plan, special: SpecialIds) -> GPT2LMHeadModel:
-    """A model from scratch: GPT-2's architecture at the plan's size, weights drawn by the plan's seed."""
+def new_model(architecture: Architecture, special: SpecialIds, seed: int) -> GPT2LMHeadModel:
+    """A model from scratch: GPT-2's architecture, weights drawn by the seed."""
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
     from generators.formats import CONTEXT_LENGTH
 
-    if plan.width % plan.heads:
-        raise UsageError(
-            f"a width of {plan.width} cannot be shared by {plan.heads} heads", "Choose a multiple."
-        )
-    torch.manual_seed(plan.seed)
+    torch.manual_seed(seed)
     config = GPT2Config(
-        vocab_size=special.total, n_positions=CONTEXT_LENGTH, n_embd=plan.width, n_layer=plan.layers, n_head=plan.heads,
-        resid_pdrop=plan.dropout, embd_pdrop=plan.dropout, attn_pdrop=plan.dropout, bos_token_id=None, eos_token_id=special.end,
-        pad_token_id=None,
+        vocab_size=special.total, n_positions=CONTEXT_LENGTH,
+        n_embd=architecture.width, n_layer=architecture.layers, n_head=architecture.heads,
+        resid_pdrop=architecture.dropout, embd_pdrop=architecture.dropout, attn_pdrop=architecture.attention_dropout,
+        bos_token_id=None, eos_token_id=special.end, pad_token_id=None,
     )  # fmt: skip
     return GPT2LMHeadModel(config)
 
@@ -105,227 +55,278 @@ def new_model(plan: Plan, special: SpecialIds) -> GPT2LMHeadModel:
 def train(
     folder: Path,
     plan: Plan,
-    corpus: Corpus,
-    validation: Corpus,
+    model: PreTrainedModel,
     tokenizer: Tokenizer,
+    corpus: MaskedCorpus,
+    validation: MaskedCorpus,
     *,
-    device: str = "cpu",
+    origin: dict[str, Any] | None = None,
+    keep: bool = True,
+    better: Callable[[], None] = lambda: None,
     report: Callable[[Report], None] = lambda line: None,
 ) -> Progress:
-    """Train until the budget is used, keeping the checkpoint with the lowest validation perplexity of masked text in `folder`.
+    """Train `model` until the budget is used or patience is out, keeping in `folder` the checkpoint with the lowest
+    validation perplexity of masked text.
 
-    Where `folder` has the state of the same run, it goes on from there. Raises InputError where the state is another run's.
+    Where `folder` has the state of the same run, it goes on from there. `keep=False` writes the log alone. `better` is
+    called when the model, as it is at that moment, is the best so far; `report` with every line of the log. Raises InputError where the state is another run's, and where the disk is full: what was saved before is still whole.
     """
-    import torch
-
-    folder.mkdir(parents=True, exist_ok=True)
-    special = SpecialIds(tokenizer.get_vocab_size())
-    model = new_model(plan, special)
-    torch.nn.Module.to(model, device)
-    optimizer = _optimizer(model, plan)
+    workers = _Workers()
+    device = str(model.device)
+    optimizer = make_optimizer(model, plan)
     fingerprint = {
-        "plan": {k: v for k, v in asdict(plan).items() if k not in ("minutes", "steps")},
+        "plan": {
+            k: v for k, v in asdict(plan).items() if k not in ("minutes", "steps", "passes", "patience")
+        },
         "corpus": corpus.hash,
-        "probe": probe(tokenizer),
+        "validation": validation.hash,
+        "tokenizer": probe(tokenizer),
+        "origin": origin or {},
+        "architecture": {k: v for k, v in model.config.to_dict().items() if k != "transformers_version"},
     }
-    progress = _resume(folder, model, optimizer, fingerprint)
-    evaluation = evaluation_batches(
-        validation, plan.kind, special, seed=plan.seed, size=plan.batch, limit=plan.evaluation_documents
-    )
-    card = _card(plan, corpus, validation, special, tokenizer)
-    if progress.step == 0:
+    folder.mkdir(parents=True, exist_ok=True)
+    progress = resume(folder, model, optimizer, fingerprint)
+    if progress.step == 0 and workers.first:
         (folder / LOG).unlink(missing_ok=True)
+    card = Card(
+        plan.strategy,
+        corpus.special.size,
+        probe(tokenizer),
+        {
+            "from": "scratch",
+            **(origin or {}),
+            "plan": asdict(plan),
+            "documents": corpus.documents,
+            "examples": corpus.examples,
+            "left_out": corpus.left_out,
+            "corpus_sha256": corpus.hash,
+            "validation_examples": validation.examples,
+        },
+    )
+    last_step = plan.last_step(corpus.documents)
+    bf16 = "bf16" if plan.precision == "bf16" or (plan.precision == "auto" and "cuda" in device) else None
+    room = capacity(corpus, plan.strategy, plan.batch) if plan.compile and workers.count == 1 else 0
+    step_loss = compiled(room) if plan.compile else weighted_loss
+    batches = ahead(
+        training_batches(
+            corpus,
+            plan.strategy,
+            seed=plan.seed,
+            size=plan.batch,
+            start=progress.step,
+            context_loss=plan.context_loss,
+            parts=plan.parts,
+        ),
+        lambda batch: (batch, [place(part, device, capacity=room) for part in workers.parts(batch, plan)]),
+        threaded="cuda" in device,
+    )
     began, spent_before = time.monotonic(), progress.seconds
-    for number, batch in training_batches(
-        corpus, plan.kind, special, seed=plan.seed, size=plan.batch, start=progress.next_batch
-    ):
-        if _used(plan, progress) >= 1:
-            break
+    used = _used(plan, progress, last_step)
+    since, loss_sum = progress.step, 0.0
+    model.train()
+    while used < 1 and not progress.finished:
+        batch, parts = next(batches)
         for group in optimizer.param_groups:
-            group["lr"] = plan.learning_rate * min(1.0, (progress.step + 1) / max(plan.warm_up, 1))
-        model.train()
-        torch.manual_seed(plan.seed * 1_000_003 + number)
-        loss, count = _loss(model, batch, plan, device)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        progress.step, progress.next_batch, progress.tokens = (
-            progress.step + 1,
-            number + 1,
-            progress.tokens + count,
-        )
-        progress.seconds = spent_before + time.monotonic() - began
-        last = _used(plan, progress) >= 1
-        perplexity = None
-        if progress.step % plan.evaluate_every == 0 or last:
-            perplexity = masked_perplexity(model, evaluation, device)
-            progress.seconds = spent_before + time.monotonic() - began
-            if perplexity < progress.best:
-                progress.best, progress.best_step, progress.bad_evaluations = perplexity, progress.step, 0
-                save(
-                    folder,
-                    model,
-                    tokenizer,
-                    Card(card.kind, card.vocabulary, card.probe, {**card.training, **_outcome(progress)}),
-                )
+            group["lr"] = _rate(plan, progress.step, used)
+        _seed(plan.seed * 1_000_003 + progress.step * workers.count + workers.number, device)
+        total: Any = 0.0
+        for part in parts:
+            with precision(device, bf16):
+                loss = step_loss(model, part)
+            loss.backward()
+            total = total + loss.detach()
+        workers.add_gradients(model)
+        update(model, optimizer, plan)
+        loss_sum = loss_sum + total
+        progress.step += 1
+        progress.tokens += len(batch.ids)
+        progress.seconds = workers.agreed(spent_before + time.monotonic() - began)
+        used = _used(plan, progress, last_step)
+        evaluated = progress.step % plan.evaluate_every == 0 or used >= 1
+        if evaluated:
+            found = perplexities(
+                model, workers.shared(evaluation_batches(
+                    validation, plan.strategy, size=plan.batch, limit=plan.evaluation_examples)), autocast=bf16,
+            )  # fmt: skip
+            progress.seconds = workers.agreed(spent_before + time.monotonic() - began)
+            best_so_far = found.masked < progress.best
+            if best_so_far:
+                progress.best, progress.best_step, progress.bad_evaluations = found.masked, progress.step, 0
             else:
                 progress.bad_evaluations += 1
-            _save_state(folder, model, optimizer, progress, fingerprint)
-        line = Report(
-            progress.step,
-            progress.seconds,
-            float(loss.detach()),
-            progress.tokens / max(progress.seconds, 1e-9),
-            min(1.0, _used(plan, progress)),
-            perplexity,
-        )
-        if perplexity is not None:
-            with (folder / LOG).open("a", encoding="utf-8") as log:
-                log.write(json.dumps(asdict(line)) + "\n")
-        report(line)
-        if plan.patience and progress.bad_evaluations >= plan.patience:
-            break
+            progress.finished = bool(plan.patience) and progress.bad_evaluations >= plan.patience
+            if best_so_far:
+                better()
+            if keep and workers.first:
+                if best_so_far:
+                    outcome = _outcome(progress, found)
+                    save(folder, model, tokenizer, replace(card, training={**card.training, **outcome}))
+                save_state(folder, model, optimizer, progress, fingerprint)
+            line = _line(plan, progress, workers.sum(loss_sum) / (progress.step - since), used, found)
+            since, loss_sum = progress.step, 0.0
+            if workers.first:
+                append_log(folder, line)
+                report(line)
+        elif device == "cpu" and workers.first:
+            report(_line(plan, progress, float(total), used, None))
+    workers.wait()
     return progress
 
 
-def _used(plan: Plan, progress: Progress) -> float:
-    return max(progress.seconds / (plan.minutes * 60), progress.step / plan.steps)
+def compiled(room: int) -> Callable[..., Tensor]:
+    """The loss of a batch of `room` tokens, compiled; small batches are replayed as one CUDA graph."""
+    import torch
+
+    graph = torch.cuda.is_available() and 0 < room <= SMALL_BATCH
+    # Every shape is known: one compiled for any shape would be slower, and in torch 2.11 wrong for larger batches.
+    return torch.compile(weighted_loss, mode="reduce-overhead" if graph else None, dynamic=False)
 
 
-def _optimizer(model: GPT2LMHeadModel, plan: Plan) -> torch.optim.Optimizer:
+def update(model: PreTrainedModel, optimizer: torch.optim.Optimizer, plan: Plan) -> None:
+    """Clip the gradients, step, and clear them."""
+    import torch
+
+    torch.nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+def _seed(seed: int, device: str) -> None:
+    import torch
+
+    (torch.cuda.manual_seed if "cuda" in device else torch.manual_seed)(seed)
+
+
+def _used(plan: Plan, progress: Progress, last_step: int | None) -> float:
+    return max(progress.seconds / (plan.minutes * 60), progress.step / last_step if last_step else 0.0)
+
+
+def _rate(plan: Plan, step: int, used: float) -> float:
+    return (
+        plan.learning_rate
+        * min(1.0, (step + 1) / max(plan.warm_up, 1))
+        * (max(1 - used, 0.0) if plan.decay else 1.0)
+    )
+
+
+def _line(plan: Plan, progress: Progress, loss: float, used: float, found: Perplexities | None) -> Report:
+    return Report(
+        progress.step,
+        round(progress.seconds, 3),
+        progress.tokens,
+        loss,
+        _rate(plan, progress.step - 1, used),
+        progress.tokens / max(progress.seconds, 1e-9),
+        min(1.0, used),
+        found and found.masked,
+        found and found.with_ends,
+        None if found is None or math.isnan(found.context) else found.context,
+    )
+
+
+def _outcome(progress: Progress, found: Perplexities) -> dict[str, Any]:
+    return {
+        "step": progress.step,
+        "tokens": progress.tokens,
+        "seconds": round(progress.seconds, 1),
+        "masked_perplexity": found.masked,
+        "perplexity_with_ends": found.with_ends,
+        "context_perplexity": None if math.isnan(found.context) else found.context,
+    }
+
+
+def make_optimizer(model: PreTrainedModel, plan: Plan) -> torch.optim.Optimizer:
+    """AdamW in its fused form; matrices decay, the rest does not."""
     import torch
 
     decayed = [parameter for parameter in model.parameters() if parameter.dim() >= 2]
     others = [parameter for parameter in model.parameters() if parameter.dim() < 2]
     groups = [{"params": decayed, "weight_decay": plan.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=plan.learning_rate)
+    return torch.optim.AdamW(groups, lr=plan.learning_rate, fused=True)
 
 
-def _loss(model: GPT2LMHeadModel, batch: Batch, plan: Plan, device: str) -> tuple[torch.Tensor, int]:
-    """The loss of a batch and its number of tokens: the mean over answers plus, for ILM, the mean over the context.
+def ahead(batches: Iterator[Batch], prepare: Callable[[Batch], Any], *, threaded: bool) -> Iterator[Any]:
+    """Batches prepared; by a thread of their own where a GPU works meanwhile."""
+    if not threaded:
+        yield from map(prepare, batches)
+        return
+    import queue
+    import threading
 
-    Sums over counts, never a mean of an empty set: an LM batch has no context.
-    """
-    losses, types = token_losses(model, batch, device)
-    answers = sum((types == kind for kind in ANSWERS[1:]), types == ANSWERS[0])
-    loss = (losses * answers).sum() / answers.sum().clamp(min=1)
-    if plan.context_loss:
-        context = types == Target.CONTEXT
-        loss = loss + (losses * context).sum() / context.sum().clamp(min=1)
-    return loss, int((batch.types != Target.PAD).sum())
+    ready: queue.Queue[Any] = queue.Queue(maxsize=8)
 
+    def work() -> None:
+        try:
+            for batch in batches:
+                ready.put(prepare(batch))
+        except BaseException as error:
+            ready.put(error)
 
-def token_losses(model: GPT2LMHeadModel, batch: Batch, device: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cross-entropy of every target token and the types of the targets, in one flat vector each.
-
-    Targets are all tokens but padding, blanks and S; only for them are logits computed.
-    """
-    import torch
-
-    ids = torch.from_numpy(batch.ids).long().to(device)
-    types = torch.from_numpy(batch.types).to(device)
-    hidden = model.transformer(ids, use_cache=False).last_hidden_state[:, :-1]
-    targets, kinds = ids[:, 1:], types[:, 1:]
-    wanted = (kinds == Target.CONTEXT) | (kinds >= Target.INFILL)
-    logits = model.lm_head(hidden[wanted]).float()
-    return torch.nn.functional.cross_entropy(logits, targets[wanted], reduction="none"), kinds[wanted]
+    threading.Thread(target=work, daemon=True).start()
+    while True:
+        item = ready.get()
+        if isinstance(item, BaseException):
+            raise item
+        yield item
 
 
-def masked_perplexity(model: GPT2LMHeadModel, batches: Iterable[Batch], device: str) -> float:
-    """exp of the mean loss over the tokens of masked text alone: what strategies are compared by. Token-weighted, none left out."""
-    import torch
+class _Workers:
+    """The processes of one run: one, or those that torchrun started."""
 
-    total, count = 0.0, 0
-    model.train(False)
-    with torch.inference_mode():
-        for batch in batches:
-            losses, types = token_losses(model, batch, device)
-            masked = types == Target.INFILL
-            total += float(losses[masked].double().sum())
-            count += int(masked.sum())
-    if not count:
-        raise InputError(
-            "no token of the validation stories is masked", "Give more validation stories with --valid."
-        )
-    return math.exp(total / count)
+    def __init__(self) -> None:
+        from torch import distributed
 
+        self._torch = distributed
+        self._on = distributed.is_available() and distributed.is_initialized()
+        self.number = distributed.get_rank() if self._on else 0
+        self.count = distributed.get_world_size() if self._on else 1
 
-def _card(plan: Plan, corpus: Corpus, validation: Corpus, special: SpecialIds, tokenizer: Tokenizer) -> Card:
-    training = {
-        "from": "scratch",
-        "plan": asdict(plan),
-        "documents": len(corpus.documents),
-        "left_out": corpus.left_out,
-        "corpus_sha256": corpus.hash,
-        "validation_documents": len(validation.documents),
-    }
-    return Card(plan.kind, special.size, probe(tokenizer), training)
+    @property
+    def first(self) -> bool:
+        return self.number == 0
 
+    def parts(self, batch: Batch, plan: Plan) -> list[Batch]:
+        """What this process works on, in micro-batches."""
+        mine = share(batch, self.number, self.count)
+        examples = len(mine.bounds) - 1
+        pieces = -(-examples // plan.micro_batch) if plan.micro_batch else 1
+        return [share(mine, number, pieces) for number in range(pieces)]
 
-def _outcome(progress: Progress) -> dict[str, Any]:
-    return {
-        "step": progress.step,
-        "tokens": progress.tokens,
-        "seconds": round(progress.seconds, 1),
-        "masked_perplexity": progress.best,
-    }
+    def shared(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Every so-maniest batch."""
+        return (batch for number, batch in enumerate(batches) if number % self.count == self.number)
 
+    def add_gradients(self, model: PreTrainedModel) -> None:
+        """Sum the gradients of all processes; the weights of the losses are already those of the whole batch."""
+        if self._on:
+            for parameter in model.parameters():
+                if parameter.grad is not None:
+                    self._torch.all_reduce(parameter.grad)
 
-def _save_state(
-    folder: Path,
-    model: GPT2LMHeadModel,
-    optimizer: torch.optim.Optimizer,
-    progress: Progress,
-    fingerprint: dict[str, Any],
-) -> None:
-    """Weights and optimizer, then the words about them; a kill in between leaves the state before."""
-    from safetensors.torch import save_file
+    def sum(self, value: Any) -> float:
+        """The sum over the processes."""
+        if not self._on:
+            return float(value)
+        import torch
 
-    tensors = {
-        f"model.{name}": value.detach().contiguous().cpu()
-        for name, value in model.state_dict().items()
-        if name != "lm_head.weight"
-    }
-    for index, moments in optimizer.state_dict()["state"].items():
-        for name, value in moments.items():
-            tensors[f"optimizer.{index}.{name}"] = value.detach().contiguous().cpu()
-    part = folder / (STATE_TENSORS + ".part")
-    # The numbers travel in the same file as the tensors: one rename, and never one without the other.
-    words = {"progress": json.dumps(asdict(progress)), "fingerprint": json.dumps(fingerprint)}
-    save_file(tensors, part, metadata=words)
-    with part.open("rb") as written:
-        os.fsync(written.fileno())
-    part.replace(folder / STATE_TENSORS)
+        total = torch.as_tensor(float(value), dtype=torch.float64, device=self._device())
+        self._torch.all_reduce(total)
+        return float(total)
 
+    def agreed(self, seconds: float) -> float:
+        """The first process's clock."""
+        if not self._on:
+            return seconds
+        import torch
 
-def _resume(
-    folder: Path, model: GPT2LMHeadModel, optimizer: torch.optim.Optimizer, fingerprint: dict[str, Any]
-) -> Progress:
-    from safetensors import safe_open
+        clock = torch.tensor(seconds, dtype=torch.float64, device=self._device())
+        self._torch.broadcast(clock, 0)
+        return float(clock)
 
-    path = folder / STATE_TENSORS
-    if not path.exists():
-        return Progress()
-    with safe_open(str(path), framework="pt") as file:
-        words = file.metadata()
-        if json.loads(words["fingerprint"]) != json.loads(json.dumps(fingerprint)):
-            raise InputError(
-                f"{folder} holds the state of another run (other settings, stories or vocabulary)",
-                "Name another folder with --out, or delete that one.",
-            )
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    weights = {
-        name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")
-    }
-    model.load_state_dict(weights, strict=False)
-    model.tie_weights()
-    state = optimizer.state_dict()
-    moments: dict[int, dict[str, Any]] = {}
-    for name, value in tensors.items():
-        if name.startswith("optimizer."):
-            _, index, key = name.split(".")
-            moments.setdefault(int(index), {})[key] = value
-    state["state"] = moments
-    optimizer.load_state_dict(state)
-    return Progress(**json.loads(words["progress"]))
+    def wait(self) -> None:
+        """Until all are here."""
+        if self._on:
+            self._torch.barrier()
+
+    def _device(self) -> str:
+        return "cuda" if self._torch.get_backend() == "nccl" else "cpu"

@@ -1,76 +1,101 @@
-"""Batches: which documents, masked how, in which step. A function of seed and step alone, so a resumed run sees the same."""
+"""Batches: which examples in which step, and how much each of their tokens counts.
+
+A function of seed and place alone, so that a resumed run sees the same batches, and so do several processes that share
+them. A batch is flat: its examples one behind the other, no padding.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from generators.formats import ENCODERS, Example, Ids, SpecialIds, Types, fits, token_spans
-from generators.masking import draw_mask
-from generators.training.corpus import Corpus
+from generators.formats import Examples, Ids, Ints, Target, Types, encode
+from generators.training.examples import MaskedCorpus
 
-TRIES = 16
+ANSWERS = (Target.INFILL, Target.INFILL_SPECIAL, Target.INFILL_REDUNDANT)
 
 
 class Batch(NamedTuple):
-    """Examples padded on the right to the longest among them: (B, T) ids and target types."""
+    """Examples one behind the other, and the weight of each token's loss: their sum over a step is the step's loss."""
 
     ids: Ids
     types: Types
+    weights: NDArray[np.float32]
+    bounds: Ints
 
 
-def pad(examples: Sequence[Example]) -> Batch:
-    """Examples as one batch."""
-    width = max(len(example.ids) for example in examples)
-    ids = np.zeros((len(examples), width), dtype=np.int32)
-    types = np.zeros((len(examples), width), dtype=np.int8)
-    for row, example in enumerate(examples):
-        ids[row, : len(example.ids)] = example.ids
-        types[row, : len(example.types)] = example.types
-    return Batch(ids, types)
+def weighted(examples: Examples, *, context_loss: bool = True, parts: int = 1) -> Batch:
+    """The paper's loss as weights: the mean over the answers' tokens plus the mean over the context's.
+
+    The two means are taken over the whole batch; with `parts`, over that many pieces of it in turn and then averaged, as
+    the paper's code does with its three micro-batches. A mean over nothing is 0. An example's first token is predicted
+    by nothing and does not count. Since weights are fixed here, neither micro-batches nor several processes change them.
+    """
+    weights = np.zeros(len(examples.ids), dtype=np.float32)
+    countable = np.ones(len(examples.ids), dtype=bool)
+    countable[examples.bounds[:-1]] = False
+    groups = [ANSWERS, (Target.CONTEXT,)] if context_loss else [ANSWERS]
+    pieces = np.array_split(np.arange(examples.count), parts)
+    for piece in pieces:
+        if not len(piece):
+            continue
+        here = slice(examples.bounds[piece[0]], examples.bounds[piece[-1] + 1])
+        for group in groups:
+            chosen = np.isin(examples.types[here], group) & countable[here]
+            weights[here][chosen] = 1 / (max(int(chosen.sum()), 1) * parts)
+    return Batch(examples.ids, examples.types, weights, examples.bounds)
 
 
-def examples(
-    corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, epoch: int, order: Sequence[int]
-) -> Iterator[Example]:
-    """One example of each document in `order`: its mask is drawn by (seed, epoch, document)."""
-    encode = ENCODERS[kind]
-    for number in order:
-        rng = np.random.default_rng([seed, epoch, number])
-        document, tokens = corpus.documents[number], corpus.tokens[number]
-        for _ in range(TRIES):
-            spans = token_spans(tokens, draw_mask(document, rng))
-            if spans and fits(tokens, spans):
-                yield encode(tokens, spans, special)
-                break
+def share(batch: Batch, number: int, of: int) -> Batch:
+    """Every `of`-th example from `number` on: what one of several processes, or one micro-batch, works on."""
+    if of == 1:
+        return batch
+    chosen = np.arange(number, len(batch.bounds) - 1, of)
+    lengths = np.diff(batch.bounds)[chosen]
+    bounds = np.concatenate([[0], np.cumsum(lengths)])
+    tokens = np.repeat(batch.bounds[chosen] - bounds[:-1], lengths) + np.arange(bounds[-1])
+    return Batch(batch.ids[tokens], batch.types[tokens], batch.weights[tokens], bounds)
 
 
 def training_batches(
-    corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, size: int, start: int = 0
-) -> Iterator[tuple[int, Batch]]:
-    """(number, batch) without end, from number `start`. Each epoch has a fresh order and fresh masks."""
-    per_epoch = -(-len(corpus.documents) // size)
-    order = np.empty(0, dtype=np.int64)
-    for number in itertools.count(start):
-        epoch, within = divmod(number, per_epoch)
-        if within == 0 or not len(order):
-            order = np.random.default_rng([seed, epoch]).permutation(len(corpus.documents))
-        part = order[within * size : (within + 1) * size].tolist()
-        found = list(examples(corpus, kind, special, seed=seed, epoch=epoch + 1, order=part))
-        if found:
-            yield number, pad(found)
+    corpus: MaskedCorpus,
+    strategy: str,
+    *,
+    seed: int,
+    size: int,
+    start: int = 0,
+    context_loss: bool = True,
+    parts: int = 1,
+) -> Iterator[Batch]:
+    """Batches without end, from number `start`. Each pass over the corpus has a fresh order; batches run on over its end."""
+    passes, order, at = -1, np.zeros(0, dtype=np.int64), start * size
+    while True:
+        chosen = np.zeros(0, dtype=np.int64)
+        while len(chosen) < size:
+            if at // corpus.examples != passes:
+                passes = at // corpus.examples
+                order = np.random.default_rng([seed, passes]).permutation(corpus.examples)
+            found = order[at % corpus.examples :][: size - len(chosen)]
+            chosen, at = np.concatenate([chosen, found]), at + len(found)
+        examples = encode(strategy, corpus.take(chosen), corpus.special)
+        yield weighted(examples, context_loss=context_loss, parts=parts)
 
 
 def evaluation_batches(
-    corpus: Corpus, kind: str, special: SpecialIds, *, seed: int, size: int, limit: int
-) -> list[Batch]:
-    """Fixed batches for validation: one mask a document, by length, all of them scored."""
-    count = min(limit, len(corpus.documents))
-    found = sorted(
-        examples(corpus, kind, special, seed=seed, epoch=0, order=range(count)),
-        key=lambda example: len(example.ids),
-    )
-    return [pad(found[at : at + size]) for at in range(0, len(found), size)]
+    corpus: MaskedCorpus, strategy: str, *, size: int, limit: int | None = None
+) -> Iterator[Batch]:
+    """Every example once, in order of length; `limit` takes the first so many."""
+    count = corpus.examples if limit is None else min(limit, corpus.examples)
+    order = np.argsort(corpus.lengths(strategy)[:count], kind="stable")
+    for at in range(0, count, size):
+        yield weighted(encode(strategy, corpus.take(order[at : at + size]), corpus.special))
+
+
+def capacity(corpus: MaskedCorpus, strategy: str, size: int) -> int:
+    """Tokens that nearly no batch of `size` examples exceeds: the mean and five standard deviations, in steps of 64."""
+    lengths = corpus.lengths(strategy)
+    most = size * lengths.mean() + 5 * size**0.5 * lengths.std()
+    return -(-int(min(most, size * lengths.max())) // 64) * 64

@@ -1,0 +1,466 @@
+"""What one GPU does: speed against the plain baseline, and GPT-2 small from scratch on real stories for some seconds each.
+
+    python benchmarks/gpu.py --part speed|lm|ilm|rest|models|ordering --stories FOLDER [--tokenizer tokenizer.json] [--out FOLDER]
+
+FOLDER has train.csv, valid.csv and test.csv, perhaps train_more.csv. Nothing has to be installed but torch, transformers,
+numpy, tokenizers and safetensors; nothing is fetched. Without --tokenizer a vocabulary is made from the stories, and
+perplexities are then not comparable with published ones. `models` is lm, ilm and rest in one go. Every result is one JSON line, written as it comes. `--small`
+tries everything with a small model and few steps; with it, `--device cpu` works, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import torch
+from tokenizers import Tokenizer
+
+from benchmarks import plain
+from generators.decoding import Prompt, Sampling, draw
+from generators.documents import story_document
+from generators.formats import SpecialIds, encode
+from generators.masking import Document, Granularity, load_mask
+from generators.training.corpus import train_tokenizer
+from generators.training.examples import MaskedCorpus, mask_corpus
+from generators.training.forward import place, weighted_loss
+from generators.training.loop import ahead, compiled, make_optimizer, new_model, train, update
+from generators.training.packing import Batch, capacity, evaluation_batches, training_batches
+from generators.training.perplexity import perplexities, precision
+from generators.training.plan import Architecture, Plan, Report
+from generators.training.published import PUBLISHED, Key
+from generators.training.testing import OneSpan
+from humaneval.domain import Story
+from humaneval.stories import read_stories
+
+PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12}
+"""Dense bf16 operations a second by the makers' sheets (SXM cards)."""
+BEGAN = time.monotonic()
+
+
+@dataclass
+class Setting:
+    """What all parts share."""
+
+    options: argparse.Namespace
+    stories: dict[str, list[Story]]
+    tokenizer: Tokenizer
+    special: SpecialIds
+    said: Any
+
+    @property
+    def device(self) -> str:
+        return self.options.device
+
+    def say(self, **record: Any) -> None:
+        line = json.dumps({"part": self.options.part, "at": round(time.monotonic() - BEGAN, 1), **record})
+        print(line, flush=True)
+        print(line, file=self.said, flush=True)
+
+    def documents(self, split: str) -> list[Document]:
+        return [story_document(story) for story in self.stories[split]]
+
+    def masked(self, split: str, copies: int, mask: Any = None) -> MaskedCorpus:
+        """Masked examples by as many processes as pay."""
+        began = time.monotonic()
+        documents = self.documents(split)
+        workers = min(self.options.workers, max(1, len(documents) // 3000))
+        mask = mask or load_mask("hierarchical")
+        found = mask_corpus(documents, self.tokenizer, self.special, mask, copies=copies, workers=workers)
+        self.say(
+            masked=split, documents=found.documents, examples=found.examples, left_out=found.left_out,
+            seconds=round(time.monotonic() - began, 1), workers=workers,
+        )  # fmt: skip
+        return found
+
+    def sentences(self, split: str) -> MaskedCorpus:
+        """One sentence masked in each story."""
+        one = OneSpan(Granularity.SENTENCE)
+        return mask_corpus(
+            self.documents(split), self.tokenizer, self.special, one, copies=1, allow_empty=False
+        )
+
+
+def main() -> None:
+    options = _options()
+    options.out.mkdir(parents=True, exist_ok=True)
+    with (options.out / f"gpu-{options.part}.jsonl").open("a", encoding="utf-8") as said:
+        setting = _setting(options, said)
+        parts = {"speed": speed, "lm": lm, "ilm": ilm, "rest": rest, "models": models, "ordering": ordering}
+        parts[options.part](setting)
+        setting.say(done=True, seconds=round(time.monotonic() - BEGAN, 1))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--part", required=True, choices=("speed", "lm", "ilm", "rest", "models", "ordering"))
+    parser.add_argument("--stories", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("gpu-results"))
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument(
+        "--seconds", type=float, help="Of training a model; default 110 (lm, ilm) or 50 (rest)."
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[24, 512], help="Examples a step, for speed.")
+    parser.add_argument("--batch", type=int, default=256, help="Examples a step of the models.")
+    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("--copies", type=int, default=12)
+    parser.add_argument("--workers", type=int, default=16)
+    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--no-check", action="store_true")
+    parser.add_argument("--ordering-tokens", type=float, default=10e6)
+    parser.add_argument("--small", action="store_true")
+    return parser.parse_args()
+
+
+def _setting(options: argparse.Namespace, said: Any) -> Setting:
+    torch.manual_seed(0)
+    stories: dict[str, list[Story]] = {}
+    for split, names in {"train": ("train", "train_more"), "valid": ("valid",), "test": ("test",)}.items():
+        files = [options.stories / f"{name}.csv" for name in names]
+        stories[split] = [s for f in files if f.exists() for s in read_stories(f).stories]
+        if options.small:
+            stories[split] = stories[split][:400]
+    if options.part == "ordering" or not options.tokenizer:
+        texts = (story_document(story).text for story in stories["train"])
+        tokenizer = train_tokenizer(texts, 8000 if options.part == "ordering" else 50_257)
+    else:
+        tokenizer = Tokenizer.from_file(str(options.tokenizer))
+    setting = Setting(options, stories, tokenizer, SpecialIds(tokenizer.get_vocab_size()), said)
+    import transformers
+
+    setting.say(
+        device=torch.cuda.get_device_name() if "cuda" in options.device else "cpu", torch=torch.__version__,
+        transformers=transformers.__version__, vocabulary=setting.special.size,
+        stories={split: len(some) for split, some in stories.items()},
+    )  # fmt: skip
+    return setting
+
+
+# Speed
+
+
+def speed(setting: Setting) -> None:
+    """Useful (unpadded) tokens a second of the baseline and of ours, in turns, medians over the turns."""
+    setting.stories["train"] = setting.stories["train"][:8000]
+    corpus = setting.masked("train", 4)
+    steps = 3 if setting.options.small else 5
+    if not setting.options.no_check:
+        _check(setting, corpus)
+    baseline = _baseline(setting, corpus)
+    runs: dict[str, tuple[Callable[[int], int], int]] = {"baseline": (baseline, steps)}
+    sizes = (24, 48) if setting.options.small else setting.options.sizes
+    for size in sizes:
+        for compile in (False,) if setting.options.no_compile else (False, True):
+            if size != 24 and not compile and not setting.options.no_compile:
+                continue
+            name = f"batch {size}{' compiled' if compile else ''}"
+            try:
+                run = _ours(setting, corpus, size, compile=compile)
+                runs[name] = (run, steps * (4 if size == 24 else 1))
+            except Exception as error:
+                setting.say(failed=name, error=repr(error)[:500])
+    rates: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(5):
+        for name, (run, count) in runs.items():
+            _wait(setting)
+            began = time.perf_counter()
+            tokens = run(count)
+            _wait(setting)
+            rates[name].append(tokens / (time.perf_counter() - began))
+    base = statistics.median(rates["baseline"])
+    model = new_model(_architecture(setting), setting.special, 0)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    length = float(corpus.lengths("ilm").mean())
+    flops = 6 * parameters + 12 * _architecture(setting).layers * _architecture(setting).width * length
+    name, peak = _peak(setting)
+    setting.say(
+        formula="FLOP/token = 6 N + 12 layers width T", N=parameters, T=round(length, 1), flop_per_token=flops,
+        peak=peak, peak_of=name,
+    )  # fmt: skip
+    for name, found in rates.items():
+        rate = statistics.median(found)
+        setting.say(
+            run=name, precision="fp32" if name == "baseline" or setting.device == "cpu" else "bf16",
+            useful_tokens_per_second=round(rate), all=[round(one) for one in found],
+            ratio=round(statistics.median(a / b for a, b in zip(found, rates["baseline"], strict=True)), 2),
+            mfu=round(rate * flops / peak, 4), baseline=round(base),
+        )  # fmt: skip
+
+
+def _architecture(setting: Setting) -> Architecture:
+    # Attention on a GPU has no dropout here; that of embeddings and residuals is the paper's 0.1.
+    small = setting.options.small
+    return Architecture(2, 64, 2, 0.1, 0.0) if small else Architecture(attention_dropout=0.0)
+
+
+def _peak(setting: Setting) -> tuple[str, float]:
+    name = torch.cuda.get_device_name() if "cuda" in setting.device else "cpu"
+    return next(
+        ((card, peak) for card, peak in PEAKS.items() if card in name), (f"{name}: unknown", math.inf)
+    )
+
+
+def _wait(setting: Setting) -> None:
+    if "cuda" in setting.device:
+        torch.cuda.synchronize()
+
+
+def _check(setting: Setting, corpus: MaskedCorpus) -> None:
+    """The fast way computes the same loss, and no example sees another."""
+    model = new_model(_architecture(setting), setting.special, 0).to(setting.device).eval()
+    batch = next(training_batches(corpus, "ilm", seed=0, size=24))
+    room = capacity(corpus, "ilm", 24)
+    bf16 = "bf16" if "cuda" in setting.device else None
+    with torch.inference_mode():
+        exact = float(weighted_loss(model, place(batch, setting.device)))
+        with precision(setting.device, bf16):
+            fast = float(weighted_loss(model, place(batch, setting.device, capacity=room)))
+            end = int(batch.bounds[1])
+            alone = Batch(batch.ids[:end], batch.types[:end], batch.weights[:end], batch.bounds[:2])
+            first = float(weighted_loss(model, place(alone, setting.device)))
+            other = batch.ids.copy()
+            other[end:] = other[end:][::-1]
+            kept = batch.weights.copy()
+            kept[end:] = 0
+            beside = float(
+                weighted_loss(model, place(batch._replace(ids=other, weights=kept), setting.device))
+            )
+    setting.say(
+        check="loss", fp32_padded=exact, bf16_ragged=fast, relative=abs(fast - exact) / exact,
+        alone=first, beside_another=beside,
+    )  # fmt: skip
+
+
+def _baseline(setting: Setting, corpus: MaskedCorpus) -> Callable[[int], int]:
+    model = new_model(replace(_architecture(setting), attention_dropout=0.1), setting.special, 0)
+    model.to(setting.device).train()
+    adam = plain.optimizer(model)
+    examples = encode("ilm", corpus.take(range(24 * 30)), corpus.special)
+    rows = [(ids.tolist(), types.tolist()) for ids, types in examples]
+    at = 0
+
+    def run(steps: int) -> int:
+        nonlocal at
+        tokens = 0
+        for _ in range(steps):
+            chosen = rows[at : at + 24]
+            at = (at + 24) % len(rows)
+            plain.step(model, chosen, adam)
+            tokens += sum(len(ids) for ids, _ in chosen)
+        return tokens
+
+    run(2)
+    return run
+
+
+def _ours(setting: Setting, corpus: MaskedCorpus, size: int, *, compile: bool) -> Callable[[int], int]:
+    model = new_model(_architecture(setting), setting.special, 0).to(setting.device).train()
+    plan = Plan("ilm", batch=size)
+    optimizer = make_optimizer(model, plan)
+    room = capacity(corpus, "ilm", size) if compile else 0
+    loss = compiled(room) if compile else weighted_loss
+    bf16 = "bf16" if "cuda" in setting.device else None
+    batches = ahead(
+        training_batches(corpus, "ilm", seed=0, size=size),
+        lambda batch: (len(batch.ids), place(batch, setting.device, capacity=room)),
+        threaded="cuda" in setting.device,
+    )
+
+    def run(steps: int) -> int:
+        total = 0
+        for _ in range(steps):
+            tokens, flat = next(batches)
+            with precision(setting.device, bf16):
+                value = loss(model, flat)
+            value.backward()
+            update(model, optimizer, plan)
+            total += tokens
+        return total
+
+    began = time.monotonic()
+    run(6)
+    _wait(setting)
+    peak = torch.cuda.max_memory_allocated() / 1e9 if "cuda" in setting.device else 0
+    setting.say(
+        warm=f"batch {size}", compiled=compile, seconds=round(time.monotonic() - began, 1), room=room,
+        peak_gb=round(peak, 1),
+    )  # fmt: skip
+    return run
+
+
+# Models
+
+
+def lm(setting: Setting) -> None:
+    """LM from scratch."""
+    _models(setting, ("lm",), setting.options.seconds or 110)
+
+
+def ilm(setting: Setting) -> None:
+    """ILM from scratch."""
+    _models(setting, ("ilm",), setting.options.seconds or 110)
+
+
+def rest(setting: Setting) -> None:
+    """LM-Rev and LM-All from scratch."""
+    _models(setting, ("lm-rev", "lm-all"), setting.options.seconds or 50)
+
+
+def models(setting: Setting) -> None:
+    """All four."""
+    seconds = setting.options.seconds or 75
+    _models(setting, ("lm", "ilm", "lm-rev", "lm-all"), seconds)
+
+
+def _models(setting: Setting, strategies: Sequence[str], seconds: float) -> None:
+    corpus, validation = setting.masked("train", setting.options.copies), setting.masked("valid", 1)
+    test = setting.sentences("test")
+    for strategy in strategies:
+        size = setting.options.batch // (2 if strategy == "lm-all" else 1)
+        plan = Plan(
+            strategy, learning_rate=setting.options.lr, warm_up=100, decay=True, weight_decay=0.1, batch=size,
+            minutes=(5 if setting.options.small else seconds) / 60, patience=0,
+            evaluate_every=max(10, 250 * 256 // size), precision="auto", compile=not setting.options.no_compile,
+        )  # fmt: skip
+        model = new_model(_architecture(setting), setting.special, 0).to(setting.device)
+        best: dict[str, Any] = {}
+
+        def keep(model: Any = model, best: dict[str, Any] = best) -> None:
+            best.update({name: value.detach().clone() for name, value in model.named_parameters()})
+
+        folder = setting.options.out / f"model-{strategy}"
+
+        def said(line: Report, strategy: str = strategy) -> None:
+            if line.perplexity:
+                setting.say(
+                    strategy=strategy, step=line.step, seconds=line.seconds, tokens=line.tokens,
+                    loss=round(line.loss, 3), tokens_per_second=round(line.tokens_per_second),
+                    valid_mixture=round(line.perplexity, 2),
+                )  # fmt: skip
+
+        given = (model, setting.tokenizer, corpus, validation)
+        try:
+            progress = train(folder, plan, *given, keep=False, better=keep, report=said)
+        except Exception as error:
+            if not plan.compile:
+                raise
+            setting.say(failed=f"{strategy} compiled", error=repr(error)[:500])
+            progress = train(
+                folder, replace(plan, compile=False), *given, keep=False, better=keep, report=said
+            )
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                parameter.copy_(best[name])
+        model.eval()
+        found = perplexities(model, evaluation_batches(test, strategy, size=64))
+        setting.say(
+            strategy=strategy, sentence_perplexity=round(found.masked, 2), precision="fp32", examples=found.examples,
+            masked_tokens=found.tokens, paper=PUBLISHED[Key("sentence", strategy, True, "stories")],
+            best_valid_mixture=round(progress.best, 2), steps=progress.step, tokens=progress.tokens,
+            seconds=round(progress.seconds, 1), passes=round(progress.step * size / corpus.documents, 1),
+            data=f"{corpus.documents} training stories; the paper had 97,828 and about a day a model",
+        )  # fmt: skip
+        _infill(setting, model, strategy)
+
+
+def _infill(setting: Setting, model: Any, strategy: str) -> None:
+    """Infills of 500 blanks: 100 test stories, each sentence in turn. Cut by a simple rule, for reading only."""
+    began = time.monotonic()
+    blanks = [
+        (story, number)
+        for story in setting.stories["test"][: 2 if setting.options.small else 100]
+        for number in range(5)
+    ]
+    prompts = [Prompt(_prompt(setting, strategy, *blank), f"{blank[0].id} {blank[1]}") for blank in blanks]
+    special = setting.special
+    forbidden = [id for id in range(special.size, special.total) if id != special.end]
+    found = draw(
+        model, prompts, sampling=Sampling(longest=40), seed=0, end=special.end,
+        forbidden=forbidden + setting.tokenizer.encode("\n", add_special_tokens=False).ids,
+    )  # fmt: skip
+    path = setting.options.out / f"infills-{strategy}.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for (story, number), drawn in zip(blanks, found, strict=True):
+            ids = list(drawn.ids)
+            text = setting.tokenizer.decode(ids[::-1] if strategy == "lm-rev" else ids)
+            record = {"story": story.id, "position": number + 1, "infill": _sentence(text, strategy)}
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    seconds = time.monotonic() - began
+    setting.say(strategy=strategy, infills=len(blanks), seconds=round(seconds, 1), file=path.name)
+
+
+def _prompt(setting: Setting, strategy: str, story: Story, number: int) -> list[int]:
+    def ids(text: str) -> list[int]:
+        return list(setting.tokenizer.encode(text, add_special_tokens=False).ids)
+
+    text = story_document(story).text
+    start, end = story_document(story).paragraphs[1][1][number]
+    before, after = ids(text[:start].removesuffix(" ")), ids(text[:end][-1:] and text[end:])
+    special = setting.special
+    blanked = [*before, special.blank(Granularity.SENTENCE), *after]
+    return {
+        "ilm": [*blanked, special.start],
+        "lm": [special.start, *before],
+        "lm-rev": [special.start, *after[::-1]],
+        "lm-all": [*blanked, special.start, *before],
+    }[strategy]
+
+
+def _sentence(text: str, strategy: str) -> str:
+    ends = [
+        at + 1 for at, mark in enumerate(text) if mark in ".!?" and text[at + 1 : at + 2] in ("", " ", '"')
+    ]
+    if strategy == "ilm":
+        return text.strip()
+    if strategy == "lm-rev":
+        inner = [at for at in ends if at < len(text.rstrip())]
+        return text[inner[-1] if inner else 0 :].strip()
+    return text[: ends[0] if ends else None].strip()
+
+
+# Ordering
+
+
+def ordering(setting: Setting) -> None:
+    """Small models, the four strategies over the same documents: sentence perplexity as training goes on."""
+    corpus, test = setting.masked("train", 16), setting.sentences("test")
+    valid = setting.sentences("valid")
+    size = 96
+    steps = int(setting.options.ordering_tokens / (size * corpus.lengths("lm").mean()))
+    for strategy in ("lm", "lm-rev", "lm-all", "ilm"):
+        architecture = Architecture(4, 256, 4, 0.0, 0.0)
+        model = new_model(architecture, setting.special, 0).to(setting.device)
+        plan = Plan(
+            strategy, learning_rate=1e-3, warm_up=100, batch=size, steps=10 if setting.options.small else steps,
+            evaluate_every=5 if setting.options.small else 125, patience=0, weight_decay=0.01,
+            compile=not setting.options.no_compile,
+        )  # fmt: skip
+        progress = train(
+            setting.options.out / f"ordering-{strategy}", plan, model, setting.tokenizer, corpus, valid, keep=False,
+            report=lambda line: setting.say(
+                strategy=strategy, step=line.step, tokens=line.tokens, seconds=line.seconds,
+                valid_sentence=line.perplexity and round(line.perplexity, 2),
+            ) if line.perplexity else None,
+        )  # fmt: skip
+        model.eval()
+        found = perplexities(model, evaluation_batches(test, strategy, size=64))
+        setting.say(
+            strategy=strategy, steps=progress.step, documents=progress.step * size, tokens=progress.tokens,
+            sentence_perplexity=round(found.masked, 2), best_valid_sentence=round(progress.best, 2),
+            masked_tokens=found.tokens, seconds=round(progress.seconds, 1),
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The plot of a run's log: perplexity of masked text and training loss over the tokens seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# Okabe and Ito's colours, told apart by people who do not see all colours; markers say the same again.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKERS = "osD^vP"
+
+
+def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, title: str = "") -> None:
+    """Draw the logs of one run or several, by name, into a PNG or SVG file."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, ScalarFormatter
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    above, below = figure.subplots(1, 2)
+    for number, (name, lines) in enumerate(runs.items()):
+        colour = _COLOURS[number % len(_COLOURS)]
+        evaluated = [line for line in lines if line["perplexity"] is not None]
+        tokens = [line["tokens"] / 1e6 for line in evaluated]
+        values = [line["perplexity"] for line in evaluated]
+        style = {"color": colour, "linewidth": 1.5}
+        marks = {
+            "marker": _MARKERS[number % len(_MARKERS)],
+            "markersize": 4,
+            "markevery": max(1, len(tokens) // 12),
+        }
+        above.plot(tokens, values, label=name, **style, **marks)
+        if values:
+            best = min(range(len(values)), key=values.__getitem__)
+            above.annotate(
+                f"{values[best]:.1f}", (tokens[best], values[best]), color=colour, fontsize=9,
+                xytext=(0, -12), textcoords="offset points", ha="center",
+            )  # fmt: skip
+        below.plot(
+            [line["tokens"] / 1e6 for line in lines], [line["loss"] for line in lines], label=name, **style
+        )
+    above.set_yscale("log")
+    for axis in (above.yaxis,):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+        axis.set_major_formatter(ScalarFormatter())
+        axis.set_minor_formatter("")
+    above.set_ylabel("Perplexity of masked text (validation)")
+    below.set_ylabel("Training loss")
+    for panel in (above, below):
+        panel.set_xlabel("Tokens trained on (millions)")
+        panel.grid(alpha=0.25)
+        panel.spines[["top", "right"]].set_visible(False)
+    if len(runs) > 1:
+        above.legend(frameon=False)
+    if title:
+        figure.suptitle(title, fontsize=11)
+    figure.savefig(path, dpi=150)

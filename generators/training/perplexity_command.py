@@ -1,0 +1,119 @@
+"""The verb `perplexity`: how well checkpoints predict masked text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from generators.training.options import CORPUS, FILE, FOLDER
+from humaneval.errors import PrerequisiteError, UsageError
+
+if TYPE_CHECKING:
+    from generators.training.corpus import Texts
+    from generators.training.testing import Score
+
+CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all")
+
+
+@click.command()
+@click.argument("checkpoints", nargs=-1, required=True, type=FOLDER, metavar="CHECKPOINT…")
+@click.option("--stories", type=FILE, help="The test stories.")
+@click.option("--bundled", is_flag=True, help="Score on the test stories that come with the toolkit.")
+@click.option("--documents", type=FOLDER, help="A folder with test.txt, two blank lines between documents.")
+@CORPUS
+@click.option("--split", default="test", show_default=True, help="Of --documents: train, valid or test.")
+@click.option("--skip-bad", is_flag=True, help="Leave out what cannot be used.")
+@click.option(
+    "--granularity",
+    type=click.Choice(CHOICES),
+    multiple=True,
+    help="What is masked, one span a document; mixture: the training mask. May be repeated.  [default: sentence]",
+)
+@click.option("--table", is_flag=True, help="Print the paper's tables, its published values beside ours.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the masks.")
+@click.option("--batch", type=click.IntRange(1, 4096), default=32, show_default=True)
+@click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32", show_default=True)
+@click.option("--device", default="auto", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
+    """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example scored."""
+    try:
+        from generators.checkpoints import load
+        from generators.infilling import pick_device
+        from generators.training.testing import granularities, score
+
+        device = pick_device(given["device"])
+    except ModuleNotFoundError as error:
+        raise PrerequisiteError(
+            f"perplexity needs the package {error.name}", "pip install 'humaneval-toolkit[models]'"
+        ) from None
+    corpus, texts = _texts(given)
+    asked = given["granularity"] or (("all",) if given["table"] else ("sentence",))
+    scores: list[Score] = []
+    for folder in checkpoints:
+        checkpoint = load(folder, device=device)
+        for granularity in granularities(checkpoint, asked):
+            click.echo(f"{folder}: {granularity} …", err=True)
+            scores.append(
+                score(
+                    str(folder),
+                    checkpoint,
+                    texts.documents,
+                    granularity,
+                    corpus=corpus,
+                    seed=given["seed"],
+                    batch=given["batch"],
+                    autocast=given["precision"],
+                )  # fmt: skip
+            )
+    if given["as_json"]:
+        where = {
+            "documents": texts.source,
+            "seed": given["seed"],
+            "precision": given["precision"],
+            "device": device,
+        }
+        click.echo(json.dumps({**where, "scores": [one.record() for one in scores]}))
+    else:
+        _print(scores, texts, table=given["table"])
+
+
+def _texts(given: dict[str, Any]) -> tuple[str, Texts]:
+    from generators.training.corpus import bundled_texts, folder_texts, story_texts
+
+    if sum(bool(given[name]) for name in ("stories", "bundled", "documents")) != 1:
+        raise UsageError("name what to score on", "--stories FILE, --documents FOLDER or --bundled.")
+    if given["corpus"] and not given["documents"]:
+        raise UsageError("--corpus goes with --documents", "--stories and --bundled are stories.")
+    if given["documents"]:
+        corpus = given["corpus"] or "texts"
+        return corpus, folder_texts(given["documents"], given["split"], corpus, skip_bad=given["skip_bad"])
+    if given["bundled"]:
+        return "stories", bundled_texts("test")
+    return "stories", story_texts(given["stories"], skip_bad=given["skip_bad"])
+
+
+def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
+    from rich.console import Console
+
+    from generators.training.tables import NOT_COMPARABLE, comparable, paper_tables, plain_table
+
+    console = Console(highlight=False, soft_wrap=True)
+    for number, one in enumerate(paper_tables(scores) if table else [plain_table(scores)]):
+        if number:
+            console.print()
+        console.print(one)
+    causes: dict[str, int] = dict(texts.left_out)
+    for score in scores:
+        causes |= {cause: max(count, causes.get(cause, 0)) for cause, count in score.left_out.items()}
+    for cause, count in causes.items():
+        click.echo(f"{texts.source}: {count:,} {cause}", err=True)
+    if table and not comparable(scores):
+        click.echo(NOT_COMPARABLE, err=True)
+    if len({score.vocabulary for score in scores}) > 1:
+        click.echo(
+            "These checkpoints have different vocabularies: their perplexities cannot be compared.", err=True
+        )

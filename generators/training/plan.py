@@ -1,0 +1,127 @@
+"""How to train: a plan, the presets that it starts from, and where a run stands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from humaneval.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train. `minutes`, `steps` and `passes` bound the run; whichever comes first ends it, or patience does.
+
+    The defaults are the paper's: AdamW with a constant rate and no decay of weights, 24 examples a step.
+    """
+
+    strategy: str
+    learning_rate: float = 5e-5
+    warm_up: int = 0
+    """Steps in which the rate rises to its value."""
+    decay: bool = False
+    """Whether the rate then falls linearly to 0 at the end of the budget; else it is constant."""
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    """Of the gradient's norm."""
+    batch: int = 24
+    """Examples in a step."""
+    micro_batch: int = 0
+    """Examples worked on at once, where memory is short; 0: all. It changes no loss."""
+    parts: int = 1
+    """Over how many pieces of a batch the two means of the loss are taken; the paper's code has 3."""
+    context_loss: bool = True
+    """Also learn the text around the blanks, as the paper does."""
+    seed: int = 0
+    minutes: float = math.inf
+    steps: int | None = None
+    passes: float | None = None
+    """Over the documents, as the paper counts epochs; a pass over all masked examples is 16 of these."""
+    evaluate_every: int = 500
+    evaluation_examples: int = 2000
+    patience: int = 5
+    """Evaluations without a better one after which training stops; 0: never."""
+    precision: str = "auto"
+    """fp32, bf16 (by autocast, weights and optimizer stay fp32), or auto: bf16 on a GPU."""
+    compile: bool = False
+
+    def last_step(self, documents: int) -> int | None:
+        """The step at which the run ends whatever the clock says."""
+        by_passes = None if self.passes is None else max(1, int(documents * self.passes / self.batch))
+        bounds = [bound for bound in (self.steps, by_passes) if bound is not None]
+        return min(bounds) if bounds else None
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """GPT-2's architecture at some size; the defaults are GPT-2 small."""
+
+    layers: int = 12
+    width: int = 768
+    heads: int = 12
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise UsageError(
+                f"a width of {self.width} cannot be shared by {self.heads} heads", "Choose a multiple."
+            )
+
+
+SMALL = {"layers": 4, "width": 256, "heads": 4}
+PRESETS: dict[str, dict[str, Any]] = {
+    "stories": {},
+    "abstracts": {"passes": 20.0},
+    "lyrics": {"passes": 2.0, "patience": 0},
+    "small": {
+        **SMALL,
+        "learning_rate": 1e-3,
+        "warm_up": 50,
+        "batch": 16,
+        "weight_decay": 0.01,
+        "evaluate_every": 100,
+        "evaluation_examples": 256,
+        "patience": 0,
+        "minutes": 10.0,
+        "vocabulary": 8000,
+    },
+}
+"""What differs from the defaults of Plan and Architecture. The first three are the paper's, by corpus: stories and
+abstracts to early stopping, lyrics for two passes. `small` learns something in minutes on a CPU."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands: what the state file keeps."""
+
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    best: float = math.inf
+    best_step: int = 0
+    bad_evaluations: int = 0
+    finished: bool = False
+    """Stopped by patience: nothing is left to do, whatever the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One line of the log: what a progress bar and a plot need."""
+
+    step: int
+    seconds: float
+    tokens: int
+    loss: float
+    """The mean of the steps since the last line."""
+    learning_rate: float
+    tokens_per_second: float
+    fraction: float
+    """Of the budget that is used."""
+    perplexity: float | None = None
+    """Of masked text (infill_textonly) on the validation examples, where this step was evaluated."""
+    with_ends: float | None = None
+    """The same with the ends of answers (infill)."""
+    context: float | None = None
+    """Of the text around the blanks."""

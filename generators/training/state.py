@@ -1,0 +1,112 @@
+"""What a run keeps beside its checkpoint: its whole state in one file, and its log. A kill at any point leaves both usable."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from generators.training.plan import Progress, Report
+from humaneval.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel
+
+STATE_TENSORS, LOG = "state.safetensors", "log.jsonl"
+
+
+def save_state(
+    folder: Path,
+    model: PreTrainedModel,
+    optimizer: torch.optim.Optimizer,
+    progress: Progress,
+    fingerprint: dict[str, Any],
+) -> None:
+    """Weights, optimizer and progress; a kill or a full disk leaves the state before."""
+    from safetensors.torch import save_file
+
+    tensors = {f"model.{name}": value.detach() for name, value in model.named_parameters()}
+    for index, moments in optimizer.state_dict()["state"].items():
+        for name, value in moments.items():
+            tensors[f"optimizer.{index}.{name}"] = value.detach()
+    part = folder / (STATE_TENSORS + ".part")
+    # The numbers travel in the same file as the tensors: one rename, and never one without the other.
+    words = {"progress": json.dumps(asdict(progress)), "fingerprint": json.dumps(fingerprint)}
+    try:
+        save_file({name: value.contiguous().cpu() for name, value in tensors.items()}, part, metadata=words)
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.replace(folder / STATE_TENSORS)
+    except Exception as error:  # safetensors has errors of its own
+        part.unlink(missing_ok=True)
+        raise InputError(
+            f"{folder / STATE_TENSORS} cannot be written: {error}",
+            "Make room and run the same command again: it goes on from the state before.",
+        ) from None
+
+
+def resume(
+    folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer, fingerprint: dict[str, Any]
+) -> Progress:
+    """Where the run in `folder` stands, its weights and optimizer put in place; a fresh Progress where there is none.
+
+    Raises InputError where the state is another run's, or damaged.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / STATE_TENSORS
+    if not path.exists():
+        return Progress()
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            words = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is damaged: {error}", "Delete it to train from the start.") from None
+    before = json.loads(words["fingerprint"])
+    now = json.loads(json.dumps(fingerprint))
+    if before != now:
+        differing = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+        raise InputError(
+            f"{folder} holds the state of another run (other {', '.join(differing)})",
+            "Name another folder with --out, or delete that one.",
+        )
+    import torch
+
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(tensors[f"model.{name}"])
+    state = optimizer.state_dict()
+    moments: dict[int, dict[str, Any]] = {}
+    for name, value in tensors.items():
+        if name.startswith("optimizer."):
+            _, index, key = name.split(".")
+            moments.setdefault(int(index), {})[key] = value
+    state["state"] = moments
+    optimizer.load_state_dict(state)
+    progress = Progress(**json.loads(words["progress"]))
+    _cut_log(folder / LOG, progress.step)
+    return progress
+
+
+def _cut_log(path: Path, step: int) -> None:
+    """Drop lines about steps behind the state: they will be made again."""
+    if path.exists():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
+        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def append_log(folder: Path, line: Report) -> None:
+    """One more line."""
+    with (folder / LOG).open("a", encoding="utf-8") as log:
+        log.write(json.dumps(asdict(line)) + "\n")
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """The lines of a run's log, oldest first."""
+    text = (folder / LOG).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines() if line]
