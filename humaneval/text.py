@@ -87,10 +87,27 @@ def mojibake(text: str) -> str | None:
 
 def split_sentences(text: str) -> list[str]:
     """Running English `text` cut into sentences. For free text only: a story's sentences are never re-cut."""
+    text = normalise(text)
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) in characters of each sentence of English `text`, which stays as it is: stripped, none empty.
+
+    >>> sentence_spans("  It rained.\u00a0 Why? ")
+    [(2, 12), (14, 18)]
+    """
     from sentencex import segment
 
-    found = (sentence.strip() for sentence in segment("en", normalise(text)))
-    return [sentence for sentence in found if sentence]
+    spans = []
+    at = 0
+    for sentence in segment("en", text):
+        # The splitter may leave out white space between sentences, so each is looked for.
+        if stripped := sentence.strip():
+            start = text.index(stripped, at)
+            at = start + len(stripped)
+            spans.append((start, at))
+    return spans
 
 
 def shown_hash(forms: Iterable[Sequence[str]]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from generators.formats import ENCODERS, Example, Ids, SpecialIds, Types, fits, token_spans
-from generators.masking import draw_mask
+from generators.masking import Hierarchical
 from generators.training.corpus import Corpus
 
 TRIES = 16
@@ -39,10 +40,10 @@ def examples(
     """One example of each document in `order`: its mask is drawn by (seed, epoch, document)."""
     encode = ENCODERS[kind]
     for number in order:
-        rng = np.random.default_rng([seed, epoch, number])
-        document, tokens = corpus.documents[number], corpus.tokens[number]
+        rng = random.Random(f"{seed} {epoch} {number}")
+        draw, tokens = Hierarchical().prepare(corpus.documents[number]), corpus.tokens[number]
         for _ in range(TRIES):
-            spans = token_spans(tokens, draw_mask(document, rng))
+            spans = token_spans(tokens, draw(rng))
             if spans and fits(tokens, spans):
                 yield encode(tokens, spans, special)
                 break
