@@ -38,7 +38,7 @@ _WORD = re.compile(
       (?:(?:{_JOINT}|'(?={_INNER})(?!{_CLITIC})){_INNER}*)*
       (?!(?<=n)'t\b|(?<=N)'T\b)  # steps back by one letter: did|n't
     | n't\b | N'T\b
-    | '(?:{_CLITIC}|(?:ll|re|ve|[mtsdn])\b)?
+    | '' | '(?:{_CLITIC}|(?:ll|re|ve|[mtsdn])\b)?
     | \.\.+ | -- | `+ | \S
     """,
     re.VERBOSE,
