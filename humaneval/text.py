@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 # U+0085: those are control characters, to be refused and not to be dropped in silence.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
 
+_SPACE = re.compile(r"\s")
+
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\u00ad]")
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -99,10 +101,12 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """
     from sentencex import segment
 
+    # The splitter fails at some white space other than spaces; one space for each keeps the places.
+    text = _SPACE.sub(" ", text)
     spans = []
     at = 0
     for sentence in segment("en", text):
-        # The splitter may leave out white space between sentences, so each is looked for.
+        # It may leave out white space between sentences, so each is looked for.
         if stripped := sentence.strip():
             start = text.index(stripped, at)
             at = start + len(stripped)

@@ -60,6 +60,11 @@ def test_blank_text_has_no_paragraphs(text: str) -> None:
     assert prose_document(text).paragraphs == verse_document(text).paragraphs == ()
 
 
+def test_G24_white_space_that_the_splitter_fails_at_keeps_its_place() -> None:
+    text = "A\u00a0. It rained.\u2003Why?"
+    assert shown(prose_document(text)) == [["A\u00a0.", "It rained.", "Why?"]]
+
+
 def in_order(text: str, spans: list[Span], start: int, end: int) -> bool:
     stripped = all(text[a:b] == text[a:b].strip() != "" for a, b in spans)
     return stripped and all(
