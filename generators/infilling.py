@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from generators.checkpoints import Checkpoint, load
 from generators.decoding import Drawn, Prompt, Sampling, Stop, draw
-from generators.masking import UNTITLED
+from generators.documents import UNTITLED
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance
 from humaneval.errors import UsageError
 from humaneval.text import normalise, refused_characters, split_sentences

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 # U+0085: those are control characters, to be refused and not to be dropped in silence.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
 
+_SPACE = re.compile(r"\s")
+
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\u00ad]")
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -87,10 +89,29 @@ def mojibake(text: str) -> str | None:
 
 def split_sentences(text: str) -> list[str]:
     """Running English `text` cut into sentences. For free text only: a story's sentences are never re-cut."""
+    text = normalise(text)
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """(start, end) in characters of each sentence of English `text`, which stays as it is: stripped, none empty.
+
+    >>> sentence_spans("  It rained.\u00a0 Why? ")
+    [(2, 12), (14, 18)]
+    """
     from sentencex import segment
 
-    found = (sentence.strip() for sentence in segment("en", normalise(text)))
-    return [sentence for sentence in found if sentence]
+    # The splitter fails at some white space other than spaces; one space for each keeps the places.
+    text = _SPACE.sub(" ", text)
+    spans = []
+    at = 0
+    for sentence in segment("en", text):
+        # It may leave out white space between sentences, so each is looked for.
+        if stripped := sentence.strip():
+            start = text.index(stripped, at)
+            at = start + len(stripped)
+            spans.append((start, at))
+    return spans
 
 
 def shown_hash(forms: Iterable[Sequence[str]]) -> str:

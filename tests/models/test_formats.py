@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import random
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from generators.documents import story_document
 from generators.formats import SpecialIds, Target, Tokens, encode_ilm, encode_lm, fits, token_spans, tokenise
-from generators.masking import Granularity, MaskedSpan, draw_mask, draw_masks, sentence_mask, story_document
+from generators.masking import Granularity, Hierarchical, MaskedSpan
 from generators.training.corpus import train_tokenizer
 from humaneval.domain import Story
-from humaneval.stories import bundled_stories
 from humaneval.text import normalise
 
 SPECIAL = SpecialIds(50_257)
@@ -52,35 +52,6 @@ def test_an_lm_example_is_the_whole_document_with_the_same_masked_tokens() -> No
     assert example.types.tolist() == [3, 6, 4, 5, 6, 4, 4, 5]
 
 
-def test_masks_cover_about_fifteen_percent_and_never_overlap() -> None:
-    rng = np.random.default_rng(0)
-    documents = [story_document(story) for story in bundled_stories()]
-    covered = total = 0
-    for _ in range(20):
-        for document in documents:
-            mask = draw_mask(document, rng)
-            assert all(a.end <= b.start for a, b in pairwise(mask))
-            assert all(0 <= span.start < span.end <= len(document.text) for span in mask)
-            covered += sum(span.end - span.start for span in mask)
-            total += len(document.text)
-    assert 0.135 <= covered / total <= 0.165
-
-
-def test_masks_of_one_document_differ() -> None:
-    document = story_document(bundled_stories()[0])
-    masks = draw_masks(document, 16, np.random.default_rng(1))
-    assert len(set(masks)) == len(masks) == 16
-
-
-def test_a_story_is_its_title_and_its_own_five_sentences() -> None:
-    story = Story("s", ("One. Two.", "Three!", "Four", "Five?", "Six."), "Title")
-    document = story_document(story)
-    assert document.text == "Title\nOne. Two. Three! Four Five? Six."
-    for number, sentence in enumerate(story.sentences, 1):
-        (span,) = sentence_mask(document, number)
-        assert document.text[span.start : span.end] == sentence
-
-
 SENTENCE = (
     st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12).map(normalise).filter(bool)
 )
@@ -93,7 +64,7 @@ def test_G04_G23_every_character_survives_whatever_bytes_it_is_split_into(
 ) -> None:
     document = story_document(Story("s", sentences, "“Zoë’s”"))
     (tokens,) = tokenise(byte_tokenizer, [document.text])
-    mask = draw_mask(document, np.random.default_rng(seed), probability=0.3)
+    mask = Hierarchical(probability=0.3).prepare(document)(random.Random(seed))
     spans = token_spans(tokens, mask)
     example = encode_ilm(tokens, spans, SpecialIds(byte_tokenizer.get_vocab_size()))
     answers = iter(

@@ -1,0 +1,88 @@
+"""Documents as the mask function sees them: paragraphs, their sentences, and where each lies in the unchanged text.
+
+A story keeps its own five sentences. Other text is prose (a paragraph is a line, cut by our sentence splitter) or verse
+(a paragraph is a stanza, a sentence is a line). What describes a document, such as its title, is its first paragraph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from humaneval.domain import Story
+from humaneval.text import sentence_spans
+
+UNTITLED = "Unknown Title"
+"""What stands in the title line of a story that has none."""
+
+
+class Span(NamedTuple):
+    """Characters `start` to `end` (exclusive) of a document."""
+
+    start: int
+    end: int
+
+
+Paragraph = tuple[Span, tuple[Span, ...]]
+"""A paragraph and its sentences."""
+
+
+class Document(NamedTuple):
+    """A document's text and where its paragraphs and their sentences lie.
+
+    Every span is in order, not empty, and begins and ends on a character that is no white space. The first `metadata`
+    paragraphs describe the document and are no part of its running text.
+    """
+
+    text: str
+    paragraphs: tuple[Paragraph, ...]
+    metadata: int = 0
+
+
+def story_document(story: Story) -> Document:
+    """A story as the models read it: its title in a line of its own, then the five sentences on one line.
+
+    The sentences are the story's own five; no splitter cuts them again. The title counts as metadata.
+    """
+    title = story.title or UNTITLED
+    text = f"{title}\n{' '.join(story.sentences)}"
+    at = len(title) + 1
+    sentences = []
+    for sentence in story.sentences:
+        sentences.append(Span(at, at + len(sentence)))
+        at += len(sentence) + 1
+    head = Span(0, len(title))
+    return Document(text, ((head, (head,)), (Span(len(title) + 1, len(text)), tuple(sentences))), metadata=1)
+
+
+def prose_document(text: str) -> Document:
+    """Paragraphs are the lines that are not blank, at any line break that Unicode knows; sentences as we split them."""
+    paragraphs: list[Paragraph] = []
+    for line in _lines(text):
+        if line.start < line.end:
+            cut = sentence_spans(text[line.start : line.end])
+            sentences = tuple(Span(line.start + start, line.start + end) for start, end in cut)
+            paragraphs.append((line, sentences))
+    return Document(text, tuple(paragraphs))
+
+
+def verse_document(text: str) -> Document:
+    """Paragraphs are the stanzas, which blank lines part; sentences are the lines."""
+    paragraphs: list[Paragraph] = []
+    stanza: list[Span] = []
+    for line in (*_lines(text), Span(len(text), len(text))):
+        if line.start < line.end:
+            stanza.append(line)
+        elif stanza:
+            paragraphs.append((Span(stanza[0].start, stanza[-1].end), tuple(stanza)))
+            stanza = []
+    return Document(text, tuple(paragraphs))
+
+
+def _lines(text: str) -> Iterator[Span]:
+    """Each line without the white space around it; a blank line is empty."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        start = at + len(line) - len(line.lstrip())
+        yield Span(start, max(start, at + len(line.rstrip())))
+        at += len(line)
