@@ -278,15 +278,15 @@ def sentence_mask(document: Document, number: int) -> tuple[MaskedSpan, ...]:
     return (MaskedSpan(Granularity.SENTENCE, *sentences[number - 1]),)
 
 
-def load_mask(name: str) -> MaskFunction:
+def load_mask(name: str, *, parity: bool = False) -> MaskFunction:
     """The mask function of that name: `hierarchical`, a granularity to mask that only, or `module:object`.
 
-    What such an object must have is told in `generators.custom_masks`. Raises UsageError where there is none.
+    `parity` is that of `Hierarchical`; a function of your own has its own draws. What such an object must have is told in `generators.custom_masks`. Raises UsageError where there is none.
     """
     if name == "hierarchical":
-        return Hierarchical()
+        return Hierarchical(parity=parity)
     if name in tuple(Granularity):
-        return Hierarchical(only=Granularity(name))
+        return Hierarchical(only=Granularity(name), parity=parity)
     from generators.custom_masks import load_custom
 
     return load_custom(name)
