@@ -184,7 +184,8 @@ def checkpoint(
 
 def input_rows(model: PreTrainedModel) -> int:
     """How many ids the model has an embedding for."""
-    return int(model.get_input_embeddings().weight.shape[0])
+    embedding: Any = model.get_input_embeddings()
+    return int(embedding.weight.shape[0])
 
 
 def probe(tokenizer: Tokenizer) -> list[int]:

@@ -62,7 +62,7 @@ def _from_pair(vocabulary: Path, merges: Path) -> Tokenizer:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     lines = merges.read_text(encoding="utf-8").split("\n")
-    pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
+    pairs: Any = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
     vocab = json.loads(vocabulary.read_text(encoding="utf-8"))
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=pairs))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from humaneval.errors import InputError
 
@@ -31,13 +31,14 @@ def distinct(model: PreTrainedModel) -> dict[str, torch.Tensor]:
 
 def build_model(config: Path) -> PreTrainedModel:
     """A causal language model of the architecture that a config.json describes, weights still by chance."""
-    from transformers import AutoModelForCausalLM
+    import transformers
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+    auto: Any = transformers.AutoModelForCausalLM  # untyped
     try:
         values = json.loads(config.read_text(encoding="utf-8"))
         described = CONFIG_MAPPING[values["model_type"]].from_dict(values)
-        model: PreTrainedModel = AutoModelForCausalLM.from_config(described, trust_remote_code=False)
+        model: PreTrainedModel = auto.from_config(described, trust_remote_code=False)
     except Exception as error:  # what a wrong value raises differs with the architecture
         raise InputError(f"{config} does not describe a language model: {first_line(error)}") from None
     model.tie_weights()
