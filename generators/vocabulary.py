@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.weights import first_line
+from generators.weights import DAMAGED, first_line
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def open_tokenizer(path: Path) -> Tokenizer:
         ) from None
     except Exception as error:  # the library raises plain Exceptions
         raise InputError(
-            f"{file if pair is None else path} holds no tokenizer: {first_line(error)}"
+            f"{file if pair is None else path} holds no tokenizer: {first_line(error)}", DAMAGED
         ) from None
 
 

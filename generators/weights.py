@@ -40,7 +40,9 @@ def build_model(config: Path) -> PreTrainedModel:
         described = CONFIG_MAPPING[values["model_type"]].from_dict(values)
         model: PreTrainedModel = auto.from_config(described, trust_remote_code=False)
     except Exception as error:  # what a wrong value raises differs with the architecture
-        raise InputError(f"{config} does not describe a language model: {first_line(error)}") from None
+        raise InputError(
+            f"{config} does not describe a language model: {first_line(error)}", DAMAGED
+        ) from None
     model.tie_weights()
     return model
 
