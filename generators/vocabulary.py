@@ -43,7 +43,7 @@ def open_tokenizer(path: Path) -> Tokenizer:
     except FileNotFoundError:
         raise InputError(
             f"there is no tokenizer in {path}",
-            f"Put its {TOKENIZER} there, or vocab.json and merges.txt, or name one with --tokenizer.",
+            f"Put its {TOKENIZER} there, or its vocab.json and merges.txt.",
         ) from None
     except Exception as error:  # the library raises plain Exceptions
         raise InputError(
