@@ -1,26 +1,35 @@
-"""Checkpoints: a folder with config.json, model.safetensors, tokenizer.json and infilling.json. No pickles."""
+"""Checkpoints: a folder with config.json, model.safetensors, tokenizer.json and infilling.json. No pickles.
+
+A save is all or nothing: the four files are written into `next.part`, which becomes `next` by one rename; from then on
+they count, and are moved to their places. Killed or out of space at any point, either the old four or the new load.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.formats import SpecialIds
+from generators.masking import Granularity
+from generators.vocabulary import PROBE as PROBE
+from generators.vocabulary import TOKENIZER as TOKENIZER
+from generators.vocabulary import open_tokenizer, unread
+from generators.weights import CONFIG, build_model, digest, distinct, fill, first_line
+from generators.weights import WEIGHTS as WEIGHTS
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from transformers import GPT2LMHeadModel
+    from transformers import PreTrainedModel
 
-CARD = "infilling.json"
-WEIGHTS = "model.safetensors"
-TOKENIZER = "tokenizer.json"
-PROBE = "“Don’t!” said Zoë — 12 naïve  apples…\n"
-"""A text whose ids the card keeps: a tokenizer that reads it in another way is another tokenizer."""
+CARD, NEXT, PART = "infilling.json", "next", "next.part"
+RELEASED = "pytorch_model.bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,113 +37,190 @@ class Card:
     """What a checkpoint is: how it was made, and what to check when it is opened."""
 
     kind: str
-    """The generator kind: lm, ilm."""
+    """The generator kind: lm, lm-rev, lm-all, ilm."""
     vocabulary: int
-    """Tokens without the special ones; the special ids follow."""
+    """Ids without the special ones; the special ids follow."""
     probe: list[int]
     training: dict[str, Any] = field(default_factory=dict)
+    blanks: list[str] = field(default_factory=lambda: [str(type) for type in Granularity])
+    """The mask's types of spans: each has a blank token."""
+    mask: str = "hierarchical"
+    corpus: str = "stories"
+    weights: str = ""
+    """SHA-256 of the weights' file, written when it is saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """An opened checkpoint."""
 
-    model: GPT2LMHeadModel
+    model: PreTrainedModel
     tokenizer: Tokenizer
     card: Card
     hash: str
     """SHA-256 of the weights."""
+    unread: Sequence[int] = ()
+    """Ids below the special ones that no text is read as, and that none should be written with: end-of-text and the like."""
 
     @property
     def special(self) -> SpecialIds:
-        return SpecialIds(self.card.vocabulary)
+        return SpecialIds(self.card.vocabulary, tuple(self.card.blanks))
 
 
-def save(folder: Path, model: GPT2LMHeadModel, tokenizer: Tokenizer, card: Card) -> None:
-    """Write a checkpoint; each file appears whole or not at all, the card last."""
+def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card) -> None:
+    """Write a checkpoint, its weights in full precision. InputError where that fails: the one before is then still whole."""
+    import torch
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    folder.mkdir(parents=True, exist_ok=True)
-    # The output layer is the embedding (tied): one copy is kept.
     weights = {
-        name: value.detach().contiguous().cpu()
-        for name, value in model.state_dict().items()
-        if name != "lm_head.weight"
+        name: (value.to(torch.float32) if value.is_floating_point() else value).contiguous().cpu()
+        for name, value in distinct(model).items()
     }
-    _whole(folder / WEIGHTS, lambda part: save_file(weights, part, metadata={"format": "pt"}))
-    _whole(folder / "config.json", lambda part: model.config.to_json_file(str(part), use_diff=False))
-    _whole(folder / TOKENIZER, lambda part: tokenizer.save(str(part)))
-    text = json.dumps(
-        {"kind": card.kind, "vocabulary": card.vocabulary, "probe": card.probe, "training": card.training},
-        ensure_ascii=False,
-        indent=2,
-    )
-    _whole(folder / CARD, lambda part: Path(part).write_text(text + "\n", encoding="utf-8"))
-
-
-def _whole(path: Path, write: Any) -> None:
-    part = path.with_name(path.name + ".part")
+    config = {
+        **json.loads(model.config.to_json_string(use_diff=False)),
+        "architectures": [type(model).__name__],
+        "dtype": "float32",
+    }
+    part = folder / PART
     try:
-        write(part)
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        _settle(folder)
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        save_file(weights, part / WEIGHTS, metadata={"format": "pt"})
+        _write_json(part / CONFIG, config)
+        (part / TOKENIZER).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
+        _write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
+        for path in (*part.iterdir(), part):
+            _sync(path)
+        part.rename(folder / NEXT)
+        _sync(folder)
+        _settle(folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(part, ignore_errors=True)
+        reason = getattr(error, "strerror", None) or first_line(error)
         raise InputError(
-            f"{path} cannot be written: {error.strerror or error}", "The checkpoint before it is still whole."
+            f"the checkpoint in {folder} cannot be written: {reason}", "The one before it is still whole."
         ) from None
 
 
-def load(folder: Path, *, kind: str, device: str = "cpu") -> Checkpoint:
-    """Open a checkpoint of `kind`. Missing or strange weights, another tokenizer or another kind are InputErrors."""
-    import torch
-    from safetensors.torch import load_file
-    from tokenizers import Tokenizer
-    from transformers import GPT2Config, GPT2LMHeadModel
+def _write_json(path: Path, values: dict[str, Any]) -> None:
+    path.write_text(json.dumps(values, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
+
+def _settle(folder: Path) -> None:
+    """Move the files of a finished save to their places; a save that was killed while it did so is finished here."""
+    ready = folder / NEXT
+    if ready.is_dir():
+        for path in ready.iterdir():
+            path.replace(folder / path.name)
+        ready.rmdir()
+        _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    """See that what is written is on the disk: a rename must not overtake it."""
+    with suppress(PermissionError):  # Windows opens no folder
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _file(folder: Path, name: str) -> Path:
+    ready = folder / NEXT / name
+    return ready if ready.exists() else folder / name
+
+
+def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Checkpoint:
+    """Open a checkpoint of `kind`, or of any; one of the original release too.
+
+    Missing or strange weights, another tokenizer or another kind are InputErrors.
+    """
+    if is_release(folder):
+        from generators.release import open_release
+
+        return open_release(folder, kind=kind or "ilm", device=device)
     card = read_card(folder)
-    if card.kind != kind:
+    if kind is not None and card.kind != kind:
         raise InputError(
             f"{folder} is a checkpoint of kind {card.kind!r}, not {kind!r}", f"Use --generator {card.kind}."
         )
-    for name in ("config.json", WEIGHTS, TOKENIZER):
-        if not (folder / name).exists():
+    for name in (CONFIG, WEIGHTS, TOKENIZER):
+        if not _file(folder, name).exists():
             raise InputError(f"{folder} lacks {name}", "Copy the whole folder, or train again.")
-    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    if tokenizer.encode(PROBE, add_special_tokens=False).ids != card.probe:
+    tokenizer = open_tokenizer(_file(folder, TOKENIZER))
+    if probe(tokenizer) != card.probe:
         raise InputError(
             f"the tokenizer in {folder} does not read as the one the model was trained with",
-            "Restore its tokenizer.json.",
+            f"Restore its {TOKENIZER}.",
         )
-    model = GPT2LMHeadModel(GPT2Config.from_json_file(str(folder / "config.json")))
-    weights = load_file(folder / WEIGHTS)
-    found = model.load_state_dict(weights, strict=False)
-    missing = [name for name in found.missing_keys if name != "lm_head.weight"]
-    if missing or found.unexpected_keys:
+    model = build_model(_file(folder, CONFIG))
+    fill(model, _file(folder, WEIGHTS))
+    sha = digest([_file(folder, WEIGHTS)])
+    if card.weights not in ("", sha):
         raise InputError(
-            f"the weights in {folder} do not fit: {len(missing)} missing, {len(found.unexpected_keys)} unexpected",
-            "The checkpoint is damaged or of another model.",
+            f"{WEIGHTS} in {folder} is not the file that {CARD} was written with",
+            "Copy the whole folder again.",
         )
-    model.tie_weights()
-    rows = model.transformer.wte.num_embeddings
-    if rows != SpecialIds(card.vocabulary).total:
-        raise InputError(f"{folder} has {rows} embeddings, not {SpecialIds(card.vocabulary).total}")
-    digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
+    return checkpoint(folder, model, tokenizer, card, sha, device)
+
+
+def checkpoint(
+    folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card, sha: str, device: str
+) -> Checkpoint:
+    """An opened checkpoint on its device; InputError where the card names another number of ids than the model has."""
+    import torch
+
+    rows, total = input_rows(model), SpecialIds(card.vocabulary, tuple(card.blanks)).total
+    if rows != total:
+        raise InputError(f"{folder} has {rows} embeddings, not {total}", "Its files are of different models.")
     torch.nn.Module.to(model, device)
     model.train(False)
-    return Checkpoint(model, tokenizer, card, digest)
+    return Checkpoint(model, tokenizer, card, sha, unread(tokenizer, card.vocabulary))
+
+
+def input_rows(model: PreTrainedModel) -> int:
+    """How many ids the model has an embedding for."""
+    embedding: Any = model.get_input_embeddings()
+    return int(embedding.weight.shape[0])
+
+
+def probe(tokenizer: Tokenizer) -> list[int]:
+    """How the tokenizer reads a text that shows whether it is the same one later."""
+    return list(tokenizer.encode(PROBE, add_special_tokens=False).ids)
+
+
+def is_release(folder: Path) -> bool:
+    """Whether a folder is laid out as the paper's published checkpoints are: config and weights, and no card."""
+    return not _file(folder, CARD).exists() and (folder / CONFIG).exists() and (folder / RELEASED).exists()
 
 
 def read_card(folder: Path) -> Card:
-    """The card of the checkpoint in `folder`."""
+    """The card of the checkpoint in `folder`. InputError where there is none, or it makes no sense."""
+    path = _file(folder, CARD)
     try:
-        values = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        return Card(values["kind"], values["vocabulary"], values["probe"], values.get("training", {}))
-    except FileNotFoundError:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        card = Card(**{name: values[name] for name in ("kind", "vocabulary", "probe")})
+        later = ("training", "blanks", "mask", "corpus", "weights")
+        card = replace(card, **{name: values[name] for name in later if name in values})
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not a checkpoint: it has no {CARD}",
             "Name the folder that `humaneval train` wrote with --checkpoint.",
         ) from None
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise InputError(f"{folder / CARD} is damaged: {error}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is damaged: {first_line(error)}", "Restore it.") from None
+    fine = (
+        isinstance(card.kind, str)
+        and isinstance(card.vocabulary, int)
+        and isinstance(card.probe, list)
+        and isinstance(card.training, dict)
+        and isinstance(card.blanks, list)
+        and all(isinstance(blank, str) for blank in card.blanks)
+    )
+    if not fine:
+        raise InputError(f"{path} is damaged: a value is of the wrong type", "Restore it.")
+    return card

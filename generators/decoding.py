@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from generators.weights import positions as most_positions
+
 if TYPE_CHECKING:
     import torch
-    from transformers import GPT2LMHeadModel
+    from transformers import PreTrainedModel
 
 Stop = Callable[[Sequence[int]], bool]
 """Whether a row is finished, given the ids drawn so far."""
@@ -56,7 +58,7 @@ def uniforms(seed: int, key: str, count: int) -> NDArray[np.float64]:
 
 
 def draw(
-    model: GPT2LMHeadModel,
+    model: PreTrainedModel,
     prompts: Sequence[Prompt],
     *,
     sampling: Sampling,
@@ -75,9 +77,8 @@ def draw(
     if not prompts:
         return []
     device = model.device
-    limit = model.config.n_positions
     width = max(len(prompt.ids) for prompt in prompts)
-    steps = min(sampling.longest, limit - width)
+    steps = min(sampling.longest, most_positions(model) - width)
     ids = torch.zeros((len(prompts), width), dtype=torch.long)
     mask = torch.zeros((len(prompts), width), dtype=torch.long)
     for row, prompt in enumerate(prompts):
@@ -89,19 +90,17 @@ def draw(
     ended = [False] * len(prompts)
     ids, mask = ids.to(device), mask.to(device)
     positions = (mask.cumsum(-1) - 1).clamp(min=0)
+    asked = inspect.signature(model.forward).parameters
     # Older releases of transformers 5 call it past_key_values. The cache grows in place, so its name is all that differs.
-    named = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
-    cache = {named: DynamicCache(config=model.config)}
+    named = "cache" if "cache" in asked else "past_key_values"
+    fixed = {named: DynamicCache(config=model.config), "use_cache": True}
+    if "logits_to_keep" in asked:
+        fixed["logits_to_keep"] = 1
     with torch.inference_mode():
         for step in range(steps):
-            output = model(
-                input_ids=ids,
-                attention_mask=mask,
-                position_ids=positions,
-                **cache,
-                use_cache=True,
-                logits_to_keep=1,
-            )
+            # Architectures that count positions by the mask take none.
+            places = {"position_ids": positions} if "position_ids" in asked else {}
+            output = model(input_ids=ids, attention_mask=mask, **places, **fixed)
             logits = output.logits[:, -1].float()
             logits.index_fill_(-1, banned, float("-inf"))
             chosen = _choose(logits, sampling, chance[:, step]).tolist()

@@ -10,6 +10,7 @@ from generators.decoding import Drawn
 from generators.infilling import CheckpointGenerator, Draft, after, before, one_sentence, open_checkpoint
 from generators.masking import Granularity
 from humaneval.domain import Blank, Generator, GeneratorRequest, InfillStatus
+from humaneval.errors import InputError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -36,6 +37,11 @@ def text_of(drawn: Drawn, tokenizer: Tokenizer) -> Draft:
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: temperature, top_p, longest, tries."""
     checkpoint, options = open_checkpoint(request, "ilm")
+    if Granularity.SENTENCE not in checkpoint.special.blanks:
+        raise InputError(
+            f"{request.checkpoint} has no blank for a sentence, only for {', '.join(checkpoint.special.blanks)}",
+            "Sentences are filled in by a model that was trained with blanks for them.",
+        )
     return [
         CheckpointGenerator(
             request.name or "ilm", checkpoint, request.checkpoint, request.seed, options, prompt_of, text_of

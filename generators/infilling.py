@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from generators.checkpoints import Checkpoint, load
 from generators.decoding import Drawn, Prompt, Sampling, Stop, draw
 from generators.documents import UNTITLED
+from generators.vocabulary import line_ends
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance
 from humaneval.errors import UsageError
 from humaneval.text import normalise, refused_characters, split_sentences
@@ -108,7 +109,7 @@ class CheckpointGenerator:
     def _fill(self, blanks: Sequence[Blank]) -> list[Infill]:
         tokenizer, special = self.checkpoint.tokenizer, self.checkpoint.special
         forbidden = [id for id in range(special.size, special.total) if id != special.end]
-        forbidden += tokenizer.encode("\n", add_special_tokens=False).ids
+        forbidden += [*self.checkpoint.unread, *line_ends(tokenizer)]
         sampling = Sampling(self.options.temperature, self.options.top_p, self.options.longest)
         stop = self.stop_for(tokenizer) if self.stop_for else None
         prompts = [self.prompt_of(blank, self.checkpoint) for blank in blanks]

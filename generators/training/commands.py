@@ -91,7 +91,6 @@ def _train(strategy: str, given: dict[str, Any]) -> None:
     training, validation = _texts(given, corpus)
     model, tokenizer, special, origin = _model(given, chosen, training, mask)
     model.to(device)  # type: ignore[arg-type]
-    origin |= {"mask": mask.name, "corpus": corpus}
     examples, held_out = (
         _examples(given, split, texts, tokenizer, special, mask, copies)
         for split, texts, copies in (("train", training, given["copies"]), ("valid", validation, 1))
@@ -175,7 +174,7 @@ def _model(
     given: dict[str, Any], chosen: dict[str, Any], training: Texts, mask: MaskFunction
 ) -> tuple[PreTrainedModel, Tokenizer, SpecialIds, dict[str, Any]]:
     from generators.formats import SpecialIds
-    from generators.pretrained import open_base, open_tokenizer
+    from generators.pretrained import find_tokenizer, open_base
     from generators.training.corpus import train_tokenizer
     from generators.training.loop import new_model
 
@@ -202,7 +201,7 @@ def _model(
     if size:
         tokenizer = train_tokenizer((document.text for document in training.documents), size)
     else:
-        tokenizer = open_tokenizer(given["tokenizer"] or "gpt2")
+        tokenizer = find_tokenizer(given["tokenizer"] or "gpt2")
     special = SpecialIds(tokenizer.get_vocab_size(), tuple(mask.types))
     architecture = Architecture(**{f.name: chosen[f.name] for f in fields(Architecture) if f.name in chosen})
     return new_model(architecture, special, given["seed"]), tokenizer, special, {"from": "scratch"}
@@ -218,7 +217,7 @@ def _examples(
     copies: int,
 ) -> MaskedCorpus:
     """The masked examples of a split, kept beside the checkpoint: a run that goes on opens those that it has."""
-    from generators.training.corpus import probe
+    from generators.checkpoints import probe
     from generators.training.examples import CHUNK, kept_corpus, mask_corpus
     from humaneval.errors import InputError
 

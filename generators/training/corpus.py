@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from generators.checkpoints import PROBE
 from generators.documents import Document, prose_document, story_document, verse_document
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories, read_stories
@@ -113,11 +112,6 @@ def train_tokenizer(texts: Iterable[str], size: int) -> Tokenizer:
     )
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
-
-
-def probe(tokenizer: Tokenizer) -> list[int]:
-    """How the tokenizer reads a text that shows whether it is the same one later."""
-    return list(tokenizer.encode(PROBE, add_special_tokens=False).ids)
 
 
 def _some(texts: Texts) -> Texts:

@@ -13,10 +13,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.checkpoints import Card, save
-from generators.training.corpus import probe
+from generators.checkpoints import Card, probe, save
 from generators.training.examples import MaskedCorpus
-from generators.training.forward import losses, place, weighted_loss
+from generators.training.forward import place, weighted_loss
 from generators.training.packing import Batch, capacity, evaluation_batches, share, training_batches
 from generators.training.perplexity import Perplexities, perplexities, precision
 from generators.training.plan import Architecture, Plan, Progress, Report
@@ -60,13 +59,16 @@ def train(
     corpus: MaskedCorpus,
     validation: MaskedCorpus,
     *,
+    mask: str = "hierarchical",
+    name: str = "stories",
     origin: dict[str, Any] | None = None,
     keep: bool = True,
     better: Callable[[], None] = lambda: None,
     report: Callable[[Report], None] = lambda line: None,
 ) -> Progress:
     """Train `model` until the budget is used or patience is out, keeping in `folder` the checkpoint with the lowest
-    validation perplexity of masked text.
+    validation perplexity of masked text. The card of the checkpoint says how it was made: `mask` drew the corpus called
+    `name`, and `origin` is where the model comes from.
 
     Where `folder` has the state of the same run, it goes on from there. `keep=False` writes the log alone. `better` is
     called when the model, as it is at that moment, is the best so far; `report` with every line of the log. Raises InputError where the state is another run's, and where the disk is full: what was saved before is still whole.
@@ -92,7 +94,7 @@ def train(
         plan.strategy,
         corpus.special.size,
         probe(tokenizer),
-        {
+        training={
             "from": "scratch",
             **(origin or {}),
             "plan": asdict(plan),
@@ -102,6 +104,9 @@ def train(
             "corpus_sha256": corpus.hash,
             "validation_examples": validation.examples,
         },
+        blanks=list(corpus.special.blanks),
+        mask=mask,
+        corpus=name,
     )
     last_step = plan.last_step(corpus.documents)
     bf16 = "bf16" if plan.precision == "bf16" or (plan.precision == "auto" and "cuda" in device) else None

@@ -25,6 +25,7 @@ from generators.masking import (
 from generators.training.examples import MaskedCorpus, mask_corpus
 from generators.training.packing import evaluation_batches
 from generators.training.perplexity import Perplexities, perplexities
+from generators.weights import positions
 from humaneval.errors import UsageError
 
 MIXTURE = "mixture"
@@ -99,16 +100,12 @@ def test_set(
     documents: Sequence[Document], checkpoint: Checkpoint, granularity: str, *, seed: int
 ) -> MaskedCorpus:
     """One masked example a document, by (seed, its number) alone: all checkpoints with one tokenizer score the same tokens."""
-    mask: MaskFunction
-    if granularity == MIXTURE:
-        mask = load_mask(checkpoint.card.mask)
-    else:
-        mask = OneSpan(Granularity(granularity))
+    one: MaskFunction = OneSpan(Granularity(granularity)) if granularity != MIXTURE else load_mask(checkpoint.card.mask)
     return mask_corpus(
         documents,
         checkpoint.tokenizer,
         checkpoint.special,
-        mask,
+        one,
         copies=1,
         seed=seed,
         allow_empty=granularity == MIXTURE,
@@ -129,9 +126,8 @@ def score(
     """The perplexity of masked text over one example of every document. Raises InputError where none can be scored."""
     examples = test_set(documents, checkpoint, granularity, seed=seed)
     strategy = checkpoint.card.kind
-    longest = getattr(checkpoint.model.config, "max_position_embeddings", CONTEXT_LENGTH)
-    if longest < CONTEXT_LENGTH:
-        raise UsageError(f"{name} reads only {longest} tokens, not {CONTEXT_LENGTH}")
+    if positions(checkpoint.model) < CONTEXT_LENGTH:
+        raise UsageError(f"{name} reads only {positions(checkpoint.model)} tokens, not {CONTEXT_LENGTH}")
     found = perplexities(
         checkpoint.model, evaluation_batches(examples, strategy, size=batch), autocast=autocast
     )
