@@ -446,13 +446,16 @@ def ordering(setting: Setting) -> None:
             evaluate_every=5 if setting.options.small else 125, patience=0, weight_decay=0.01,
             compile=not setting.options.no_compile,
         )  # fmt: skip
-        progress = train(
-            setting.options.out / f"ordering-{strategy}", plan, model, setting.tokenizer, corpus, valid, keep=False,
-            report=lambda line: setting.say(
-                strategy=strategy, step=line.step, tokens=line.tokens, seconds=line.seconds,
-                valid_sentence=line.perplexity and round(line.perplexity, 2),
-            ) if line.perplexity else None,
-        )  # fmt: skip
+        folder = setting.options.out / f"ordering-{strategy}"
+
+        def said(line: Report, strategy: str = strategy) -> None:
+            if line.perplexity:
+                setting.say(
+                    strategy=strategy, step=line.step, tokens=line.tokens, seconds=line.seconds,
+                    valid_sentence=round(line.perplexity, 2),
+                )  # fmt: skip
+
+        progress = train(folder, plan, model, setting.tokenizer, corpus, valid, keep=False, report=said)
         model.eval()
         found = perplexities(model, evaluation_batches(test, strategy, size=64))
         setting.say(

@@ -98,7 +98,8 @@ class Masked(NamedTuple):
     def masked_tokens(self) -> Ints:
         """How many tokens each example masks."""
         total = np.concatenate([[0], np.cumsum(self.lasts - self.firsts)])
-        return total[self.bounds[1:]] - total[self.bounds[:-1]]
+        masked: Ints = total[self.bounds[1:]] - total[self.bounds[:-1]]
+        return masked
 
     def fits(self, context: int = CONTEXT_LENGTH) -> NDArray[np.bool_]:
         """The rule that keeps all strategies on the same data: the longest format, c S x E, fits the context."""
@@ -118,8 +119,8 @@ class Examples(NamedTuple):
         for start, end in zip(self.bounds[:-1], self.bounds[1:], strict=True):
             yield self.ids[start:end], self.types[start:end]
 
-    @property
-    def count(self) -> int:
+    def size(self) -> int:
+        """How many examples there are."""
         return len(self.bounds) - 1
 
 
@@ -207,7 +208,7 @@ class _Segments:
         """All tokens; those of the segments `reverse` run backwards."""
         ends = np.cumsum(self.lengths)
         within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - self.lengths, self.lengths)
-        first, step = self.places, 1
+        first = self.places
         if reverse is not None:
             first = first.copy()
             first[reverse] += self.lengths[reverse] - 1

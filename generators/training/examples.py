@@ -96,14 +96,15 @@ class MaskedCorpus:
     def lengths(self, strategy: str) -> Ints:
         """Tokens of each example as `strategy` writes it."""
         a = self.arrays
-        n = np.diff(a.documents.astype(np.int64))[a.example_documents]
-        spans = np.diff(a.example_bounds.astype(np.int64))
+        n = _sizes(a.documents)[a.example_documents]
+        spans = _sizes(a.example_bounds)
         if strategy == "ilm":
             return n + 2 * spans + 1
         if strategy == "lm-all":
             within = np.concatenate([[0], np.cumsum(a.lasts.astype(np.int64) - a.firsts)])
             bounds = a.example_bounds.astype(np.int64)
-            return 2 * n - (within[bounds[1:]] - within[bounds[:-1]]) + spans + 2
+            masked: Ints = within[bounds[1:]] - within[bounds[:-1]]
+            return 2 * n - masked + spans + 2
         return n + 2
 
     def save(self, folder: Path, key: str = "") -> None:
@@ -277,7 +278,7 @@ def _joined(parts: Sequence[_Chunk], special: SpecialIds) -> MaskedCorpus:
         return np.concatenate(arrays) if arrays else empty
 
     arrays = Arrays(
-        ids=all_of([part.masked.ids for part in parts]).astype(narrow),
+        ids=all_of([part.masked.ids.astype(np.int64) for part in parts]).astype(narrow),
         documents=running([part.documents for part in parts], token_at).astype(np.uint32),
         example_documents=all_of(
             [part.example_documents + at for part, at in zip(parts, document_at, strict=False)]
@@ -291,6 +292,11 @@ def _joined(parts: Sequence[_Chunk], special: SpecialIds) -> MaskedCorpus:
     for array in arrays:
         digest.update(array.tobytes())
     return MaskedCorpus(arrays, special, dict(sorted(left_out.items())), digest.hexdigest())
+
+
+def _sizes(bounds: Array) -> Ints:
+    whole = bounds.astype(np.int64)
+    return whole[1:] - whole[:-1]
 
 
 def _totals(sizes: Iterable[int]) -> list[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from generators.formats import CONTEXT_LENGTH, Ints, Target
 from generators.training.packing import Batch
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
     from transformers import PreTrainedModel
 
@@ -72,12 +71,20 @@ def place(batch: Batch, device: str, *, wanted: np.ndarray | None = None, capaci
     rows = np.repeat(np.arange(len(lengths)) * longest, lengths) + positions
 
     before = targets - 1
-    wholes = [ids, positions, rows, before, ids[targets], bounds, weights[targets].view(np.int32)]
+    wholes: list[np.ndarray] = [
+        ids,
+        positions,
+        rows,
+        before,
+        ids[targets],
+        bounds,
+        weights[targets].view(np.int32),
+    ]
     # One copy to the device instead of seven.
     packed = torch.from_numpy(np.concatenate([np.asarray(one, dtype=np.int64) for one in wholes]))
     if device.startswith("cuda"):
         packed = packed.pin_memory().to(device, non_blocking=True)
-    tokens, places, at, ahead, answers, begins, bits = packed.split([len(one) for one in wholes])
+    tokens, places, at, ahead, answers, begins, bits = torch.split(packed, [len(one) for one in wholes])
     weight = bits.to(torch.int32).view(torch.float32)
     return Flat(tokens, places, begins.to(torch.int32), longest, at, ahead, answers, weight)
 
@@ -95,7 +102,7 @@ def losses(model: PreTrainedModel, flat: Flat) -> Tensor:
     import torch
 
     hidden = hidden_states(model, flat)
-    head = model.get_output_embeddings()
+    head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
     logits = head(hidden if len(flat.before) == len(hidden) - 1 else hidden[flat.before])
     logits = logits[:-1] if len(flat.before) == len(hidden) - 1 else logits
     return torch.nn.functional.cross_entropy(logits.float(), flat.targets, reduction="none")
@@ -124,7 +131,7 @@ def is_plain_gpt2(model: PreTrainedModel) -> bool:
 
 
 def _gpt2(model: PreTrainedModel, flat: Flat) -> Tensor:
-    body = model.transformer
+    body: Any = model.transformer
     heads = model.config.n_head
     attend = _attention(flat, model.config.attn_pdrop if model.training else 0.0)
     states: Tensor = body.drop(body.wte(flat.ids) + body.wpe(flat.positions))
@@ -134,7 +141,8 @@ def _gpt2(model: PreTrainedModel, flat: Flat) -> Tensor:
         seen = attend(query, key, value).flatten(1)
         states = states + block.attn.resid_dropout(block.attn.c_proj(seen))
         states = states + block.mlp(block.ln_2(states))
-    return body.ln_f(states)  # type: ignore[no-any-return]
+    last: Tensor = body.ln_f(states)
+    return last
 
 
 Attend = Callable[["Tensor", "Tensor", "Tensor"], "Tensor"]
@@ -148,9 +156,11 @@ def _attention(flat: Flat, dropout: float) -> Attend:
         return _ragged(flat)
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        spread = [_spread(one, flat) for one in (query, key, value)]
+        query, key, value = (_spread(one, flat) for one in (query, key, value))
         # What pads a row on the right is seen by nothing before it: causality is all the mask that is needed.
-        seen = torch.nn.functional.scaled_dot_product_attention(*spread, dropout_p=dropout, is_causal=True)
+        seen = torch.nn.functional.scaled_dot_product_attention(
+            query, key, value, dropout_p=dropout, is_causal=True
+        )
         return seen.transpose(1, 2).flatten(0, 1).index_select(0, flat.rows)
 
     return attend

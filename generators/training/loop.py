@@ -138,7 +138,7 @@ def train(
         for part in parts:
             with precision(device, bf16):
                 loss = step_loss(model, part)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             total = total + loss.detach()
         workers.add_gradients(model)
         update(model, optimizer, plan)
@@ -223,8 +223,8 @@ def _line(plan: Plan, progress: Progress, loss: float, used: float, found: Perpl
         _rate(plan, progress.step - 1, used),
         progress.tokens / max(progress.seconds, 1e-9),
         min(1.0, used),
-        found and found.masked,
-        found and found.with_ends,
+        found.masked if found else None,
+        found.with_ends if found else None,
         None if found is None or math.isnan(found.context) else found.context,
     )
 

@@ -38,7 +38,7 @@ def weighted(examples: Examples, *, context_loss: bool = True, parts: int = 1) -
     countable = np.ones(len(examples.ids), dtype=bool)
     countable[examples.bounds[:-1]] = False
     groups = [ANSWERS, (Target.CONTEXT,)] if context_loss else [ANSWERS]
-    pieces = np.array_split(np.arange(examples.count), parts)
+    pieces = np.array_split(np.arange(examples.size()), parts)
     for piece in pieces:
         if not len(piece):
             continue

@@ -67,7 +67,7 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
                     seed=given["seed"],
                     batch=given["batch"],
                     autocast=given["precision"],
-                )  # fmt: skip
+                )
             )
     if given["as_json"]:
         where = {

@@ -89,7 +89,7 @@ def granularities(checkpoint: Checkpoint, asked: Sequence[str]) -> tuple[str, ..
     every = tuple(name for name in GRANULARITIES if name in known)
     chosen = tuple(dict.fromkeys(every if "all" in asked else asked))
     for name in chosen:
-        if name not in known or (name != MIXTURE and name not in Granularity):
+        if name not in known or (name != MIXTURE and name not in tuple(Granularity)):
             raise UsageError(
                 f"this checkpoint has no {name} blanks", f"It was trained with: {', '.join(known)}."
             )
@@ -100,7 +100,9 @@ def test_set(
     documents: Sequence[Document], checkpoint: Checkpoint, granularity: str, *, seed: int
 ) -> MaskedCorpus:
     """One masked example a document, by (seed, its number) alone: all checkpoints with one tokenizer score the same tokens."""
-    one: MaskFunction = OneSpan(Granularity(granularity)) if granularity != MIXTURE else load_mask(checkpoint.card.mask)
+    one: MaskFunction = (
+        OneSpan(Granularity(granularity)) if granularity != MIXTURE else load_mask(checkpoint.card.mask)
+    )
     return mask_corpus(
         documents,
         checkpoint.tokenizer,

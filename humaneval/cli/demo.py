@@ -166,7 +166,18 @@ def _make_infills(checkpoints: Path | None) -> None:
     for kind, minutes in MODEL_MINUTES.items():
         folder = str(checkpoints / f"{kind}-scratch")
         _verb(
-            "train", kind, "--bundled", "--out", folder, "--minutes", f"{minutes:g}", "--evaluate-every", "25"
+            "train",
+            kind,
+            "--bundled",
+            "--from-scratch",
+            "--preset",
+            "small",
+            "--out",
+            folder,
+            "--minutes",
+            f"{minutes:g}",
+            "--evaluate-every",
+            "25",
         )
         name = ("--as", f"{kind}-scratch", "--option", f"tries={TRIES}")
         _verb("generate", "--generator", kind, "--checkpoint", folder, *name)

@@ -40,7 +40,12 @@ VERBS: dict[str, tuple[str, str]] = {
 """Verb → where its code is, and its line in `--help`, so that help imports none of it."""
 
 PLUGINS = "humaneval.commands"
-"""The entry-point group by which other packages add verbs."""
+"""The entry-point group by which `generators` and other packages add verbs."""
+LINES = {
+    "train": "Train a model to fill in blanks: ilm, lm, lm-rev or lm-all.",
+    "perplexity": "Say how well checkpoints predict masked text.",
+}
+"""Lines in `--help` for the verbs of `generators`, which is not imported for it."""
 
 
 class Verbs(click.Group):
@@ -61,7 +66,7 @@ class Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         lines = [
-            (name, VERBS[name][1] if name in VERBS else "(from another package)")
+            (name, VERBS[name][1] if name in VERBS else LINES.get(name, "(from another package)"))
             for name in self.list_commands(ctx)
         ]
         with formatter.section("Commands"):
