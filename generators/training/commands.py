@@ -174,7 +174,7 @@ def _model(
     given: dict[str, Any], chosen: dict[str, Any], training: Texts, mask: MaskFunction
 ) -> tuple[PreTrainedModel, Tokenizer, SpecialIds, dict[str, Any]]:
     from generators.formats import SpecialIds
-    from generators.pretrained import find_tokenizer, open_base
+    from generators.pretrained import open_base
     from generators.training.corpus import train_tokenizer
     from generators.training.loop import new_model
 
@@ -201,10 +201,25 @@ def _model(
     if size:
         tokenizer = train_tokenizer((document.text for document in training.documents), size)
     else:
-        tokenizer = find_tokenizer(given["tokenizer"] or "gpt2")
+        tokenizer = _found_tokenizer(given["tokenizer"])
     special = SpecialIds(tokenizer.get_vocab_size(), tuple(mask.types))
     architecture = Architecture(**{f.name: chosen[f.name] for f in fields(Architecture) if f.name in chosen})
     return new_model(architecture, special, given["seed"]), tokenizer, special, {"from": "scratch"}
+
+
+def _found_tokenizer(name: str | None) -> Tokenizer:
+    from generators.pretrained import find_tokenizer
+    from humaneval.errors import InputError
+
+    if name:
+        return find_tokenizer(name)
+    try:
+        return find_tokenizer("gpt2")
+    except InputError as error:
+        raise InputError(
+            f"the tokenizer of the paper's models is not at hand: {error.message}",
+            "Name a file with --tokenizer, or have a vocabulary made from the corpus: --vocabulary 8000.",
+        ) from None
 
 
 def _examples(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 from generators.documents import Document, prose_document, story_document, verse_document
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories, read_stories
-from humaneval.text import refused_characters
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -26,6 +26,8 @@ CORPORA: dict[str, Callable[[str], Document]] = {
 SEPARATOR = "\n\n\n"
 FIELDS = ("title", "authors", "categories", "abstract")
 """The lines of an abstract, and the fields of arXiv's metadata that they come from."""
+_UNREADABLE = re.compile("[\x00\ud800-\udfff]")
+"""What no tokenizer reads or no file keeps: NUL and lone surrogates. Other control characters are text like any other."""
 HELD_OUT = 20
 """Where no validation stories are given, one in so many of the training stories is set aside."""
 
@@ -73,10 +75,11 @@ def folder_texts(folder: Path, split: str, corpus: str, *, skip_bad: bool = Fals
     for number, text in found:
         if not text:
             continue
-        if wrong := refused_characters(text):
+        if wrong := _UNREADABLE.search(text):
             if not skip_bad:
                 raise InputError(
-                    f"{path}, document {number}: holds {wrong}", "Mend it, or leave it out with --skip-bad."
+                    f"{path}, document {number}: holds U+{ord(wrong.group()):04X}",
+                    "Mend it, or leave it out with --skip-bad.",
                 )
             bad += 1
             continue

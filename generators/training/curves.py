@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 # Okabe and Ito's colours, told apart by people who do not see all colours; markers say the same again.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = "osD^vP"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = "osD^vP"
 
 
 def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, title: str = "") -> None:
@@ -18,14 +18,16 @@ def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, 
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     above, below = figure.subplots(1, 2)
+    most = max((line["tokens"] for lines in runs.values() for line in lines), default=0)
+    unit, words = (1e6, "millions") if most >= 2e6 else (1e3, "thousands")
     for number, (name, lines) in enumerate(runs.items()):
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = COLOURS[number % len(COLOURS)]
         evaluated = [line for line in lines if line["perplexity"] is not None]
-        tokens = [line["tokens"] / 1e6 for line in evaluated]
+        tokens = [line["tokens"] / unit for line in evaluated]
         values = [line["perplexity"] for line in evaluated]
         style = {"color": colour, "linewidth": 1.5}
         marks = {
-            "marker": _MARKERS[number % len(_MARKERS)],
+            "marker": MARKERS[number % len(MARKERS)],
             "markersize": 4,
             "markevery": max(1, len(tokens) // 12),
         }
@@ -34,12 +36,13 @@ def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, 
             best = min(range(len(values)), key=values.__getitem__)
             above.annotate(
                 f"{values[best]:.1f}", (tokens[best], values[best]), color=colour, fontsize=9,
-                xytext=(0, -12), textcoords="offset points", ha="center",
+                xytext=(0, 8), textcoords="offset points", ha="center",
             )  # fmt: skip
         below.plot(
-            [line["tokens"] / 1e6 for line in lines], [line["loss"] for line in lines], label=name, **style
+            [line["tokens"] / unit for line in lines], [line["loss"] for line in lines], label=name, **style
         )
     above.set_yscale("log")
+    above.margins(0.08, 0.12)
     for axis in (above.yaxis,):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
         axis.set_major_formatter(ScalarFormatter())
@@ -47,7 +50,7 @@ def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, 
     above.set_ylabel("Perplexity of masked text (validation)")
     below.set_ylabel("Training loss")
     for panel in (above, below):
-        panel.set_xlabel("Tokens trained on (millions)")
+        panel.set_xlabel(f"Tokens trained on ({words})")
         panel.grid(alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
     if len(runs) > 1:

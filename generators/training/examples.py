@@ -231,17 +231,20 @@ def _mask_chunk(work: _Work, tokenizer: Tokenizer, mask: MaskFunction) -> _Chunk
     kept = [number for number, one in enumerate(tokens) if 0 < len(one.ids) <= LONGEST]
     if len(kept) < len(tokens):
         left_out["documents longer than the context"] = len(tokens) - len(kept)
+    undrawn: Counter[str] = Counter()
     masks = [
         draw_masks(
             mask,
             work.documents[number],
             work.copies,
             random.Random(f"{work.seed} {work.first + number}"),
-            left_out,
+            undrawn,
             allow_empty=work.allow_empty,
         )
         for number in kept
     ]
+    for cause, count in undrawn.items():
+        left_out[f"masks that could not be drawn ({cause})"] = count
     tokens = [tokens[number] for number in kept]
     masked, merged = mask_tokens(tokens, masks, work.special)
     fits = masked.fits()

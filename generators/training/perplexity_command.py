@@ -101,7 +101,9 @@ def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
 
     from generators.training.tables import NOT_COMPARABLE, comparable, paper_tables, plain_table
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=160)
     for number, one in enumerate(paper_tables(scores) if table else [plain_table(scores)]):
         if number:
             console.print()

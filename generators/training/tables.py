@@ -18,9 +18,9 @@ def plain_table(scores: Sequence[Score]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("Checkpoint", overflow="fold")
     for heading in ("Strategy", "Granularity"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=True)
     for heading in ("Perplexity", "Tokens", "Examples", "Left out", "Length"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for one in scores:
         found = one.perplexities
         table.add_row(
