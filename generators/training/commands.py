@@ -176,7 +176,7 @@ def _model(
     from generators.formats import SpecialIds
     from generators.pretrained import open_base
     from generators.training.corpus import train_tokenizer
-    from generators.training.loop import new_model
+    from generators.training.loop import new_model, set_dropout
 
     if given["base"]:
         wrong = [
@@ -187,13 +187,7 @@ def _model(
         if wrong:
             raise UsageError(f"--{wrong[0]} goes with --from-scratch", f"{given['base']} has its own.")
         base = open_base(given["base"], blanks=mask.types, seed=given["seed"])
-        for name, setting in (
-            ("dropout", "resid_pdrop"),
-            ("dropout", "embd_pdrop"),
-            ("attention_dropout", "attn_pdrop"),
-        ):
-            if given[name] is not None:
-                setattr(base.model.config, setting, given[name])
+        set_dropout(base.model, given["dropout"], given["attention_dropout"])
         return base.model, base.tokenizer, base.special, base.origin
     if given["vocabulary"] and given["tokenizer"]:
         raise UsageError("--vocabulary and --tokenizer exclude each other", "Name one.")

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints import Card, probe, save
 from generators.training.examples import MaskedCorpus
-from generators.training.forward import place, weighted_loss
-from generators.training.packing import Batch, capacity, evaluation_batches, share, training_batches
+from generators.training.forward import Flat, is_plain_gpt2, place, weighted_loss
+from generators.training.packing import Batch, capacity, evaluation_batches, training_batches
 from generators.training.perplexity import Perplexities, perplexities, precision
 from generators.training.plan import Architecture, Plan, Progress, Report
-from generators.training.state import LOG, append_log, resume, save_state
+from generators.training.state import append_log, cut_log, resume, save_state
+from generators.training.workers import Workers
+from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import torch
@@ -51,6 +53,26 @@ def new_model(architecture: Architecture, special: SpecialIds, seed: int) -> GPT
     return GPT2LMHeadModel(config)
 
 
+def set_dropout(model: PreTrainedModel, dropout: float | None, attention: float | None) -> None:
+    """Another dropout than a pre-trained GPT-2 came with. Raises UsageError for other architectures, which keep theirs."""
+    if dropout is None and attention is None:
+        return
+    if not is_plain_gpt2(model):
+        raise UsageError(f"the dropout of {type(model).__name__} is its own", "Leave these options out.")
+    body: Any = model.transformer
+    if dropout is not None:
+        for module in (
+            body.drop,
+            *(part for block in body.h for part in (block.attn.resid_dropout, block.mlp.dropout)),
+        ):
+            module.p = dropout
+        model.config.resid_pdrop = model.config.embd_pdrop = dropout
+    if attention is not None:
+        for block in body.h:
+            block.attn.attn_dropout.p = attention
+        model.config.attn_pdrop = attention
+
+
 def train(
     folder: Path,
     plan: Plan,
@@ -67,115 +89,215 @@ def train(
     report: Callable[[Report], None] = lambda line: None,
 ) -> Progress:
     """Train `model` until the budget is used or patience is out, keeping in `folder` the checkpoint with the lowest
-    validation perplexity of masked text. The card of the checkpoint says how it was made: `mask` drew the corpus called
-    `name`, and `origin` is where the model comes from.
+    validation perplexity of masked text. Its card says how it was made: `mask` drew the corpus called `name`, and `origin`
+    is where the model comes from.
 
     Where `folder` has the state of the same run, it goes on from there. `keep=False` writes the log alone. `better` is
-    called when the model, as it is at that moment, is the best so far; `report` with every line of the log. Raises InputError where the state is another run's, and where the disk is full: what was saved before is still whole.
+    called when the model, as it is at that moment, is the best so far; `report` with every line of the log. Raises
+    InputError where the state is another run's, where the disk is full and where the loss is no number any more: what was
+    saved before is still whole.
     """
-    workers = _Workers()
-    device = str(model.device)
-    optimizer = make_optimizer(model, plan)
-    fingerprint = {
-        "plan": {
-            k: v for k, v in asdict(plan).items() if k not in ("minutes", "steps", "passes", "patience")
-        },
-        "corpus": corpus.hash,
-        "validation": validation.hash,
-        "tokenizer": probe(tokenizer),
-        "origin": origin or {},
-        "architecture": {k: v for k, v in model.config.to_dict().items() if k != "transformers_version"},
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    progress = resume(folder, model, optimizer, fingerprint)
-    if progress.step == 0 and workers.first:
-        (folder / LOG).unlink(missing_ok=True)
+    words = {"from": "scratch", **(origin or {})}
     card = Card(
         plan.strategy,
         corpus.special.size,
         probe(tokenizer),
-        training={
-            "from": "scratch",
-            **(origin or {}),
-            "plan": asdict(plan),
-            "documents": corpus.documents,
-            "examples": corpus.examples,
-            "left_out": corpus.left_out,
-            "corpus_sha256": corpus.hash,
-            "validation_examples": validation.examples,
-        },
+        training={**words, "plan": asdict(plan), **_data(corpus, validation)},
         blanks=list(corpus.special.blanks),
         mask=mask,
         corpus=name,
     )
-    last_step = plan.last_step(corpus.documents)
-    bf16 = "bf16" if plan.precision == "bf16" or (plan.precision == "auto" and "cuda" in device) else None
-    room = capacity(corpus, plan.strategy, plan.batch) if plan.compile and workers.count == 1 else 0
-    step_loss = compiled(room) if plan.compile else weighted_loss
-    batches = ahead(
-        training_batches(
-            corpus,
-            plan.strategy,
-            seed=plan.seed,
-            size=plan.batch,
-            start=progress.step,
-            context_loss=plan.context_loss,
-            parts=plan.parts,
-        ),
-        lambda batch: (batch, [place(part, device, capacity=room) for part in workers.parts(batch, plan)]),
-        threaded="cuda" in device,
-    )
-    began, spent_before = time.monotonic(), progress.seconds
-    used = _used(plan, progress, last_step)
-    since, loss_sum = progress.step, 0.0
+    run = _Run(folder, plan, model, tokenizer, corpus, validation, card)
+    batches = run.batches()
     model.train()
-    while used < 1 and not progress.finished:
+    while run.used < 1 and not run.progress.finished:
         batch, parts = next(batches)
-        for group in optimizer.param_groups:
-            group["lr"] = _rate(plan, progress.step, used)
-        _seed(plan.seed * 1_000_003 + progress.step * workers.count + workers.number, device)
+        loss = run.step(batch, parts)
+        if run.progress.step % plan.evaluate_every == 0 or run.used >= 1:
+            found = run.evaluate()
+            if run.progress.best_step == run.progress.step:
+                better()
+            line = run.line(found)
+            if run.workers.first:
+                # In this order a kill between the two loses no line: a resumed run cuts those behind its state.
+                append_log(folder, line)
+                if keep:
+                    run.keep(found)
+                report(line)
+        elif run.device == "cpu" and run.workers.first:
+            report(run.line(None, float(loss)))
+    run.workers.wait()
+    return run.progress
+
+
+def _data(corpus: MaskedCorpus, validation: MaskedCorpus) -> dict[str, Any]:
+    return {
+        "documents": corpus.documents,
+        "examples": corpus.examples,
+        "left_out": corpus.left_out,
+        "corpus_sha256": corpus.hash,
+        "validation_examples": validation.examples,
+        "validation_sha256": validation.hash,
+    }
+
+
+class _Run:
+    """A run: what it trains, and where it stands."""
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        model: PreTrainedModel,
+        tokenizer: Tokenizer,
+        corpus: MaskedCorpus,
+        validation: MaskedCorpus,
+        card: Card,
+    ) -> None:
+        self.folder, self.plan, self.model, self.tokenizer, self.card = folder, plan, model, tokenizer, card
+        self.corpus, self.validation = corpus, validation
+        self.workers = Workers()
+        self.device = str(model.device)
+        self.optimizer = make_optimizer(model, plan)
+        self.fingerprint = _fingerprint(plan, model, card)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.progress = resume(folder, model, self.optimizer, self.fingerprint)
+        if self.workers.first:
+            cut_log(folder, self.progress.step)
+        self.last_step = plan.last_step(corpus.documents)
+        self.bf16 = (
+            "bf16"
+            if plan.precision == "bf16" or (plan.precision == "auto" and "cuda" in self.device)
+            else None
+        )
+        alone = self.workers.count == 1 and not plan.micro_batch
+        self.room = capacity(corpus, plan.strategy, plan.batch) if plan.compile and alone else 0
+        self.loss = compiled(self.room) if plan.compile else weighted_loss
+        self.began, self.spent_before = time.monotonic(), self.progress.seconds
+        self.losses: Any = 0.0
+        """The sum since the last line of the log, which `logged` is the step of."""
+        self.logged = self.progress.step
+
+    @property
+    def used(self) -> float:
+        """The part of the budget that is used."""
+        steps = self.progress.step / self.last_step if self.last_step else 0.0
+        return max(self.progress.seconds / (self.plan.minutes * 60), steps)
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the next step."""
+        warm = min(1.0, (self.progress.step + 1) / max(self.plan.warm_up, 1))
+        return self.plan.learning_rate * warm * (max(1 - self.used, 0.0) if self.plan.decay else 1.0)
+
+    def batches(self) -> Iterator[tuple[Batch, list[Flat]]]:
+        """From the next step on: each batch, and this process's share of it on the device, in micro-batches."""
+        plan = self.plan
+        found = training_batches(
+            self.corpus, plan.strategy, seed=plan.seed, size=plan.batch, start=self.progress.step,
+            context_loss=plan.context_loss, parts=plan.parts,
+        )  # fmt: skip
+
+        def prepare(batch: Batch) -> tuple[Batch, list[Flat]]:
+            parts = self.workers.parts(batch, plan.micro_batch)
+            return batch, [place(part, self.device, capacity=self.room) for part in parts]
+
+        return ahead(found, prepare, threaded="cuda" in self.device)
+
+    def step(self, batch: Batch, parts: Sequence[Flat]) -> Any:
+        """One step; its loss, on the device."""
+        rate = self.rate
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        progress, workers = self.progress, self.workers
+        _seed(self.plan.seed * 1_000_003 + progress.step * workers.count + workers.number, self.device)
         total: Any = 0.0
         for part in parts:
-            with precision(device, bf16):
-                loss = step_loss(model, part)
+            with precision(self.device, self.bf16):
+                loss = self.loss(self.model, part)
             loss.backward()  # type: ignore[no-untyped-call]
             total = total + loss.detach()
-        workers.add_gradients(model)
-        update(model, optimizer, plan)
-        loss_sum = loss_sum + total
+        workers.add_gradients(self.model)
+        update(self.model, self.optimizer, self.plan)
+        self.losses = self.losses + total
         progress.step += 1
         progress.tokens += len(batch.ids)
-        progress.seconds = workers.agreed(spent_before + time.monotonic() - began)
-        used = _used(plan, progress, last_step)
-        evaluated = progress.step % plan.evaluate_every == 0 or used >= 1
-        if evaluated:
-            found = perplexities(
-                model, workers.shared(evaluation_batches(
-                    validation, plan.strategy, size=plan.batch, limit=plan.evaluation_examples)), autocast=bf16,
-            )  # fmt: skip
-            progress.seconds = workers.agreed(spent_before + time.monotonic() - began)
-            best_so_far = found.masked < progress.best
-            if best_so_far:
-                progress.best, progress.best_step, progress.bad_evaluations = found.masked, progress.step, 0
-            else:
-                progress.bad_evaluations += 1
-            progress.finished = bool(plan.patience) and progress.bad_evaluations >= plan.patience
-            if best_so_far:
-                better()
-            if keep and workers.first:
-                if best_so_far:
-                    outcome = _outcome(progress, found)
-                    save(folder, model, tokenizer, replace(card, training={**card.training, **outcome}))
-                save_state(folder, model, optimizer, progress, fingerprint)
-            line = _line(plan, progress, workers.sum(loss_sum) / (progress.step - since), used, found)
-            since, loss_sum = progress.step, 0.0
-            if workers.first:
-                append_log(folder, line)
-                report(line)
-        elif device == "cpu" and workers.first:
-            report(_line(plan, progress, float(total), used, None))
-    workers.wait()
-    return progress
+        self._look_at_the_clock()
+        return total
+
+    def evaluate(self) -> Perplexities:
+        """Score the validation examples, and count whether that is better than before."""
+        batches = evaluation_batches(
+            self.validation, self.plan.strategy, size=self.plan.batch, limit=self.plan.evaluation_examples
+        )
+        found = perplexities(self.model, self.workers.shared(batches), autocast=self.bf16)
+        self._look_at_the_clock()
+        progress = self.progress
+        if not math.isfinite(found.masked):
+            raise InputError(
+                f"the loss is no number any more at step {progress.step}",
+                f"Train with a lower rate than --lr {self.plan.learning_rate:g}. The best checkpoint is kept.",
+            )
+        if found.masked < progress.best:
+            progress.best, progress.best_step, progress.bad_evaluations = found.masked, progress.step, 0
+        else:
+            progress.bad_evaluations += 1
+        progress.finished = bool(self.plan.patience) and progress.bad_evaluations >= self.plan.patience
+        return found
+
+    def keep(self, found: Perplexities) -> None:
+        """Save the state, and the checkpoint before it if it is the best."""
+        progress = self.progress
+        if progress.best_step == progress.step:
+            outcome = {
+                "step": progress.step,
+                "tokens": progress.tokens,
+                "seconds": round(progress.seconds, 1),
+                "masked_perplexity": found.masked,
+                "perplexity_with_ends": found.with_ends,
+                "context_perplexity": _number(found.context),
+            }
+            card = replace(self.card, training={**self.card.training, **outcome})
+            save(self.folder, self.model, self.tokenizer, card)
+        save_state(self.folder, self.model, self.optimizer, progress, self.fingerprint)
+
+    def line(self, found: Perplexities | None, loss: float | None = None) -> Report:
+        """The log's line of an evaluation, or what is shown of a step between."""
+        progress = self.progress
+        if loss is None:
+            loss = self.workers.sum(self.losses) / max(progress.step - self.logged, 1)
+            self.losses, self.logged = 0.0, progress.step
+        return Report(
+            progress.step,
+            round(progress.seconds, 3),
+            progress.tokens,
+            loss,
+            self.optimizer.param_groups[0]["lr"],
+            progress.tokens / max(progress.seconds, 1e-9),
+            min(1.0, self.used),
+            found.masked if found else None,
+            found.with_ends if found else None,
+            _number(found.context) if found else None,
+        )
+
+    def _look_at_the_clock(self) -> None:
+        self.progress.seconds = self.workers.agreed(self.spent_before + time.monotonic() - self.began)
+
+
+def _fingerprint(plan: Plan, model: PreTrainedModel, card: Card) -> dict[str, Any]:
+    """What tells one run from another; how long either may take does not."""
+    budget = ("minutes", "steps", "passes", "patience")
+    return {
+        "plan": {name: value for name, value in asdict(plan).items() if name not in budget},
+        "documents or masks": [card.training["corpus_sha256"], card.training["validation_sha256"]],
+        "tokenizer": card.probe,
+        "model to start from": [card.training.get(name) for name in ("from", "sha256", "new_rows")],
+        "architecture": {k: v for k, v in model.config.to_dict().items() if k != "transformers_version"},
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def compiled(room: int) -> Callable[..., Tensor]:
@@ -200,44 +322,6 @@ def _seed(seed: int, device: str) -> None:
     import torch
 
     (torch.cuda.manual_seed if "cuda" in device else torch.manual_seed)(seed)
-
-
-def _used(plan: Plan, progress: Progress, last_step: int | None) -> float:
-    return max(progress.seconds / (plan.minutes * 60), progress.step / last_step if last_step else 0.0)
-
-
-def _rate(plan: Plan, step: int, used: float) -> float:
-    return (
-        plan.learning_rate
-        * min(1.0, (step + 1) / max(plan.warm_up, 1))
-        * (max(1 - used, 0.0) if plan.decay else 1.0)
-    )
-
-
-def _line(plan: Plan, progress: Progress, loss: float, used: float, found: Perplexities | None) -> Report:
-    return Report(
-        progress.step,
-        round(progress.seconds, 3),
-        progress.tokens,
-        loss,
-        _rate(plan, progress.step - 1, used),
-        progress.tokens / max(progress.seconds, 1e-9),
-        min(1.0, used),
-        found.masked if found else None,
-        found.with_ends if found else None,
-        None if found is None or math.isnan(found.context) else found.context,
-    )
-
-
-def _outcome(progress: Progress, found: Perplexities) -> dict[str, Any]:
-    return {
-        "step": progress.step,
-        "tokens": progress.tokens,
-        "seconds": round(progress.seconds, 1),
-        "masked_perplexity": found.masked,
-        "perplexity_with_ends": found.with_ends,
-        "context_perplexity": None if math.isnan(found.context) else found.context,
-    }
 
 
 def make_optimizer(model: PreTrainedModel, plan: Plan) -> torch.optim.Optimizer:
@@ -273,65 +357,3 @@ def ahead(batches: Iterator[Batch], prepare: Callable[[Batch], Any], *, threaded
         if isinstance(item, BaseException):
             raise item
         yield item
-
-
-class _Workers:
-    """The processes of one run: one, or those that torchrun started."""
-
-    def __init__(self) -> None:
-        from torch import distributed
-
-        self._torch = distributed
-        self._on = distributed.is_available() and distributed.is_initialized()
-        self.number = distributed.get_rank() if self._on else 0
-        self.count = distributed.get_world_size() if self._on else 1
-
-    @property
-    def first(self) -> bool:
-        return self.number == 0
-
-    def parts(self, batch: Batch, plan: Plan) -> list[Batch]:
-        """What this process works on, in micro-batches."""
-        mine = share(batch, self.number, self.count)
-        examples = len(mine.bounds) - 1
-        pieces = -(-examples // plan.micro_batch) if plan.micro_batch else 1
-        return [share(mine, number, pieces) for number in range(pieces)]
-
-    def shared(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Every so-maniest batch."""
-        return (batch for number, batch in enumerate(batches) if number % self.count == self.number)
-
-    def add_gradients(self, model: PreTrainedModel) -> None:
-        """Sum the gradients of all processes; the weights of the losses are already those of the whole batch."""
-        if self._on:
-            for parameter in model.parameters():
-                if parameter.grad is not None:
-                    self._torch.all_reduce(parameter.grad)
-
-    def sum(self, value: Any) -> float:
-        """The sum over the processes."""
-        if not self._on:
-            return float(value)
-        import torch
-
-        total = torch.as_tensor(float(value), dtype=torch.float64, device=self._device())
-        self._torch.all_reduce(total)
-        return float(total)
-
-    def agreed(self, seconds: float) -> float:
-        """The first process's clock."""
-        if not self._on:
-            return seconds
-        import torch
-
-        clock = torch.tensor(seconds, dtype=torch.float64, device=self._device())
-        self._torch.broadcast(clock, 0)
-        return float(clock)
-
-    def wait(self) -> None:
-        """Until all are here."""
-        if self._on:
-            self._torch.barrier()
-
-    def _device(self) -> str:
-        return "cuda" if self._torch.get_backend() == "nccl" else "cpu"

@@ -87,9 +87,10 @@ def training_batches(
 def evaluation_batches(
     corpus: MaskedCorpus, strategy: str, *, size: int, limit: int | None = None
 ) -> Iterator[Batch]:
-    """Every example once, in order of length; `limit` takes the first so many."""
+    """Every example once, in order of length; with a `limit`, that many from all over the corpus."""
     count = corpus.examples if limit is None else min(limit, corpus.examples)
-    order = np.argsort(corpus.lengths(strategy)[:count], kind="stable")
+    chosen = np.arange(count) * corpus.examples // max(count, 1)
+    order = chosen[np.argsort(corpus.lengths(strategy)[chosen], kind="stable")]
     for at in range(0, count, size):
         yield weighted(encode(strategy, corpus.take(order[at : at + size]), corpus.special))
 

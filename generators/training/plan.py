@@ -46,6 +46,13 @@ class Plan:
     """fp32, bf16 (by autocast, weights and optimizer stay fp32), or auto: bf16 on a GPU."""
     compile: bool = False
 
+    def __post_init__(self) -> None:
+        endless = (
+            math.isinf(self.minutes) and self.steps is None and self.passes is None and not self.patience
+        )
+        if endless:
+            raise UsageError("nothing would end this run", "Say --patience, --minutes, --steps or --passes.")
+
     def last_step(self, documents: int) -> int | None:
         """The step at which the run ends whatever the clock says."""
         by_passes = None if self.passes is None else max(1, int(documents * self.passes / self.batch))

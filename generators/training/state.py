@@ -87,13 +87,12 @@ def resume(
             moments.setdefault(int(index), {})[key] = value
     state["state"] = moments
     optimizer.load_state_dict(state)
-    progress = Progress(**json.loads(words["progress"]))
-    _cut_log(folder / LOG, progress.step)
-    return progress
+    return Progress(**json.loads(words["progress"]))
 
 
-def _cut_log(path: Path, step: int) -> None:
-    """Drop lines about steps behind the state: they will be made again."""
+def cut_log(folder: Path, step: int) -> None:
+    """Drop the lines about steps behind `step`, where the state is: they will be made again."""
+    path = folder / LOG
     if path.exists():
         lines = path.read_text(encoding="utf-8").splitlines()
         kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
