@@ -162,15 +162,17 @@ def train(
             progress.finished = bool(plan.patience) and progress.bad_evaluations >= plan.patience
             if best_so_far:
                 better()
+            line = _line(plan, progress, workers.sum(loss_sum) / (progress.step - since), used, found)
+            since, loss_sum = progress.step, 0.0
+            if workers.first:
+                # Before the state: a resumed run drops lines that are ahead of it, but could not make one that is missing.
+                append_log(folder, line)
             if keep and workers.first:
                 if best_so_far:
                     outcome = _outcome(progress, found)
                     save(folder, model, tokenizer, replace(card, training={**card.training, **outcome}))
                 save_state(folder, model, optimizer, progress, fingerprint)
-            line = _line(plan, progress, workers.sum(loss_sum) / (progress.step - since), used, found)
-            since, loss_sum = progress.step, 0.0
             if workers.first:
-                append_log(folder, line)
                 report(line)
         elif device == "cpu" and workers.first:
             report(_line(plan, progress, float(total), used, None))
