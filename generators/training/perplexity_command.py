@@ -101,7 +101,8 @@ def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
 
     from generators.training.tables import NOT_COMPARABLE, comparable, paper_tables, plain_table
 
-    console = Console(highlight=False, soft_wrap=True)
+    # Wide enough for every table: cut to 80 columns, it would lose letters of its headings and break folders' names.
+    console = Console(highlight=False, soft_wrap=True, width=500)
     for number, one in enumerate(paper_tables(scores) if table else [plain_table(scores)]):
         if number:
             console.print()
