@@ -148,8 +148,9 @@ def mask_tokens(
     # Characters are counted through all documents, so that one search finds the tokens of every span.
     widths = [int(one.ends[-1]) + 1 if len(one.ids) else 1 for one in tokens]
     char_at = np.concatenate([[0], np.cumsum(widths)])
-    starts = np.concatenate([one.starts + at for one, at in zip(tokens, char_at[:-1], strict=True)])
-    ends = np.concatenate([one.ends + at for one, at in zip(tokens, char_at[:-1], strict=True)])
+    none = np.zeros(0, dtype=np.int64)
+    starts = np.concatenate([none, *(one.starts + at for one, at in zip(tokens, char_at, strict=False))])
+    ends = np.concatenate([none, *(one.ends + at for one, at in zip(tokens, char_at, strict=False))])
     number = {type: index for index, type in enumerate(special.blanks)}
     owner, counts, kinds, begins, stops = [], [], [], [], []
     for document, examples in enumerate(masks):
@@ -162,7 +163,7 @@ def mask_tokens(
                 begins.append(base + start)
                 stops.append(base + end)
     owners = np.array(owner, dtype=np.int64)
-    example = np.repeat(np.arange(len(counts)), counts)
+    example = np.repeat(np.arange(len(counts)), np.array(counts, dtype=np.int64))
     shift = token_at[owners[example]]
     firsts = np.searchsorted(ends, np.array(begins, dtype=np.int64), side="right") - shift
     lasts = np.searchsorted(starts, np.array(stops, dtype=np.int64), side="left") - shift
@@ -172,7 +173,7 @@ def mask_tokens(
     tail = np.append(head[1:], len(example)) - 1 if len(head) else head
     spans_of = np.bincount(example[head], minlength=len(counts))
     masked = Masked(
-        ids=np.concatenate([one.ids for one in tokens]),
+        ids=np.concatenate([none.astype(np.int32), *(one.ids for one in tokens)]),
         starts=token_at[owners],
         lengths=sizes[owners],
         bounds=np.concatenate([[0], np.cumsum(spans_of)]),

@@ -98,7 +98,10 @@ def _train(strategy: str, given: dict[str, Any]) -> None:
     if first:
         _say(strategy, training, validation, examples, special, model, device)
     with _bar(strategy, shown=first) as show:
-        progress = run(given["out"], plan, model, tokenizer, examples, held_out, origin=origin, report=show)
+        progress = run(
+            given["out"], plan, model, tokenizer, examples, held_out,
+            mask=mask.name, name=corpus, origin=origin, report=show,
+        )  # fmt: skip
     if not first:
         return
     _plot(given["out"], strategy)

@@ -252,7 +252,7 @@ def _mask_chunk(work: _Work, tokenizer: Tokenizer, mask: MaskFunction) -> _Chunk
         left_out["examples longer than the context"] = int((~fits).sum())
     if merged.any():
         left_out["spans merged with the one before (nothing lost)"] = int(merged.sum())
-    owners = np.repeat(np.arange(len(kept)), [len(one) for one in masks])[fits]
+    owners = np.repeat(np.arange(len(kept)), np.array([len(one) for one in masks], dtype=np.int64))[fits]
     spans = np.repeat(fits, np.diff(masked.bounds))
     bounds = np.concatenate([[0], np.cumsum(np.diff(masked.bounds)[fits])])
     masked = masked._replace(

@@ -26,7 +26,7 @@ from generators.training.examples import MaskedCorpus, mask_corpus
 from generators.training.packing import evaluation_batches
 from generators.training.perplexity import Perplexities, perplexities
 from generators.weights import positions
-from humaneval.errors import UsageError
+from humaneval.errors import InputError, UsageError
 
 MIXTURE = "mixture"
 GRANULARITIES = ("sentence", "document", "paragraph", "ngram", "word", MIXTURE)
@@ -127,6 +127,12 @@ def score(
 ) -> Score:
     """The perplexity of masked text over one example of every document. Raises InputError where none can be scored."""
     examples = test_set(documents, checkpoint, granularity, seed=seed)
+    if not examples.examples:
+        causes = "; ".join(f"{count} {cause}" for cause, count in examples.left_out.items())
+        raise InputError(
+            f"none of the {len(documents)} documents can be scored by {granularity}: {causes}",
+            "Cut long texts into shorter documents.",
+        )
     strategy = checkpoint.card.kind
     if positions(checkpoint.model) < CONTEXT_LENGTH:
         raise UsageError(f"{name} reads only {positions(checkpoint.model)} tokens, not {CONTEXT_LENGTH}")

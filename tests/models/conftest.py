@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,15 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is missing; to get it: pip install -e '.[models]'")
 
-from generators.training.corpus import Corpus, build_corpus, train_tokenizer
-from generators.training.loop import Plan, Progress, train
-from humaneval.domain import Story
-from humaneval.stories import bundled_stories
+from generators.documents import Document, story_document
+from generators.formats import SpecialIds
+from generators.masking import load_mask
+from generators.training.corpus import train_tokenizer
+from generators.training.examples import MaskedCorpus, mask_corpus
+from generators.training.loop import new_model, train
+from generators.training.plan import Architecture, Plan, Progress
+from generators.vocabulary import open_tokenizer
+from humaneval.stories import bundled_stories, read_stories
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -25,47 +32,97 @@ def _one_thread() -> None:
 
 
 @pytest.fixture(scope="session")
-def train_stories() -> tuple[Story, ...]:
-    return tuple(story for story in bundled_stories() if story.split == "train")[:40]
+def bundled() -> tuple[Document, ...]:
+    """All bundled training stories."""
+    return tuple(story_document(story) for story in bundled_stories() if story.split == "train")
 
 
 @pytest.fixture(scope="session")
-def tokenizer(train_stories: tuple[Story, ...]) -> Any:
-    return train_tokenizer([f"{s.title}\n{' '.join(s.sentences)}" for s in train_stories], 600)
+def tokenizer(bundled: tuple[Document, ...]) -> Any:
+    """Large enough for short stories to fit in the context in every format."""
+    return train_tokenizer([document.text for document in bundled], 1000)
 
 
 @pytest.fixture(scope="session")
-def corpus(train_stories: tuple[Story, ...], tokenizer: Any) -> Corpus:
-    return build_corpus(train_stories, tokenizer)
+def byte_tokenizer() -> Any:
+    """A vocabulary so small that most characters are split into bytes."""
+    return train_tokenizer(["the cat sat on the mat"], 300)
 
 
-SMALL = {"layers": 2, "width": 32, "heads": 2, "batch": 4, "evaluate_every": 5, "minutes": 60.0, "warm_up": 5}
+@pytest.fixture(scope="session")
+def gpt2_tokenizer() -> Any:
+    """GPT-2's own; it is not part of the project."""
+    place = os.environ.get("HUMANEVAL_TEST_GPT2_TOKENIZER", "")
+    if not place:
+        pytest.skip(
+            "set HUMANEVAL_TEST_GPT2_TOKENIZER to GPT-2's tokenizer.json, or a folder with its two files"
+        )
+    return open_tokenizer(Path(place))
+
+
+@pytest.fixture(scope="session")
+def special(tokenizer: Any) -> SpecialIds:
+    return SpecialIds(tokenizer.get_vocab_size())
+
+
+@pytest.fixture(scope="session")
+def corpus(bundled: tuple[Document, ...], tokenizer: Any, special: SpecialIds) -> MaskedCorpus:
+    """The 40 shortest stories, 16 masks each."""
+    short = sorted(bundled, key=lambda document: len(document.text))[:40]
+    return mask_corpus(short, tokenizer, special, load_mask("hierarchical"))
+
+
+def real_documents(folder: Path, name: str) -> tuple[Document, ...]:
+    """The real stories of a file."""
+    return tuple(map(story_document, read_stories(folder / "stories" / name).stories))
+
+
+SMALL = {
+    "layers": 2,
+    "width": 32,
+    "heads": 2,
+    "batch": 4,
+    "evaluate_every": 5,
+    "warm_up": 5,
+    "patience": 0,
+    "evaluation_examples": 64,
+}
 
 Trained = Callable[..., Progress]
 
 
-@pytest.fixture
-def train_small(corpus: Corpus, tokenizer: Any) -> Trained:
-    """Trains a small model into a folder; settings of the plan by name."""
+def small_model(special: SpecialIds, **settings: Any) -> Any:
+    """Untrained; settings of the architecture by name, others are passed over."""
+    known = {field.name for field in fields(Architecture)}
+    chosen = {name: value for name, value in {**SMALL, **settings}.items() if name in known}
+    return new_model(Architecture(**chosen), special, 0)
 
-    def run(folder: Path, kind: str, **settings: Any) -> Progress:
-        plan = Plan(kind, **{**SMALL, **settings})
-        return train(folder, plan, corpus, corpus, tokenizer)
+
+def small_plan(strategy: str, **settings: Any) -> Plan:
+    """Settings of the plan by name, others are passed over."""
+    known = {field.name for field in fields(Plan)}
+    return Plan(strategy, **{name: value for name, value in {**SMALL, **settings}.items() if name in known})
+
+
+@pytest.fixture
+def train_small(corpus: MaskedCorpus, tokenizer: Any) -> Trained:
+    """Trains a small model into a folder; settings of plan and architecture by name."""
+
+    def run(folder: Path, strategy: str, **settings: Any) -> Progress:
+        model = small_model(corpus.special, **settings)
+        return train(folder, small_plan(strategy, **settings), model, tokenizer, corpus, corpus)
 
     return run
 
 
 @pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus, tokenizer: Any) -> dict[str, Path]:
+def checkpoints(
+    tmp_path_factory: pytest.TempPathFactory, corpus: MaskedCorpus, tokenizer: Any
+) -> dict[str, Path]:
     """An LM and an ILM, trained until what they write is mostly text."""
     folders = {}
     for kind in ("lm", "ilm"):
         folders[kind] = tmp_path_factory.mktemp("checkpoints") / kind
-        train(
-            folders[kind],
-            Plan(kind, **{**SMALL, "steps": 150, "learning_rate": 5e-3, "batch": 8, "evaluate_every": 50}),
-            corpus,
-            corpus,
-            tokenizer,
-        )
+        plan = small_plan(kind, steps=150, learning_rate=5e-3, batch=8, evaluate_every=50)
+        train(folders[kind], plan, small_model(corpus.special), tokenizer, corpus, corpus)
     return folders

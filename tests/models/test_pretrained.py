@@ -309,6 +309,7 @@ def hub(gpt2: Path) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_model_of_the_hub_is_fetched_once_and_then_found_without_it(hub: str, tmp_path: Path) -> None:
     script = (
         "import json, sys\nfrom generators.pretrained import open_base\nfrom humaneval.errors import InputError\n"

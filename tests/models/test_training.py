@@ -1,14 +1,9 @@
-"""Training: it learns, it resumes to the same weights, it counts every token once."""
+"""Training: it learns, it resumes to the same weights, it stops when it should."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,124 +12,241 @@ import torch
 from safetensors.torch import load_file
 
 from generators.checkpoints import load
-from generators.formats import SpecialIds, Target
-from generators.training.corpus import Corpus, build_corpus
-from generators.training.loop import STATE_TENSORS, Plan, masked_perplexity, new_model, token_losses
-from generators.training.packing import evaluation_batches, training_batches
-from humaneval.domain import Story
-from humaneval.errors import InputError
-from tests.conftest import ROOT
-from tests.models.conftest import SMALL, Trained
+from generators.formats import STRATEGIES
+from generators.training.examples import MaskedCorpus
+from generators.training.loop import train
+from generators.training.packing import evaluation_batches
+from generators.training.perplexity import perplexities
+from generators.training.plan import Plan, Report
+from generators.training.state import LOG, STATE_TENSORS, read_log
+from humaneval.errors import InputError, UsageError
+from tests.models.conftest import Trained, small_model, small_plan
 
 pytestmark = pytest.mark.models
+TIMES = ("seconds", "tokens_per_second", "fraction")
 
 
-@pytest.mark.parametrize("kind", ["lm", "ilm"])
-def test_a_small_model_learns_a_few_stories_by_heart(kind: str, train_small: Trained, tmp_path: Path) -> None:
-    before = train_small(tmp_path / "a", kind, steps=1, evaluate_every=1)
-    after = train_small(tmp_path / "b", kind, steps=150, learning_rate=5e-3, dropout=0.0, batch=16)
-    assert after.best < before.best / 3
+def same_state(first: Path, second: Path) -> None:
+    """Weights and optimizer, bit for bit, and the logs but for the clock."""
+    one, other = (load_file(folder / STATE_TENSORS) for folder in (first, second))
+    assert one.keys() == other.keys()
+    assert any(name.startswith("optimizer.") for name in one)
+    assert all(torch.equal(value, other[name]) for name, value in one.items())
+    logs = [
+        [{name: value for name, value in line.items() if name not in TIMES} for line in read_log(folder)]
+        for folder in (first, second)
+    ]
+    assert logs[0] == logs[1]
 
 
-@pytest.mark.parametrize("kind", ["lm", "ilm"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_small_model_learns_a_few_stories_by_heart(
+    strategy: str, corpus: MaskedCorpus, tokenizer: Any, tmp_path: Path
+) -> None:
+    """Eight examples of one story."""
+    arrays = corpus.arrays
+    few = MaskedCorpus(
+        arrays._replace(
+            example_documents=arrays.example_documents[:8], example_bounds=arrays.example_bounds[:9]
+        ),
+        corpus.special,
+        {},
+        "few",
+    )
+    model = small_model(corpus.special, dropout=0.0, attention_dropout=0.0)
+    plan = small_plan(strategy, steps=75, learning_rate=1e-2, batch=8, evaluate_every=25)
+    before = perplexities(model, evaluation_batches(few, strategy, size=8))
+    after = train(tmp_path, plan, model, tokenizer, few, few, keep=False)
+    assert before.masked > 500
+    assert after.best < 30
+    assert [line["step"] for line in read_log(tmp_path)] == [25, 50, 75]
+    assert not (tmp_path / STATE_TENSORS).exists()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(
-    kind: str, train_small: Trained, tmp_path: Path
+    strategy: str, train_small: Trained, tmp_path: Path
 ) -> None:
-    train_small(tmp_path / "whole", kind, steps=20)
-    train_small(tmp_path / "parts", kind, steps=10)
-    progress = train_small(tmp_path / "parts", kind, steps=20)
+    """With dropout, and resumed twice."""
+    settings = {"dropout": 0.1, "attention_dropout": 0.1, "warm_up": 15}
+    train_small(tmp_path / "whole", strategy, steps=20, **settings)
+    for steps in (5, 10, 20):
+        progress = train_small(tmp_path / "parts", strategy, steps=steps, **settings)
     assert progress.step == 20
-    whole, parts = (load_file(tmp_path / name / STATE_TENSORS) for name in ("whole", "parts"))
-    assert whole.keys() == parts.keys()
-    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    same_state(tmp_path / "whole", tmp_path / "parts")
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
 
 
-def test_a_run_that_is_killed_goes_on_to_the_same_end(tmp_path: Path, train_small: Trained) -> None:
-    command = [
-        sys.executable, "-m", "humaneval", "train", "ilm", "--bundled", "--layers", "1", "--width", "16", "--heads", "1", "--vocabulary", "400",
-        "--batch", "4", "--steps", "60", "--evaluate-every", "5", "--minutes", "60", "--device", "cpu",
-    ]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run([*command, "--out", str(whole)], check=True, env=environment, capture_output=True)
-    run = subprocess.Popen(
-        [*command, "--out", str(killed)],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    while not (killed / STATE_TENSORS).exists() and run.poll() is None:
-        time.sleep(0.01)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    subprocess.run([*command, "--out", str(killed)], check=True, env=environment, capture_output=True)
-    first, second = load_file(whole / STATE_TENSORS), load_file(killed / STATE_TENSORS)
-    assert all(torch.equal(first[name], second[name]) for name in first)
+def test_a_run_killed_between_its_log_and_its_state_ends_with_the_same_log(
+    train_small: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state is saved last: what the log says beyond it is cut, even half a line."""
+    train_small(tmp_path / "whole", "ilm", steps=15)
+    train_small(tmp_path / "killed", "ilm", steps=10)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("generators.training.loop.save_state", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_small(tmp_path / "killed", "ilm", steps=15)
+    assert [line["step"] for line in read_log(tmp_path / "killed")] == [5, 10, 15]
+    with (tmp_path / "killed" / LOG).open("a") as log:
+        log.write('{"step": 20, "seco')
+    train_small(tmp_path / "killed", "ilm", steps=15)
+    same_state(tmp_path / "whole", tmp_path / "killed")
 
 
-def test_the_state_of_another_run_is_not_taken_over(train_small: Trained, tmp_path: Path) -> None:
+def test_micro_batches_train_the_same_model(train_small: Trained, tmp_path: Path) -> None:
+    settings = {"steps": 6, "batch": 8, "evaluate_every": 1, "dropout": 0.0, "attention_dropout": 0.0}
+    train_small(tmp_path / "whole", "ilm", **settings)
+    train_small(tmp_path / "parts", "ilm", micro_batch=3, **settings)
+    whole, parts = ([line["loss"] for line in read_log(tmp_path / name)] for name in ("whole", "parts"))
+    assert parts == pytest.approx(whole, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"learning_rate": 2e-3}, "other plan"),
+        ({"seed": 1}, "other plan"),
+        ({"width": 64}, "other architecture"),
+        ({"dropout": 0.3}, "other architecture"),
+        ({"context_loss": False, "layers": 1}, "other architecture, plan"),
+    ],
+)
+def test_the_state_of_another_run_is_not_taken_over(
+    changed: dict[str, Any], named: str, train_small: Trained, tmp_path: Path
+) -> None:
     train_small(tmp_path, "lm", steps=5)
-    with pytest.raises(InputError, match="another run"):
+    before = (tmp_path / STATE_TENSORS).read_bytes()
+    with pytest.raises(InputError, match=rf"the state of another run \({named}\)") as error:
+        train_small(tmp_path, "lm", steps=10, **changed)
+    assert "--out" in error.value.hint
+    assert (tmp_path / STATE_TENSORS).read_bytes() == before
+
+
+def test_the_state_of_a_run_over_other_text_or_with_another_strategy_is_not_taken_over(
+    train_small: Trained, corpus: MaskedCorpus, tokenizer: Any, tmp_path: Path
+) -> None:
+    train_small(tmp_path, "lm", steps=5)
+    with pytest.raises(InputError, match="other plan"):
         train_small(tmp_path, "ilm", steps=5)
+    other = MaskedCorpus(corpus.arrays, corpus.special, {}, "another hash")
+    for training, validation, named in ((other, corpus, "corpus"), (corpus, other, "validation")):
+        model = small_model(corpus.special)
+        with pytest.raises(InputError, match=rf"another run \(other {named}\)"):
+            train(tmp_path, small_plan("lm", steps=5), model, tokenizer, training, validation)
+    with pytest.raises(InputError, match=r"another run \(other origin\)"):
+        train(
+            tmp_path, small_plan("lm", steps=5), small_model(corpus.special), tokenizer, corpus, corpus,
+            origin={"from": "gpt2"},
+        )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["lm", "ilm"])
-def test_G05_the_first_loss_is_finite_and_near_the_log_of_the_vocabulary(
-    kind: str, corpus: Corpus, tokenizer: Any
+def test_budget_and_patience_may_change_when_a_run_goes_on(train_small: Trained, tmp_path: Path) -> None:
+    train_small(tmp_path, "lm", steps=5)
+    progress = train_small(tmp_path, "lm", steps=9, minutes=50.0, patience=3)
+    assert progress.step == 9
+
+
+def test_a_damaged_state_is_said_to_be(train_small: Trained, tmp_path: Path) -> None:
+    train_small(tmp_path, "lm", steps=5)
+    whole = (tmp_path / STATE_TENSORS).read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", b"\xff" * 100):
+        (tmp_path / STATE_TENSORS).write_bytes(damaged)
+        with pytest.raises(InputError, match="damaged") as error:
+            train_small(tmp_path, "lm", steps=10)
+        assert "Delete it" in error.value.hint
+
+
+def test_patience_ends_a_run_and_it_then_stays_ended(train_small: Trained, tmp_path: Path) -> None:
+    """Steps so large that the model gets worse and worse."""
+    settings = {"learning_rate": 3.0, "warm_up": 0, "evaluate_every": 2, "patience": 2}
+    progress = train_small(tmp_path, "lm", steps=1000, **settings)
+    assert progress.finished
+    assert progress.step < 200
+    log = (tmp_path / LOG).read_bytes()
+    perplexities = [line["perplexity"] for line in read_log(tmp_path)]
+    assert progress.best == min(perplexities)
+    assert progress.best_step == progress.step - 2 * 2
+    state = (tmp_path / STATE_TENSORS).read_bytes()
+    again = train_small(tmp_path, "lm", steps=2000, **settings)
+    assert (again.step, again.finished) == (progress.step, True)
+    assert (tmp_path / LOG).read_bytes() == log
+    assert (tmp_path / STATE_TENSORS).read_bytes() == state
+    # The checkpoint is the best one, not the last.
+    assert load(tmp_path).card.training["step"] == progress.best_step
+
+
+def test_the_checkpoint_has_the_perplexity_that_the_log_says(
+    checkpoints: dict[str, Path], corpus: MaskedCorpus
 ) -> None:
-    special = SpecialIds(tokenizer.get_vocab_size())
-    model = new_model(Plan(kind, **SMALL), special)
-    _, batch = next(training_batches(corpus, kind, special, seed=0, size=4))
-    losses, _ = token_losses(model, batch, "cpu")
-    assert math.isclose(float(losses.detach().mean()), math.log(special.total), rel_tol=0.1)
+    for kind, folder in checkpoints.items():
+        opened = load(folder, kind=kind)
+        found = perplexities(opened.model, evaluation_batches(corpus, kind, size=4, limit=64))
+        best = min(read_log(folder), key=lambda line: line["perplexity"])
+        assert opened.card.training["step"] == best["step"]
+        assert found.masked == pytest.approx(best["perplexity"], rel=1e-5)
+        assert found.with_ends == pytest.approx(best["with_ends"], rel=1e-5)
+        assert (best["context"] is None) is (kind == "lm")
 
 
-def test_a_model_that_knows_nothing_has_the_vocabulary_as_perplexity_and_all_kinds_score_the_same_tokens(
-    corpus: Corpus, tokenizer: Any
+def test_the_card_says_how_the_checkpoint_was_made(
+    checkpoints: dict[str, Path], corpus: MaskedCorpus
 ) -> None:
-    special = SpecialIds(tokenizer.get_vocab_size())
-    counted = []
-    for kind in ("lm", "ilm"):
-        model = new_model(Plan(kind, **SMALL), special)
-        torch.nn.init.zeros_(model.transformer.wte.weight)
-        batches = evaluation_batches(corpus, kind, special, seed=0, size=4, limit=100)
-        assert math.isclose(masked_perplexity(model, batches, "cpu"), special.total, rel_tol=1e-3)
-        counted.append(sum(int((batch.types == Target.INFILL).sum()) for batch in batches))
-    assert counted[0] == counted[1]
-
-
-def test_batches_depend_on_seed_and_number_alone(corpus: Corpus, tokenizer: Any) -> None:
-    special = SpecialIds(tokenizer.get_vocab_size())
-    run = training_batches(corpus, "ilm", special, seed=3, size=4)
-    later = [next(run) for _ in range(25)][17]
-    number, batch = next(training_batches(corpus, "ilm", special, seed=3, size=4, start=17))
-    assert number == later[0] == 17
-    assert (batch.ids == later[1].ids).all()
-
-
-def test_the_padding_of_a_batch_changes_no_loss(corpus: Corpus, tokenizer: Any) -> None:
-    special = SpecialIds(tokenizer.get_vocab_size())
-    model = new_model(Plan("ilm", **SMALL), special).eval()
-    together = evaluation_batches(corpus, "ilm", special, seed=0, size=8, limit=8)
-    alone = evaluation_batches(corpus, "ilm", special, seed=0, size=1, limit=8)
-    assert math.isclose(
-        masked_perplexity(model, together, "cpu"), masked_perplexity(model, alone, "cpu"), rel_tol=1e-5
-    )
-
-
-def test_G03_stories_that_cannot_be_trained_on_are_said_to_be(tokenizer: Any) -> None:
-    with pytest.raises(InputError, match="no stories"):
-        build_corpus([], tokenizer)
-    endless = Story("x", ("word " * 400,) * 5)
-    with pytest.raises(InputError, match="none of the 1 stories fits"):
-        build_corpus([endless], tokenizer)
-    kept = build_corpus([endless, Story("y", ("One.", "Two.", "Three.", "Four.", "Five."))], tokenizer)
-    assert kept.left_out == {"longer than the context": 1}
-
-
-def test_the_card_says_how_the_checkpoint_was_made(checkpoints: dict[str, Path]) -> None:
     card = load(checkpoints["ilm"], kind="ilm").card
-    assert card.training["from"] == "scratch"
-    assert card.training["documents"] == 40
-    assert card.training["masked_perplexity"] > 1
-    assert json.loads((checkpoints["ilm"] / "log.jsonl").read_text().splitlines()[0])["step"] == 50
+    training = card.training
+    assert training["from"] == "scratch"
+    assert training["documents"] == 40
+    assert (training["examples"], training["left_out"]) == (corpus.examples, corpus.left_out)
+    assert training["corpus_sha256"] == corpus.hash
+    assert training["masked_perplexity"] > 1
+    assert training["plan"]["learning_rate"] == 5e-3
+    assert (card.mask, card.corpus) == ("hierarchical", "stories")
+    assert json.loads((checkpoints["ilm"] / LOG).read_text().splitlines()[0])["step"] == 50
+
+
+def test_the_log_has_what_a_bar_and_a_plot_need(corpus: MaskedCorpus, tokenizer: Any, tmp_path: Path) -> None:
+    said: list[Report] = []
+    plan = small_plan("ilm", steps=10)
+    train(tmp_path, plan, small_model(corpus.special), tokenizer, corpus, corpus, report=said.append)
+    assert [line.step for line in said] == [*range(1, 11)]
+    assert [line.perplexity is not None for line in said] == [line.step % 5 == 0 for line in said]
+    assert said[-1].fraction == 1
+    tokens = [line.tokens for line in said]
+    assert tokens == sorted(set(tokens))
+    assert all(math.isfinite(line.loss) for line in said)
+    logged = read_log(tmp_path)
+    assert [line["step"] for line in logged] == [5, 10]
+    # A logged loss is the mean of the steps since the line before.
+    assert logged[0]["loss"] == pytest.approx(sum(line.loss for line in said[:4]) / 4, rel=0.02)
+
+
+def test_the_rate_rises_and_falls_as_planned(corpus: MaskedCorpus, tokenizer: Any, tmp_path: Path) -> None:
+    rates = {}
+    for decay in (False, True):
+        said: list[Report] = []
+        plan = small_plan("lm", steps=10, warm_up=4, decay=decay, learning_rate=1e-3, evaluate_every=100)
+        model = small_model(corpus.special)
+        train(tmp_path / str(decay), plan, model, tokenizer, corpus, corpus, keep=False, report=said.append)
+        rates[decay] = [line.learning_rate for line in said]
+    assert rates[False] == pytest.approx([0.25e-3, 0.5e-3, 0.75e-3, *[1e-3] * 7])
+    assert rates[True][:2] == pytest.approx([0.25e-3 * 0.9, 0.5e-3 * 0.8])
+    assert rates[True][-1] == pytest.approx(0.0)
+
+
+def test_a_bound_by_passes_counts_documents_as_the_paper_does() -> None:
+    assert Plan("ilm", batch=24, passes=20).last_step(153_385) == 127_820
+    assert Plan("ilm", batch=24, passes=2, steps=100).last_step(153_385) == 100
+    assert Plan("ilm").last_step(153_385) is None
+    with pytest.raises(UsageError, match="a width of 100 cannot be shared by 12 heads"):
+        small_model(_special(), width=100, heads=12)
+
+
+def _special() -> Any:
+    from generators.formats import SpecialIds
+
+    return SpecialIds(300)

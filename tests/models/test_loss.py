@@ -1,0 +1,184 @@
+"""The loss: the paper's two means, whichever way a batch is cut up, and over what it should be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks import plain
+from generators.documents import Document, story_document
+from generators.formats import STRATEGIES, SpecialIds, Target, encode
+from generators.masking import load_mask
+from generators.training.examples import MaskedCorpus, mask_corpus
+from generators.training.forward import losses, place, wanted, weighted_loss
+from generators.training.loop import new_model
+from generators.training.packing import ANSWERS, Batch, share, training_batches, weighted
+from generators.training.plan import Architecture
+from humaneval.domain import Story
+from tests.models.conftest import small_model
+
+pytestmark = pytest.mark.models
+Gradients = dict[str, torch.Tensor]
+
+
+def gradients(model: Any, *parts: Batch) -> tuple[float, Gradients]:
+    """The loss of the parts together, and each parameter's gradient."""
+    model.zero_grad()
+    total = 0.0
+    for part in parts:
+        loss = weighted_loss(model, place(part, "cpu"))
+        loss.backward()  # type: ignore[no-untyped-call]
+        total += float(loss.detach())
+    return total, {name: value.grad.clone() for name, value in model.named_parameters()}
+
+
+def agree(first: Gradients, second: Gradients, tolerance: float) -> None:
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        torch.testing.assert_close(value, second[name], rtol=tolerance, atol=tolerance)
+
+
+def rows(batch: Batch) -> list[plain.Row]:
+    bounds = batch.bounds[1:-1]
+    ids, types = (np.split(one, bounds) for one in (batch.ids, batch.types))
+    return [(a.tolist(), b.tolist()) for a, b in zip(ids, types, strict=True)]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_loss_and_gradient_are_those_of_the_baselines_padded_micro_batches(
+    strategy: str, corpus: MaskedCorpus
+) -> None:
+    model = small_model(corpus.special).eval()
+    batch = next(training_batches(corpus, strategy, seed=0, size=24, parts=3))
+    loss, ours = gradients(model, batch)
+    ids, types = plain.padded(rows(batch))
+    model.zero_grad()
+    total = 0.0
+    for piece in np.array_split(np.arange(24), 3):
+        part = plain.loss(model, torch.from_numpy(ids[piece]), torch.from_numpy(types[piece])) / 3
+        part.backward()  # type: ignore[no-untyped-call]
+        total += float(part.detach())
+    assert loss == pytest.approx(total, rel=1e-5)
+    agree(ours, {name: value.grad for name, value in model.named_parameters()}, 1e-5)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_G29_micro_batches_change_neither_loss_nor_gradient(strategy: str, corpus: MaskedCorpus) -> None:
+    """Eight examples at once, or three, three and two."""
+    model = small_model(corpus.special).eval()
+    batch = next(training_batches(corpus, strategy, seed=0, size=8))
+    whole, first = gradients(model, batch)
+    parts = [share(batch, number, 3) for number in range(3)]
+    assert sorted(len(part.bounds) - 1 for part in parts) == [2, 3, 3]
+    cut, second = gradients(model, *parts)
+    assert cut == pytest.approx(whole, rel=1e-6)
+    agree(first, second, 1e-6)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_G05_G06_the_first_loss_is_finite_and_near_the_log_of_the_vocabulary(
+    strategy: str, corpus: MaskedCorpus
+) -> None:
+    """Both means are; a format without a context has one only, and nothing that is no number."""
+    model = small_model(corpus.special)
+    batch = next(training_batches(corpus, strategy, seed=0, size=24))
+    means = 2 if strategy in ("ilm", "lm-all") else 1
+    loss, found = gradients(model, batch)
+    assert loss == pytest.approx(means * math.log(corpus.special.total), rel=0.1)
+    assert all(bool(torch.isfinite(value).all()) for value in found.values())
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_G05_a_batch_in_which_nothing_is_masked_has_a_finite_loss(
+    strategy: str, bundled: tuple[Document, ...], tokenizer: Any, special: SpecialIds
+) -> None:
+    nothing = load_mask("hierarchical")
+    masked = mask_corpus(bundled[:20], tokenizer, special, nothing, seed=1)
+    bounds = masked.arrays.example_bounds.astype(np.int64)
+    empty = np.flatnonzero(bounds[1:] == bounds[:-1])
+    assert len(empty)
+    batch = weighted(encode(strategy, masked.take(empty), special))
+    loss, found = gradients(small_model(special), batch)
+    assert math.isfinite(loss)
+    assert loss > 0
+    assert all(bool(torch.isfinite(value).all()) for value in found.values())
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_blanks_and_starts_are_never_learned_and_everything_else_is(
+    strategy: str, corpus: MaskedCorpus
+) -> None:
+    batch = next(training_batches(corpus, strategy, seed=0, size=24))
+    learned = batch.weights > 0
+    never = (Target.PAD, Target.CONTEXT_SPECIAL, Target.CONTEXT_INFILL_SEP)
+    assert not learned[np.isin(batch.types, never)].any()
+    begins = np.zeros(len(learned), dtype=bool)
+    begins[batch.bounds[:-1]] = True
+    assert not learned[begins].any()
+    assert learned[~np.isin(batch.types, never) & ~begins].all()
+    answers = np.isin(batch.types, ANSWERS)
+    assert batch.weights[answers].sum() == pytest.approx(1, rel=1e-5)
+    context = 1 if strategy in ("ilm", "lm-all") else 0
+    assert batch.weights[~answers].sum() == pytest.approx(context, rel=1e-5)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_loss_of_the_context_can_be_left_out(strategy: str, corpus: MaskedCorpus) -> None:
+    model = small_model(corpus.special).eval()
+    batch = next(training_batches(corpus, strategy, seed=0, size=8, context_loss=False))
+    assert np.isin(batch.types[batch.weights > 0], ANSWERS).all()
+    answers = wanted(batch, *ANSWERS)
+    with torch.no_grad():
+        mean = float(losses(model, place(batch, "cpu", wanted=answers)).mean())
+        assert float(weighted_loss(model, place(batch, "cpu"))) == pytest.approx(mean, rel=1e-5)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_G27_the_end_of_an_answer_is_learned_and_so_is_the_token_with_the_id_of_padding(
+    strategy: str, tokenizer: Any, special: SpecialIds
+) -> None:
+    """Id 0 is a real token, `!`; the baseline pads with it, and ours with nothing or with a weight of 0."""
+    assert tokenizer.decode([0]) == "!"
+    story = story_document(Story("s", ("! ! !", "One.", "Two!", "Three.", "Four."), "!"))
+    masked = mask_corpus([story], tokenizer, special, load_mask("hierarchical"))
+    batch = next(training_batches(masked, strategy, seed=0, size=16))
+    learned = batch.weights > 0
+    behind = np.ones(len(batch.ids), dtype=bool)
+    behind[batch.bounds[:-1]] = False
+    assert (batch.ids == special.end).sum() >= 15
+    assert learned[batch.ids == special.end].all()
+    assert (batch.ids == 0).sum() > 16
+    assert learned[(batch.ids == 0) & behind].all()
+    filled = place(batch, "cpu", capacity=len(batch.ids) + 100)
+    assert len(filled.ids) == len(batch.ids) + 100
+    assert int((filled.weights > 0).sum()) == learned.sum()
+    assert not bool((filled.weights[-100:] > 0).any())
+
+
+def test_G27_a_model_that_has_learned_its_answers_by_heart_ends_them(
+    corpus: MaskedCorpus, tokenizer: Any
+) -> None:
+    """Behind a whole answer E is the likeliest token, and within one it is not."""
+    model = new_model(Architecture(2, 32, 2, 0.0, 0.0), corpus.special, 0)
+    adam = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    batch = next(training_batches(corpus, "ilm", seed=0, size=8))
+    for _ in range(80):
+        loss = weighted_loss(model, place(batch, "cpu"))
+        loss.backward()  # type: ignore[no-untyped-call]
+        adam.step()
+        adam.zero_grad()
+    model.eval()
+    ends = within = 0
+    for ids, types in rows(batch):
+        with torch.inference_mode():
+            likeliest = model(input_ids=torch.tensor([ids])).logits[0].argmax(-1).tolist()
+        for at, type in enumerate(types[1:]):
+            ends += type == Target.INFILL_SPECIAL and likeliest[at] == corpus.special.end
+            within += type == Target.INFILL and likeliest[at] == corpus.special.end
+    answers = int((batch.types == Target.INFILL_SPECIAL).sum())
+    assert ends > 0.9 * answers
+    assert within < 0.1 * answers
