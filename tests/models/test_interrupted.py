@@ -14,13 +14,14 @@ import pytest
 
 from generators.checkpoints import load
 from generators.training.state import LOG, STATE_TENSORS, read_log
+from tests.commands import Command
 from tests.conftest import ROOT
 from tests.models.test_training import same_state
 
 pytestmark = [pytest.mark.models, pytest.mark.slow]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 TRAIN = [
-    "-m", "humaneval", "train", "ilm", "--bundled", "--from-scratch", "--preset", "small", "--layers", "1", "--width", "16",
+    "train", "ilm", "--bundled", "--from-scratch", "--preset", "small", "--layers", "1", "--width", "16",
     "--heads", "1", "--vocabulary", "1500", "--copies", "2", "--batch", "4", "--device", "cpu", "--minutes", "1000",
 ]  # fmt: skip
 
@@ -31,17 +32,16 @@ def lines(folder: Path) -> int:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
-    tmp_path: Path,
+    command: Command, tmp_path: Path
 ) -> None:
     """Three kills at moments drawn anew in each run of the test: somewhere within a step, an evaluation or a save."""
-    command = [sys.executable, *TRAIN, "--steps", "80", "--evaluate-every", "4", "--out"]
+    arguments = [*TRAIN, "--steps", "80", "--evaluate-every", "4", "--out"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run([*command, str(whole)], check=True, env=ENVIRONMENT, capture_output=True)
+    program = [sys.executable, "-m", "humaneval", *arguments, str(killed)]
+    assert command(*arguments, whole).code == 0
     moments = sorted(random.sample(range(1, 18), 3))
     for after in moments:
-        run = subprocess.Popen(
-            [*command, str(killed)], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        run = subprocess.Popen(program, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while lines(killed) < after and run.poll() is None:
             time.sleep(0.002)
         time.sleep(random.random() * 0.05)
@@ -49,23 +49,21 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_
         assert run.wait() == -signal.SIGKILL, f"over before the kill after line {after} of {moments}"
         if (killed / "infilling.json").exists() or (killed / "next").exists():
             load(killed)
-    subprocess.run([*command, str(killed)], check=True, env=ENVIRONMENT, capture_output=True)
+    subprocess.run(program, check=True, env=ENVIRONMENT, capture_output=True)
     same_state(whole, killed)
     assert (whole / "model.safetensors").read_bytes() == (killed / "model.safetensors").read_bytes()
     assert load(whole).card.training["step"] == load(killed).card.training["step"]
     assert [line["step"] for line in read_log(killed)] == [*range(4, 81, 4)]
 
 
-def test_two_processes_share_a_run_and_have_the_losses_of_one(tmp_path: Path) -> None:
-    command = [
+def test_two_processes_share_a_run_and_have_the_losses_of_one(command: Command, tmp_path: Path) -> None:
+    arguments = [
         *TRAIN, "--steps", "10", "--evaluate-every", "1", "--dropout", "0", "--attention-dropout", "0", "--micro-batch", "3", "--out",
     ]  # fmt: skip
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    subprocess.run(
-        [sys.executable, *command, str(tmp_path / "one")], check=True, env=ENVIRONMENT, capture_output=True
-    )
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "humaneval"]
+    assert command(*arguments, tmp_path / "one").code == 0
     run = subprocess.run(
-        [sys.executable, *launcher, *command, str(tmp_path / "two")],
+        [sys.executable, *launcher, *arguments, str(tmp_path / "two")],
         env=ENVIRONMENT, capture_output=True, text=True, timeout=200,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
