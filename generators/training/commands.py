@@ -182,14 +182,11 @@ def _model(
     from generators.training.loop import new_model, set_dropout
 
     if given["base"]:
-        wrong = [
-            name
-            for name in ("layers", "width", "heads", "vocabulary", "tokenizer")
-            if given[name] is not None
-        ]
+        wrong = [name for name in ("layers", "width", "heads", "vocabulary") if given[name] is not None]
         if wrong:
             raise UsageError(f"--{wrong[0]} goes with --from-scratch", f"{given['base']} has its own.")
-        base = open_base(given["base"], blanks=mask.types, seed=given["seed"])
+        own = Path(given["tokenizer"]) if given["tokenizer"] else None
+        base = open_base(given["base"], blanks=mask.types, seed=given["seed"], tokenizer=own)
         set_dropout(base.model, given["dropout"], given["attention_dropout"])
         return base.model, base.tokenizer, base.special, base.origin
     if given["vocabulary"] and given["tokenizer"]:

@@ -149,7 +149,7 @@ def kept_corpus(folder: Path, key: str, make: Callable[[], MaskedCorpus]) -> Mas
             found: object = json.loads((folder / WORDS).read_text(encoding="utf-8"))["key"]
         except (OSError, ValueError, KeyError):
             return False
-        return found == key
+        return found == key and all((folder / f"{name}.npy").exists() for name in Arrays._fields)
 
     together = distributed.is_available() and distributed.is_initialized()
     if (not together or distributed.get_rank() == 0) and not there():

@@ -67,7 +67,7 @@ _OPTIONS = (
     click.option(
         "--vocabulary", type=click.IntRange(300, 60_000), help="From scratch: tokens of a vocabulary made from the corpus."
     ),
-    click.option("--tokenizer", metavar="FILE|NAME", help="From scratch: a tokenizer.json, a folder or gpt2."),
+    click.option("--tokenizer", metavar="FILE|NAME", help="A tokenizer.json or a folder; from scratch also a name: gpt2."),
     click.option("--batch", type=click.IntRange(1, 65_536), help="Examples in a step."),
     click.option("--micro-batch", type=click.IntRange(min=1), help="Examples worked on at once, where memory is short."),
     click.option("--lr", "learning_rate", type=POSITIVE),
