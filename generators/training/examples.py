@@ -147,9 +147,10 @@ def kept_corpus(folder: Path, key: str, make: Callable[[], MaskedCorpus]) -> Mas
     def there() -> bool:
         try:
             found: object = json.loads((folder / WORDS).read_text(encoding="utf-8"))["key"]
-        except (OSError, ValueError, KeyError):
+            MaskedCorpus.open(folder)
+        except (OSError, ValueError, KeyError, TypeError, InputError):
             return False
-        return found == key and all((folder / f"{name}.npy").exists() for name in Arrays._fields)
+        return found == key
 
     together = distributed.is_available() and distributed.is_initialized()
     if (not together or distributed.get_rank() == 0) and not there():

@@ -157,6 +157,11 @@ class _Run:
         self.folder, self.plan, self.model, self.tokenizer, self.card = folder, plan, model, tokenizer, card
         self.corpus, self.validation = corpus, validation
         self.workers = Workers()
+        if plan.batch < self.workers.count:
+            raise UsageError(
+                f"{self.workers.count} processes cannot share a batch of {plan.batch}",
+                "Choose a larger --batch.",
+            )
         self.device = str(model.device)
         self.optimizer = make_optimizer(model, plan)
         self.fingerprint = _fingerprint(plan, model, card)
