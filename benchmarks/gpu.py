@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,25 +24,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch
 from tokenizers import Tokenizer
 
-from benchmarks import plain
+from benchmarks.gpu_speed import speed
 from generators.decoding import Prompt, Sampling, draw
 from generators.documents import story_document
-from generators.formats import SpecialIds, encode
+from generators.formats import SpecialIds
 from generators.masking import Document, Granularity, load_mask
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import MaskedCorpus, mask_corpus
-from generators.training.forward import place, weighted_loss
-from generators.training.loop import ahead, compiled, make_optimizer, new_model, train, update
-from generators.training.packing import Batch, capacity, evaluation_batches, training_batches
-from generators.training.perplexity import perplexities, precision
+from generators.training.loop import new_model, train
+from generators.training.packing import evaluation_batches
+from generators.training.perplexity import perplexities
 from generators.training.plan import Architecture, Plan, Report
 from generators.training.published import PUBLISHED, Key
 from generators.training.testing import OneSpan
 from humaneval.domain import Story
 from humaneval.stories import read_stories
 
-PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12}
-"""Dense bf16 operations a second by the makers' sheets (SXM cards)."""
 BEGAN = time.monotonic()
 
 
@@ -61,6 +56,11 @@ class Setting:
     @property
     def device(self) -> str:
         return self.options.device
+
+    @property
+    def architecture(self) -> Architecture:
+        """Attention on a GPU has no dropout here; that of embeddings and residuals is the paper's 0.1."""
+        return Architecture(2, 64, 2, 0.1, 0.0) if self.options.small else Architecture(attention_dropout=0.0)
 
     def say(self, **record: Any) -> None:
         line = json.dumps({"part": self.options.part, "at": round(time.monotonic() - BEGAN, 1), **record})
@@ -147,158 +147,6 @@ def _setting(options: argparse.Namespace, said: Any) -> Setting:
     return setting
 
 
-# Speed
-
-
-def speed(setting: Setting) -> None:
-    """Useful (unpadded) tokens a second of the baseline and of ours, in turns, medians over the turns."""
-    setting.stories["train"] = setting.stories["train"][:8000]
-    corpus = setting.masked("train", 4)
-    steps = 3 if setting.options.small else 5
-    if not setting.options.no_check:
-        _check(setting, corpus)
-    baseline = _baseline(setting, corpus)
-    runs: dict[str, tuple[Callable[[int], int], int]] = {"baseline": (baseline, steps)}
-    sizes = (24, 48) if setting.options.small else setting.options.sizes
-    for size in sizes:
-        for compile in (False,) if setting.options.no_compile else (False, True):
-            if size != 24 and not compile and not setting.options.no_compile:
-                continue
-            name = f"batch {size}{' compiled' if compile else ''}"
-            try:
-                run = _ours(setting, corpus, size, compile=compile)
-                runs[name] = (run, steps * (4 if size == 24 else 1))
-            except Exception as error:
-                setting.say(failed=name, error=repr(error)[:500])
-    rates: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(5):
-        for name, (run, count) in runs.items():
-            _wait(setting)
-            began = time.perf_counter()
-            tokens = run(count)
-            _wait(setting)
-            rates[name].append(tokens / (time.perf_counter() - began))
-    base = statistics.median(rates["baseline"])
-    model = new_model(_architecture(setting), setting.special, 0)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    length = float(corpus.lengths("ilm").mean())
-    flops = 6 * parameters + 12 * _architecture(setting).layers * _architecture(setting).width * length
-    name, peak = _peak(setting)
-    setting.say(
-        formula="FLOP/token = 6 N + 12 layers width T", N=parameters, T=round(length, 1), flop_per_token=flops,
-        peak=peak, peak_of=name,
-    )  # fmt: skip
-    for name, found in rates.items():
-        rate = statistics.median(found)
-        setting.say(
-            run=name, precision="fp32" if name == "baseline" or setting.device == "cpu" else "bf16",
-            useful_tokens_per_second=round(rate), all=[round(one) for one in found],
-            ratio=round(statistics.median(a / b for a, b in zip(found, rates["baseline"], strict=True)), 2),
-            mfu=round(rate * flops / peak, 4), baseline=round(base),
-        )  # fmt: skip
-
-
-def _architecture(setting: Setting) -> Architecture:
-    # Attention on a GPU has no dropout here; that of embeddings and residuals is the paper's 0.1.
-    small = setting.options.small
-    return Architecture(2, 64, 2, 0.1, 0.0) if small else Architecture(attention_dropout=0.0)
-
-
-def _peak(setting: Setting) -> tuple[str, float]:
-    name = torch.cuda.get_device_name() if "cuda" in setting.device else "cpu"
-    return next(
-        ((card, peak) for card, peak in PEAKS.items() if card in name), (f"{name}: unknown", math.inf)
-    )
-
-
-def _wait(setting: Setting) -> None:
-    if "cuda" in setting.device:
-        torch.cuda.synchronize()
-
-
-def _check(setting: Setting, corpus: MaskedCorpus) -> None:
-    """The fast way computes the same loss, and no example sees another."""
-    model = new_model(_architecture(setting), setting.special, 0).to(setting.device).eval()
-    batch = next(training_batches(corpus, "ilm", seed=0, size=24))
-    room = capacity(corpus, "ilm", 24)
-    bf16 = "bf16" if "cuda" in setting.device else None
-    with torch.inference_mode():
-        exact = float(weighted_loss(model, place(batch, setting.device)))
-        with precision(setting.device, bf16):
-            fast = float(weighted_loss(model, place(batch, setting.device, capacity=room)))
-            end = int(batch.bounds[1])
-            alone = Batch(batch.ids[:end], batch.types[:end], batch.weights[:end], batch.bounds[:2])
-            first = float(weighted_loss(model, place(alone, setting.device)))
-            other = batch.ids.copy()
-            other[end:] = other[end:][::-1]
-            kept = batch.weights.copy()
-            kept[end:] = 0
-            beside = float(
-                weighted_loss(model, place(batch._replace(ids=other, weights=kept), setting.device))
-            )
-    setting.say(
-        check="loss", fp32_padded=exact, bf16_ragged=fast, relative=abs(fast - exact) / exact,
-        alone=first, beside_another=beside,
-    )  # fmt: skip
-
-
-def _baseline(setting: Setting, corpus: MaskedCorpus) -> Callable[[int], int]:
-    model = new_model(replace(_architecture(setting), attention_dropout=0.1), setting.special, 0)
-    model.to(setting.device).train()
-    adam = plain.optimizer(model)
-    examples = encode("ilm", corpus.take(range(24 * 30)), corpus.special)
-    rows = [(ids.tolist(), types.tolist()) for ids, types in examples]
-    at = 0
-
-    def run(steps: int) -> int:
-        nonlocal at
-        tokens = 0
-        for _ in range(steps):
-            chosen = rows[at : at + 24]
-            at = (at + 24) % len(rows)
-            plain.step(model, chosen, adam)
-            tokens += sum(len(ids) for ids, _ in chosen)
-        return tokens
-
-    run(2)
-    return run
-
-
-def _ours(setting: Setting, corpus: MaskedCorpus, size: int, *, compile: bool) -> Callable[[int], int]:
-    model = new_model(_architecture(setting), setting.special, 0).to(setting.device).train()
-    plan = Plan("ilm", batch=size)
-    optimizer = make_optimizer(model, plan)
-    room = capacity(corpus, "ilm", size) if compile else 0
-    loss = compiled(room) if compile else weighted_loss
-    bf16 = "bf16" if "cuda" in setting.device else None
-    batches = ahead(
-        training_batches(corpus, "ilm", seed=0, size=size),
-        lambda batch: (len(batch.ids), place(batch, setting.device, capacity=room)),
-        threaded="cuda" in setting.device,
-    )
-
-    def run(steps: int) -> int:
-        total = 0
-        for _ in range(steps):
-            tokens, flat = next(batches)
-            with precision(setting.device, bf16):
-                value = loss(model, flat)
-            value.backward()
-            update(model, optimizer, plan)
-            total += tokens
-        return total
-
-    began = time.monotonic()
-    run(6)
-    _wait(setting)
-    peak = torch.cuda.max_memory_allocated() / 1e9 if "cuda" in setting.device else 0
-    setting.say(
-        warm=f"batch {size}", compiled=compile, seconds=round(time.monotonic() - began, 1), room=room,
-        peak_gb=round(peak, 1),
-    )  # fmt: skip
-    return run
-
-
 # Models
 
 
@@ -333,7 +181,7 @@ def _models(setting: Setting, strategies: Sequence[str], seconds: float) -> None
             minutes=(5 if setting.options.small else seconds) / 60, patience=0,
             evaluate_every=max(10, 250 * 256 // size), precision="auto", compile=not setting.options.no_compile,
         )  # fmt: skip
-        model = new_model(_architecture(setting), setting.special, 0).to(setting.device)
+        model = new_model(setting.architecture, setting.special, 0).to(setting.device)
         best: dict[str, Any] = {}
 
         def keep(model: Any = model, best: dict[str, Any] = best) -> None:
