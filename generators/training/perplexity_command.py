@@ -53,8 +53,16 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     corpus, texts = _texts(given)
     asked = given["granularity"] or (("all",) if given["table"] else ("sentence",))
     scores: list[Score] = []
+    rows: dict[tuple[str, bool], Path] = {}
     for folder in checkpoints:
         checkpoint = load(folder, device=device)
+        row = checkpoint.card.kind, checkpoint.card.training.get("from", "scratch") == "scratch"
+        if given["table"] and row in rows:
+            raise UsageError(
+                f"{rows[row]} and {folder} would be the same row of the tables: {row[0]}",
+                "Name one of them, or leave out --table.",
+            )
+        rows[row] = folder
         for granularity in granularities(checkpoint, asked):
             click.echo(f"{folder}: {granularity} …", err=True)
             scores.append(
