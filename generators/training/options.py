@@ -76,7 +76,7 @@ _OPTIONS = (
     click.option("--weight-decay", type=click.FloatRange(min=0)),
     click.option("--precision", type=click.Choice(["auto", "fp32", "bf16"]), help="auto: bf16 on a GPU, else fp32."),
     click.option("--compile/--no-compile", default=None, help="Compile the model: a minute first, then faster steps."),
-    click.option("--seed", type=int, default=0, show_default=True),
+    click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True),
     click.option("--device", default="auto", show_default=True),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text."),
 )  # fmt: skip

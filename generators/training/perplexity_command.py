@@ -33,7 +33,7 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
     help="What is masked, one span a document; mixture: the training mask. May be repeated.  [default: sentence]",
 )
 @click.option("--table", is_flag=True, help="Print the paper's tables, its published values beside ours.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the masks.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of the masks.")
 @click.option("--batch", type=click.IntRange(1, 4096), default=32, show_default=True)
 @click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32", show_default=True)
 @click.option("--device", default="auto", show_default=True)
