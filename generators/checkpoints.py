@@ -49,6 +49,11 @@ class Card:
     weights: str = ""
     """SHA-256 of the weights' file, written when it is saved."""
 
+    @property
+    def scratch(self) -> bool:
+        """Whether it goes back to random weights, perhaps by way of other checkpoints of ours."""
+        return bool(self.training.get("began", self.training.get("from", "scratch")) == "scratch")
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:

@@ -100,7 +100,7 @@ def _with_rng(name: str, mask: Any) -> Callable[[str, random.Random], Iterable[t
     try:
         parameters = inspect.signature(mask)
     except ValueError:  # built-in callables may have no signature to look at
-        return mask  # type: ignore[no-any-return]
+        return mask  # type: ignore[no-any-return]  # what it returns is checked when masks are drawn
     for arguments in (2, 1):
         try:
             parameters.bind(*[None] * arguments)

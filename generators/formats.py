@@ -114,7 +114,7 @@ class Examples(NamedTuple):
     types: Types
     bounds: Ints
 
-    def __iter__(self) -> Iterator[tuple[Ids, Types]]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[tuple[Ids, Types]]:  # type: ignore[override]  # by example, not by field
         """Each example's ids and types."""
         for start, end in zip(self.bounds[:-1], self.bounds[1:], strict=True):
             yield self.ids[start:end], self.types[start:end]

@@ -97,7 +97,11 @@ def _continued(folder: Path, blanks: tuple[str, ...]) -> Base:
             f"{folder} was trained with blanks for {', '.join(opened.special.blanks)}, not {', '.join(blanks)}",
             "Train with the same masks, or start from the model that it was made from.",
         )
-    return Base(opened.model, opened.tokenizer, opened.special, {"sha256": opened.hash, "new_rows": "none"})
+    # The tables of perplexity must not call a model pre-trained that was only trained on.
+    began = {"began": "scratch"} if opened.card.scratch else {}
+    return Base(
+        opened.model, opened.tokenizer, opened.special, {"sha256": opened.hash, "new_rows": "none", **began}
+    )
 
 
 def find_tokenizer(name: str) -> Tokenizer:

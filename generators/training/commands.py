@@ -90,7 +90,7 @@ def _train(strategy: str, given: dict[str, Any]) -> None:
     mask = load_mask(given["mask"], parity=given["parity"])
     training, validation = _texts(given, corpus)
     model, tokenizer, special, origin = _model(given, chosen, training, mask)
-    model.to(device)  # type: ignore[arg-type]
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
     examples, held_out = (
         _examples(given, split, texts, tokenizer, special, mask, copies)
         for split, texts, copies in (("train", training, given["copies"]), ("valid", validation, 1))

@@ -161,5 +161,5 @@ def _abstracts(path: Path, split: str | None) -> Iterator[tuple[int, str]]:
 
 
 def _split_of(record: dict[str, object]) -> str:
-    versions: Sequence[dict[str, str]] = record["versions"]  # type: ignore[assignment]
+    versions: Sequence[dict[str, str]] = record["versions"]  # type: ignore[assignment]  # the caller catches what is not
     return {"2018": "valid", "2019": "test"}.get(versions[0]["created"].split()[3], "train")

@@ -102,7 +102,7 @@ def losses(model: PreTrainedModel, flat: Flat) -> Tensor:
     import torch
 
     hidden = hidden_states(model, flat)
-    head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]  # transformers has no type
     logits = head(hidden if len(flat.before) == len(hidden) - 1 else hidden[flat.before])
     logits = logits[:-1] if len(flat.before) == len(hidden) - 1 else logits
     return torch.nn.functional.cross_entropy(logits.float(), flat.targets, reduction="none")
@@ -192,9 +192,9 @@ def _find_varlen() -> None:
 
     # torch 2.10 and 2.11 say causal in another way than 2.12 does.
     if "window_size" in inspect.signature(varlen_attn).parameters:
-        _varlen = partial(varlen_attn, window_size=(-1, 0))  # type: ignore[assignment]
+        _varlen = partial(varlen_attn, window_size=(-1, 0))  # type: ignore[assignment]  # may return more, if asked
     else:
-        _varlen = partial(varlen_attn, is_causal=True)  # type: ignore[assignment,call-arg]
+        _varlen = partial(varlen_attn, is_causal=True)  # type: ignore[assignment,call-arg]  # the older signature
 
 
 def _padded(model: PreTrainedModel, flat: Flat) -> Tensor:

@@ -220,7 +220,7 @@ class _Run:
         for part in parts:
             with precision(self.device, self.bf16):
                 loss = self.loss(self.model, part)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()  # type: ignore[no-untyped-call]  # torch has no type for it
             total = total + loss.detach()
         workers.add_gradients(self.model)
         update(self.model, self.optimizer, self.plan)

@@ -56,7 +56,7 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     rows: dict[tuple[str, bool], Path] = {}
     for folder in checkpoints:
         checkpoint = load(folder, device=device)
-        row = checkpoint.card.kind, checkpoint.card.training.get("from", "scratch") == "scratch"
+        row = checkpoint.card.kind, checkpoint.card.scratch
         if given["table"] and row in rows:
             raise UsageError(
                 f"{rows[row]} and {folder} would be the same row of the tables: {row[0]}",

