@@ -125,6 +125,8 @@ def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
         click.echo(f"{texts.source}: {count:,} {cause}", err=True)
     if table and not comparable(scores):
         click.echo(NOT_COMPARABLE, err=True)
+    if len({score.mask for score in scores if score.granularity == "mixture"}) > 1:
+        click.echo("Each mixture is of the checkpoint's own mask: these cannot be compared.", err=True)
     if len({score.vocabulary for score in scores}) > 1:
         click.echo(
             "These checkpoints have different vocabularies: their perplexities cannot be compared.", err=True

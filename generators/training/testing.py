@@ -63,6 +63,8 @@ class Score:
     perplexities: Perplexities
     left_out: dict[str, int]
     vocabulary: int
+    mask: str
+    """The mask function that it was trained with, and that its mixture is."""
 
     def record(self) -> dict[str, Any]:
         """For JSON."""
@@ -148,4 +150,5 @@ def score(
         found,
         examples.left_out,
         checkpoint.special.size,
+        checkpoint.card.mask,
     )
