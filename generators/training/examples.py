@@ -129,7 +129,7 @@ class MaskedCorpus:
         try:
             words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in Arrays._fields}
-        except (OSError, ValueError) as error:
+        except (OSError, EOFError, ValueError) as error:
             raise InputError(
                 f"{folder} holds no masked examples: {error}", "Mask the corpus again."
             ) from None
