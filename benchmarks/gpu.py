@@ -26,9 +26,9 @@ from tokenizers import Tokenizer
 
 from benchmarks.gpu_speed import speed
 from generators.decoding import Prompt, Sampling, draw
-from generators.documents import story_document
+from generators.documents import Document, story_document
 from generators.formats import SpecialIds
-from generators.masking import Document, Granularity, load_mask
+from generators.masking import Granularity, load_mask
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import MaskedCorpus, mask_corpus
 from generators.training.loop import new_model, train

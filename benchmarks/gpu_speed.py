@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from benchmarks.gpu import Setting
 
 PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12}
-"""Dense bf16 operations a second by the makers' sheets (SXM cards)."""
+"""Dense bf16 operations a second by the makers' sheets, of the SXM cards."""
+SLOWER = ("PCIe", "NVL")
+"""Builds of the same chips that reach less, by what their names hold."""
 
 
 def speed(setting: Setting) -> None:
@@ -60,7 +62,7 @@ def speed(setting: Setting) -> None:
     parameters = sum(parameter.numel() for parameter in model.parameters())
     length = float(corpus.lengths("ilm").mean())
     flops = 6 * parameters + 12 * setting.architecture.layers * setting.architecture.width * length
-    name, peak = _peak(setting)
+    name, peak = peak_of(torch.cuda.get_device_name() if "cuda" in setting.device else "cpu")
     setting.say(
         formula="FLOP/token = 6 N + 12 layers width T", N=parameters, T=round(length, 1), flop_per_token=flops,
         peak=peak, peak_of=name,
@@ -71,14 +73,16 @@ def speed(setting: Setting) -> None:
             run=name, precision="fp32" if name == "baseline" or setting.device == "cpu" else "bf16",
             useful_tokens_per_second=round(rate), all=[round(one) for one in found],
             ratio=round(statistics.median(a / b for a, b in zip(found, rates["baseline"], strict=True)), 2),
-            mfu=round(rate * flops / peak, 4), baseline=round(base),
+            mfu=None if math.isinf(peak) else round(rate * flops / peak, 4), baseline=round(base),
         )  # fmt: skip
 
 
-def _peak(setting: Setting) -> tuple[str, float]:
-    name = torch.cuda.get_device_name() if "cuda" in setting.device else "cpu"
+def peak_of(device: str) -> tuple[str, float]:
+    """Of a device by the name that its driver gives: the card as PEAKS calls it, and its operations a second; infinite,
+    so that no MFU is reported, for one that is not there."""
+    known = {} if any(build in device for build in SLOWER) else PEAKS
     return next(
-        ((card, peak) for card, peak in PEAKS.items() if card in name), (f"{name}: unknown", math.inf)
+        ((card, peak) for card, peak in known.items() if card in device), (f"{device}: unknown", math.inf)
     )
 
 

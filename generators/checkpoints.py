@@ -20,7 +20,7 @@ from generators.masking import Granularity
 from generators.vocabulary import PROBE as PROBE
 from generators.vocabulary import TOKENIZER as TOKENIZER
 from generators.vocabulary import open_tokenizer, unread
-from generators.weights import CONFIG, build_model, digest, distinct, fill, first_line
+from generators.weights import CONFIG, build_model, digest, distinct, fill, first_line, save_tensors
 from generators.weights import WEIGHTS as WEIGHTS
 from humaneval.errors import InputError
 
@@ -76,7 +76,6 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
     """Write a checkpoint, its weights in full precision. InputError where that fails: the one before is then still whole."""
     import torch
     from safetensors import SafetensorError
-    from safetensors.torch import save_file
 
     weights = {
         name: (value.to(torch.float32) if value.is_floating_point() else value).contiguous().cpu()
@@ -93,7 +92,7 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
         _settle(folder)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        save_file(weights, part / WEIGHTS, metadata={"format": "pt"})
+        save_tensors(weights, part / WEIGHTS, {"format": "pt"})
         _write_json(part / CONFIG, config)
         (part / TOKENIZER).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
         _write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
@@ -106,7 +105,8 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
         shutil.rmtree(part, ignore_errors=True)
         reason = getattr(error, "strerror", None) or first_line(error)
         raise InputError(
-            f"the checkpoint in {folder} cannot be written: {reason}", "The one before it is still whole."
+            f"the checkpoint in {folder} cannot be written: {reason}",
+            "The one before it is still whole." if complete(folder) else "Make room, or name another folder.",
         ) from None
 
 
@@ -198,9 +198,23 @@ def probe(tokenizer: Tokenizer) -> list[int]:
     return list(tokenizer.encode(PROBE, add_special_tokens=False).ids)
 
 
+def complete(folder: Path) -> bool:
+    """Whether the folder has all files of a checkpoint of ours."""
+    return all(_file(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, TOKENIZER))
+
+
 def is_release(folder: Path) -> bool:
     """Whether a folder is laid out as the paper's published checkpoints are: config and weights, and no card."""
     return not _file(folder, CARD).exists() and (folder / CONFIG).exists() and (folder / RELEASED).exists()
+
+
+def peek(folder: Path) -> Card:
+    """The card of a checkpoint that is not opened yet, one of the original release too. Raises as `read_card` does."""
+    if is_release(folder):
+        from generators.release import release_card
+
+        return release_card(folder)
+    return read_card(folder)
 
 
 def read_card(folder: Path) -> Card:

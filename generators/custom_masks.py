@@ -18,7 +18,7 @@ from operator import attrgetter, index
 from typing import Any, NoReturn
 
 from generators.documents import Document
-from generators.masking import Draw, Granularity, MaskedSpan
+from generators.masking import FAULTS, Draw, Granularity, MaskedSpan
 from humaneval.errors import UsageError
 
 _TYPE = re.compile(r"[a-z_]+")
@@ -53,7 +53,7 @@ def load_custom(name: str) -> CustomMask:
     if isinstance(found, type):
         try:
             found = found()
-        except Exception as error:
+        except FAULTS as error:
             _refuse(name, f"cannot be made without arguments: {error}", error)
     for member in ("types", "mask"):
         if not hasattr(found, member):
@@ -70,7 +70,7 @@ def _find(name: str) -> Any:
         )
     try:
         found = import_module(module)
-    except Exception as error:
+    except FAULTS as error:
         raise UsageError(
             f"mask function {name}: importing {module} failed: {type(error).__name__}: {error}",
             "Is the module installed, or in a folder that PYTHONPATH names?",
@@ -110,5 +110,5 @@ def _with_rng(name: str, mask: Any) -> Callable[[str, random.Random], Iterable[t
     _refuse(name, f"has a `mask` that takes neither a text and a random.Random nor a text: mask{parameters}")
 
 
-def _refuse(name: str, what: str, cause: Exception | None = None) -> NoReturn:
+def _refuse(name: str, what: str, cause: BaseException | None = None) -> NoReturn:
     raise UsageError(f"mask function {name} {what}", _HINT) from cause

@@ -13,22 +13,21 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from math import log, log1p
 from operator import attrgetter
 from typing import NamedTuple, Protocol
 
-# Those with an alias are here for modules that still look for them here.
-from generators.documents import UNTITLED as UNTITLED
-from generators.documents import Document as Document
-from generators.documents import Span as Span
-from generators.documents import story_document as story_document
+from generators.documents import Document
 from generators.words import word_spans
 
 PROBABILITY = 0.03
 LONGEST_NGRAM = 8
 TRIES = 16
 """How often an example that repeats another of the same document, or is faulty, is drawn anew."""
+
+NOTHING = "masks nothing"
+FAULTS = (Exception, SystemExit)
+"""What the mask function of somebody else may raise; one that asks to leave the program is not obeyed."""
 
 
 class Granularity(StrEnum):
@@ -51,9 +50,6 @@ class MaskedSpan(NamedTuple):
     start: int
     end: int
 
-
-# `MaskedSpan(...)` runs a constructor written in Python; this one makes the same in a third of the time.
-_masked_span = partial(tuple.__new__, MaskedSpan)
 
 Draw = Callable[[random.Random], Sequence[MaskedSpan]]
 """Draws one mask of one document: spans in the order of the text that do not overlap; perhaps none."""
@@ -148,6 +144,7 @@ class Hierarchical:
         return draw
 
 
+# `MaskedSpan(...)` runs a constructor written in Python; this makes the same in a third of the time.
 _new_span = tuple.__new__
 
 
@@ -200,7 +197,7 @@ def draw_masks(
     drops = Counter() if drops is None else drops
     try:
         draw = mask.prepare(document)
-    except Exception as error:
+    except FAULTS as error:
         drops[_failure(error)] += count
         return []
     types = frozenset(mask.types)
@@ -211,7 +208,7 @@ def draw_masks(
         for _ in range(TRIES):
             try:
                 drawn = draw(rng)
-            except Exception as error:
+            except FAULTS as error:
                 cause = _failure(error)
                 continue
             if at_most is not None and len(drawn) > at_most:
@@ -220,7 +217,7 @@ def draw_masks(
             if found in kept:
                 cause = "repeats another mask"
             elif not found and not allow_empty:
-                cause = "masks nothing"
+                cause = NOTHING
             elif not (cause := "" if sound else _fault(found, types, len(document.text))):
                 kept[found] = None
                 break
@@ -245,7 +242,7 @@ def _fault(mask: Sequence[MaskedSpan], types: frozenset[str], length: int) -> st
     return ""
 
 
-def _failure(error: Exception) -> str:
+def _failure(error: BaseException) -> str:
     first_line = str(error).partition("\n")[0][:200]
     return f"the mask function failed: {type(error).__name__}: {first_line}"
 

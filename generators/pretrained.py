@@ -162,16 +162,18 @@ def read_model(folder: Path) -> tuple[PreTrainedModel, str]:
                 ignore_mismatched_sizes=True, output_loading_info=True,
             )  # fmt: skip
         except Exception as error:  # what a damaged file raises differs with file and architecture
-            reason = _reason(error)
-            raise InputError(f"the model in {folder} cannot be opened: {reason}", DAMAGED) from None
+            _refuse_others(folder)
+            raise InputError(f"the model in {folder} cannot be opened: {_reason(error)}", DAMAGED) from None
     model: PreTrainedModel = opened[0]
     found: dict[str, Any] = opened[1]
-    refuse_misfits(
-        str(folder),
-        missing=found["missing_keys"],
-        unexpected=[name for name in found["unexpected_keys"] if not name.endswith(".attn.masked_bias")],
-        misshapen=[name for name, *_ in found["mismatched_keys"]],
-    )
+    misfits = {
+        "missing": found["missing_keys"],
+        "unexpected": [name for name in found["unexpected_keys"] if not name.endswith(".attn.masked_bias")],
+        "misshapen": [name for name, *_ in found["mismatched_keys"]],
+    }
+    if any(misfits.values()):
+        _refuse_others(folder)
+    refuse_misfits(str(folder), **misfits)
     refuse_not_numbers(model, str(folder))
     model.train(False)
     _refuse_foresight(model, folder)
@@ -202,6 +204,20 @@ def _reason(error: Exception) -> str:
     if isinstance(error, UnpicklingError):
         return f"{RELEASED} holds more than tensors, and was not opened"
     return first_line(error)
+
+
+def _refuse_others(folder: Path) -> None:
+    """InputError where the model, which does not fit, says itself that it is no causal one: BERT, T5, a classifier."""
+    try:
+        names = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("architectures") or []
+    except (OSError, ValueError, AttributeError):
+        return
+    for name in names:
+        if isinstance(name, str) and "For" in name and not name.endswith("ForCausalLM"):
+            raise InputError(
+                f"{folder} holds a {name}, which is no causal language model",
+                "Choose one that writes from left to right, such as gpt2.",
+            )
 
 
 def _refuse_foresight(model: PreTrainedModel, folder: Path) -> None:

@@ -5,6 +5,7 @@ Their third file, a pickle with the names of the special ids, is never opened: t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from generators.checkpoints import Card, Checkpoint, checkpoint, probe
@@ -35,6 +36,13 @@ def open_release(
             "Put GPT-2's tokenizer.json, or vocab.json and merges.txt, in the folder.",
         )
     model, sha = read_model(folder)
-    origin = {"from": folder.resolve().name, "sha256": sha, "architecture": type(model).__name__}
-    card = Card(kind, VOCABULARY, probe(reader), origin, blanks=list(SpecialIds(VOCABULARY).blanks))
-    return checkpoint(folder, model, reader, card, sha, device)
+    card = release_card(folder, kind)
+    origin = {**card.training, "sha256": sha, "architecture": type(model).__name__}
+    return checkpoint(folder, model, reader, replace(card, probe=probe(reader), training=origin), sha, device)
+
+
+def release_card(folder: Path, kind: str = "ilm") -> Card:
+    """What is known of a published checkpoint before it is opened."""
+    return Card(
+        kind, VOCABULARY, [], {"from": folder.resolve().name}, blanks=list(SpecialIds(VOCABULARY).blanks)
+    )

@@ -70,6 +70,16 @@ def fill(model: PreTrainedModel, file: Path) -> None:
     refuse_not_numbers(model, str(file))
 
 
+def save_tensors(tensors: dict[str, torch.Tensor], file: Path, words: dict[str, str]) -> None:
+    """Write a safetensors file, as readable for others as any file of this process: the library's are its owner's alone."""
+    from safetensors.torch import save_file
+
+    file.touch()
+    mode = file.stat().st_mode
+    save_file(tensors, file, metadata=words)
+    file.chmod(mode)
+
+
 def refuse_misfits(
     whose: str, *, missing: Collection[str], unexpected: Collection[str], misshapen: Collection[str]
 ) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from generators.training.options import options
-from generators.training.plan import PRESETS, Architecture, Plan, Report
+from generators.training.plan import PRESETS, Architecture, Plan, Report, readable
 from humaneval.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
@@ -67,21 +68,27 @@ def lm_all(**given: Any) -> None:
 def _train(strategy: str, given: dict[str, Any]) -> None:
     try:
         from generators.infilling import pick_device
-        from generators.training.loop import train as run
+        from generators.training.state import held
 
         device = pick_device(given["device"])
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
             f"training needs the package {error.name}", "pip install 'humaneval-toolkit[models]'"
         ) from None
-    from generators.masking import load_mask
-
     if bool(given["base"]) == given["from_scratch"]:
         raise UsageError(
             "say what to start from",
             "--from-scratch, or --from NAME: gpt2 as in the paper, or a local folder.",
         )
     first, device = _join(device)
+    with held(given["out"]) if first else nullcontext():
+        _run(strategy, given, device, first=first)
+
+
+def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> None:
+    from generators.masking import load_mask
+    from generators.training.loop import train as run
+
     corpus = _corpus_name(given)
     chosen = {**PRESETS[given["preset"] or ("stories" if corpus == "texts" else corpus)]}
     chosen |= {name: value for name, value in given.items() if value is not None}
@@ -113,16 +120,20 @@ def _train(strategy: str, given: dict[str, Any]) -> None:
         "seconds": round(progress.seconds, 1),
         "masked_perplexity": progress.best,
         "best_step": progress.best_step,
-        "stopped_by_patience": progress.finished,
+        "stopped_by_patience": plan.impatient(progress),
         "left_out": {**training.left_out, **examples.left_out},
     }
     if given["as_json"]:
         click.echo(json.dumps(found))
         return
-    early = f"; stopped after {plan.patience} evaluations without a better one" if progress.finished else ""
+    early = (
+        f"; stopped after {progress.bad_evaluations} evaluations without a better one"
+        if plan.impatient(progress)
+        else ""
+    )
     click.echo(
         f"{progress.step} steps, {progress.tokens:,} tokens in {progress.seconds / 60:.1f} min{early}; "
-        f"masked text has perplexity {progress.best:.1f} at step {progress.best_step}: {given['out']}"
+        f"masked text has perplexity {readable(progress.best)} at step {progress.best_step}: {given['out']}"
     )
 
 
@@ -227,8 +238,7 @@ def _examples(
 ) -> MaskedCorpus:
     """The masked examples of a split, kept beside the checkpoint: a run that goes on opens those that it has."""
     from generators.checkpoints import probe
-    from generators.training.examples import CHUNK, kept_corpus, mask_corpus
-    from humaneval.errors import InputError
+    from generators.training.examples import CHUNK, kept_corpus, mask_corpus, nothing_left
 
     settings = [
         mask.name,
@@ -253,10 +263,8 @@ def _examples(
 
     corpus = kept_corpus(given["out"] / EXAMPLES / split, key.hexdigest(), make)
     if not corpus.examples:
-        causes = "; ".join(f"{count} {cause}" for cause, count in corpus.left_out.items())
-        raise InputError(
-            f"none of the {len(texts.documents)} documents of {texts.source} can be used: {causes}",
-            "A document has at most 253 tokens. Cut long texts into shorter documents.",
+        raise nothing_left(
+            f"none of the {len(texts.documents)} documents of {texts.source} can be used", corpus
         )
     return corpus
 
@@ -321,7 +329,7 @@ def _shown_by(bar: Any, task: Any) -> Callable[[Report], None]:
     def show(line: Report) -> None:
         nonlocal perplexity
         if line.perplexity is not None:
-            perplexity = f", perplexity {line.perplexity:.1f}"
+            perplexity = f", perplexity {readable(line.perplexity)}"
         left = f", {line.seconds * (1 / line.fraction - 1) / 60:.1f} min left" if line.fraction else ""
         bar.update(
             task,

@@ -131,8 +131,10 @@ def _file(folder: Path, split: str, corpus: str) -> Path:
     for name in names:
         if (folder / name).is_file():
             return folder / name
+    there = ", ".join(sorted(path.name for path in folder.iterdir() if path.suffix in (".txt", ".jsonl")))
     raise InputError(
-        f"{folder} has no {' and no '.join(names)}", "Name a folder with train.txt and valid.txt."
+        f"{folder} has no {' and no '.join(names)}" + (f", but {there}" if there else ""),
+        "Training wants train.txt and valid.txt; perplexity test.txt, or the one that --split names.",
     )
 
 

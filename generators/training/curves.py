@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from generators.training.plan import readable
+
 # Okabe and Ito's colours, told apart by people who do not see all colours; markers say the same again.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP"
@@ -14,7 +16,7 @@ MARKERS = "osD^vP"
 def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, title: str = "") -> None:
     """Draw the logs of one run or several, by name, into a PNG or SVG file."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, ScalarFormatter
+    from matplotlib.ticker import LogFormatterSciNotation, LogLocator, ScalarFormatter
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     above, below = figure.subplots(1, 2)
@@ -35,7 +37,7 @@ def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, 
         if values:
             best = min(range(len(values)), key=values.__getitem__)
             above.annotate(
-                f"{values[best]:.1f}", (tokens[best], values[best]), color=colour, fontsize=9,
+                readable(values[best]), (tokens[best], values[best]), color=colour, fontsize=9,
                 xytext=(0, 8), textcoords="offset points", ha="center",
             )  # fmt: skip
         below.plot(
@@ -43,10 +45,11 @@ def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, 
         )
     above.set_yscale("log")
     above.margins(0.08, 0.12)
-    for axis in (above.yaxis,):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
-        axis.set_major_formatter(ScalarFormatter())
-        axis.set_minor_formatter("")
+    axis = above.yaxis
+    low, high = above.get_ylim()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high < 100 * low else (1.0,)))
+    axis.set_major_formatter(ScalarFormatter() if high < 1e7 else LogFormatterSciNotation())
+    axis.set_minor_formatter("")
     above.set_ylabel("Perplexity of masked text (validation)")
     below.set_ylabel("Training loss")
     for panel in (above, below):

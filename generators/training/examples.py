@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from generators.documents import Document
 from generators.formats import CONTEXT_LENGTH, Ints, Masked, SpecialIds, mask_tokens, tokenise
-from generators.masking import Document, MaskFunction, draw_masks, load_mask
+from generators.masking import NOTHING, MaskFunction, draw_masks, load_mask
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 COPIES = 16
 WORDS = "examples.json"
 CHUNK = 1000
+UNDRAWN = "masks that could not be drawn"
+TOO_LONG = "documents longer than the context"
 LONGEST = CONTEXT_LENGTH - 3
 """Tokens of a document: even with all of it masked, the longest format is a blank, S, the document and E."""
 
@@ -160,6 +163,19 @@ def kept_corpus(folder: Path, key: str, make: Callable[[], MaskedCorpus]) -> Mas
     return MaskedCorpus.open(folder)
 
 
+def nothing_left(what: str, corpus: MaskedCorpus) -> InputError:
+    """The error where no document gave an example: `what`, the causes, and what helps against them."""
+    causes = "; ".join(f"{count} {cause}" for cause, count in corpus.left_out.items())
+    undrawn = [cause for cause in corpus.left_out if cause.startswith(UNDRAWN)]
+    helps = {
+        f"A document has at most {LONGEST} tokens: cut long texts into shorter documents.": TOO_LONG
+        in causes,
+        "Choose another mask, or another granularity.": any(NOTHING in cause for cause in undrawn),
+        "Mend the mask function.": any(NOTHING not in cause for cause in undrawn),
+    }
+    return InputError(f"{what}: {causes}", " ".join(hint for hint, fits in helps.items() if fits))
+
+
 class _Chunk(NamedTuple):
     masked: Masked
     documents: Ints
@@ -231,7 +247,7 @@ def _mask_chunk(work: _Work, tokenizer: Tokenizer, mask: MaskFunction) -> _Chunk
     tokens = tokenise(tokenizer, [document.text for document in work.documents])
     kept = [number for number, one in enumerate(tokens) if 0 < len(one.ids) <= LONGEST]
     if len(kept) < len(tokens):
-        left_out["documents longer than the context"] = len(tokens) - len(kept)
+        left_out[TOO_LONG] = len(tokens) - len(kept)
     undrawn: Counter[str] = Counter()
     masks = [
         draw_masks(
@@ -245,7 +261,7 @@ def _mask_chunk(work: _Work, tokenizer: Tokenizer, mask: MaskFunction) -> _Chunk
         for number in kept
     ]
     for cause, count in undrawn.items():
-        left_out[f"masks that could not be drawn ({cause})"] = count
+        left_out[f"{UNDRAWN} ({cause})"] = count
     tokens = [tokens[number] for number in kept]
     masked, merged = mask_tokens(tokens, masks, work.special)
     fits = masked.fits()

@@ -103,8 +103,8 @@ def losses(model: PreTrainedModel, flat: Flat) -> Tensor:
 
     hidden = hidden_states(model, flat)
     head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]  # transformers has no type
-    logits = head(hidden if len(flat.before) == len(hidden) - 1 else hidden[flat.before])
-    logits = logits[:-1] if len(flat.before) == len(hidden) - 1 else logits
+    every = len(flat.before) == len(hidden) - 1
+    logits = head(hidden)[:-1] if every else head(hidden[flat.before])
     return torch.nn.functional.cross_entropy(logits.float(), flat.targets, reduction="none")
 
 

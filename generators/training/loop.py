@@ -13,13 +13,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.checkpoints import Card, probe, save
+from generators.checkpoints import Card, complete, probe, save
 from generators.training.examples import MaskedCorpus
 from generators.training.forward import Flat, is_plain_gpt2, place, weighted_loss
 from generators.training.packing import Batch, capacity, evaluation_batches, training_batches
 from generators.training.perplexity import Perplexities, perplexities, precision
 from generators.training.plan import Architecture, Plan, Progress, Report
-from generators.training.state import append_log, cut_log, resume, save_state
+from generators.training.state import STATE_TENSORS, append_log, cut_log, resume, save_state
 from generators.training.workers import Workers
 from humaneval.errors import InputError, UsageError
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 SMALL_BATCH = 8192
 """Tokens up to which a GPU waits for the next kernel's launch more than it computes."""
+AT_ONCE = 128
+"""Examples that a CPU works on at once, if nothing else is said: more would be no faster, and take memory without end."""
 
 
 def new_model(architecture: Architecture, special: SpecialIds, seed: int) -> GPT2LMHeadModel:
@@ -110,7 +112,7 @@ def train(
     run = _Run(folder, plan, model, tokenizer, corpus, validation, card)
     batches = run.batches()
     model.train()
-    while run.used < 1 and not run.progress.finished:
+    while run.used < 1 and not plan.impatient(run.progress):
         batch, parts = next(batches)
         loss = run.step(batch, parts)
         if run.progress.step % plan.evaluate_every == 0 or run.used >= 1:
@@ -167,6 +169,11 @@ class _Run:
         self.fingerprint = _fingerprint(plan, model, card)
         folder.mkdir(parents=True, exist_ok=True)
         self.progress = resume(folder, model, self.optimizer, self.fingerprint)
+        if self.progress.best_step and not complete(folder):
+            raise InputError(
+                f"{folder} has the state of a run, but not its best checkpoint",
+                f"Restore that, or delete {folder / STATE_TENSORS} to train from the start.",
+            )
         if self.workers.first:
             cut_log(folder, self.progress.step)
         self.last_step = plan.last_step(corpus.documents)
@@ -175,8 +182,9 @@ class _Run:
             if plan.precision == "bf16" or (plan.precision == "auto" and "cuda" in self.device)
             else None
         )
-        alone = self.workers.count == 1 and not plan.micro_batch
-        self.room = capacity(corpus, plan.strategy, plan.batch) if plan.compile and alone else 0
+        self.at_once = plan.micro_batch or (0 if "cuda" in self.device else AT_ONCE)
+        whole = self.workers.count == 1 and not 0 < self.at_once < plan.batch
+        self.room = capacity(corpus, plan.strategy, plan.batch) if plan.compile and whole else 0
         self.loss = compiled(self.room) if plan.compile else weighted_loss
         self.began, self.spent_before = time.monotonic(), self.progress.seconds
         self.losses: Any = 0.0
@@ -204,24 +212,32 @@ class _Run:
         )  # fmt: skip
 
         def prepare(batch: Batch) -> tuple[Batch, list[Flat]]:
-            parts = self.workers.parts(batch, plan.micro_batch)
+            parts = self.workers.parts(batch, self.at_once)
             return batch, [place(part, self.device, capacity=self.room) for part in parts]
 
         return ahead(found, prepare, threaded="cuda" in self.device)
 
     def step(self, batch: Batch, parts: Sequence[Flat]) -> Any:
         """One step; its loss, on the device."""
+        import torch
+
         rate = self.rate
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         progress, workers = self.progress, self.workers
         _seed(self.plan.seed * 1_000_003 + progress.step * workers.count + workers.number, self.device)
         total: Any = 0.0
-        for part in parts:
-            with precision(self.device, self.bf16):
-                loss = self.loss(self.model, part)
-            loss.backward()  # type: ignore[no-untyped-call]  # torch has no type for it
-            total = total + loss.detach()
+        try:
+            for part in parts:
+                with precision(self.device, self.bf16):
+                    loss = self.loss(self.model, part)
+                loss.backward()  # type: ignore[no-untyped-call]  # torch has no type for it
+                total = total + loss.detach()
+        except torch.OutOfMemoryError:
+            raise InputError(
+                f"the GPU's memory does not hold a step of {self.at_once or self.plan.batch} examples",
+                "Have fewer of them worked on at once, with the same result: --micro-batch.",
+            ) from None
         workers.add_gradients(self.model)
         update(self.model, self.optimizer, self.plan)
         self.losses = self.losses + total
@@ -241,13 +257,13 @@ class _Run:
         if not math.isfinite(found.masked):
             raise InputError(
                 f"the loss is no number any more at step {progress.step}",
-                f"Train with a lower rate than --lr {self.plan.learning_rate:g}. The best checkpoint is kept.",
+                f"Train with a lower rate than --lr {self.plan.learning_rate:g}."
+                + (" The best checkpoint is kept." if progress.best_step else ""),
             )
         if found.masked < progress.best:
             progress.best, progress.best_step, progress.bad_evaluations = found.masked, progress.step, 0
         else:
             progress.bad_evaluations += 1
-        progress.finished = bool(self.plan.patience) and progress.bad_evaluations >= self.plan.patience
         return found
 
     def keep(self, found: Perplexities) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +14,19 @@ from generators.training.plan import PRESETS
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+class Number(click.FloatRange):
+    """A finite number of a range: nan is in every range of click's."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return float(number)
+
+
+POSITIVE = Number(min=0, min_open=True)
 CORPUS = click.option(
     "--corpus",
     type=click.Choice(["abstracts", "lyrics", "texts"]),
@@ -62,8 +75,8 @@ _OPTIONS = (
     click.option("--layers", type=click.IntRange(1, 96)),
     click.option("--width", type=click.IntRange(16, 8192)),
     click.option("--heads", type=click.IntRange(1, 128)),
-    click.option("--dropout", type=click.FloatRange(0, 0.9)),
-    click.option("--attention-dropout", type=click.FloatRange(0, 0.9), help="0 lets a GPU use its fastest attention."),
+    click.option("--dropout", type=Number(0, 0.9)),
+    click.option("--attention-dropout", type=Number(0, 0.9), help="0 lets a GPU use its fastest attention."),
     click.option(
         "--vocabulary", type=click.IntRange(300, 60_000), help="From scratch: tokens of a vocabulary made from the corpus."
     ),
@@ -73,7 +86,7 @@ _OPTIONS = (
     click.option("--lr", "learning_rate", type=POSITIVE),
     click.option("--warm-up", type=click.IntRange(min=0), help="Steps in which the rate rises."),
     click.option("--decay/--no-decay", default=None, help="Whether the rate then falls to 0 at the end of the budget."),
-    click.option("--weight-decay", type=click.FloatRange(min=0)),
+    click.option("--weight-decay", type=Number(min=0)),
     click.option("--precision", type=click.Choice(["auto", "fp32", "bf16"]), help="auto: bf16 on a GPU, else fp32."),
     click.option("--compile/--no-compile", default=None, help="Compile the model: a minute first, then faster steps."),
     click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True),

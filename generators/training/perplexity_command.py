@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
 def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example scored."""
     try:
-        from generators.checkpoints import load
+        from generators.checkpoints import load, peek
         from generators.infilling import pick_device
         from generators.training.testing import granularities, score
 
@@ -52,18 +53,23 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
         ) from None
     corpus, texts = _texts(given)
     asked = given["granularity"] or (("all",) if given["table"] else ("sentence",))
-    scores: list[Score] = []
+    # All that can be refused is refused before the first is scored: that takes minutes.
+    work: dict[Path, Sequence[str]] = {}
     rows: dict[tuple[str, bool], Path] = {}
     for folder in checkpoints:
-        checkpoint = load(folder, device=device)
-        row = checkpoint.card.kind, checkpoint.card.scratch
+        card = peek(folder)
+        row = card.kind, card.scratch
         if given["table"] and row in rows:
             raise UsageError(
                 f"{rows[row]} and {folder} would be the same row of the tables: {row[0]}",
                 "Name one of them, or leave out --table.",
             )
         rows[row] = folder
-        for granularity in granularities(checkpoint, asked):
+        work[folder] = granularities(str(folder), card, asked)
+    scores: list[Score] = []
+    for folder, chosen in work.items():
+        checkpoint = load(folder, device=device)
+        for granularity in chosen:
             click.echo(f"{folder}: {granularity} …", err=True)
             scores.append(
                 score(
@@ -125,6 +131,8 @@ def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
         click.echo(f"{texts.source}: {count:,} {cause}", err=True)
     if table and not comparable(scores):
         click.echo(NOT_COMPARABLE, err=True)
+    if table and not any(score.strategy == "lm" for score in scores if score.granularity == "sentence"):
+        click.echo("Length is that of an LM's examples as 1: score an LM, too, to see it.", err=True)
     if len({score.mask for score in scores if score.granularity == "mixture"}) > 1:
         click.echo("Each mixture is of the checkpoint's own mask: these cannot be compared.", err=True)
     if len({score.vocabulary for score in scores}) > 1:

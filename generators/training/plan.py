@@ -28,7 +28,7 @@ class Plan:
     batch: int = 24
     """Examples in a step."""
     micro_batch: int = 0
-    """Examples worked on at once, where memory is short; 0: all. It changes no loss."""
+    """Examples worked on at once, where memory is short; 0: all, on a CPU at most 128. It changes no loss."""
     parts: int = 1
     """Over how many pieces of a batch the two means of the loss are taken; the paper's code has 3."""
     context_loss: bool = True
@@ -52,6 +52,10 @@ class Plan:
         )
         if endless:
             raise UsageError("nothing would end this run", "Say --patience, --minutes, --steps or --passes.")
+
+    def impatient(self, progress: Progress) -> bool:
+        """Whether patience is out."""
+        return 0 < self.patience <= progress.bad_evaluations
 
     def last_step(self, documents: int) -> int | None:
         """The step at which the run ends whatever the clock says."""
@@ -99,6 +103,11 @@ PRESETS: dict[str, dict[str, Any]] = {
 abstracts to early stopping, lyrics for two passes. `small` learns something in minutes on a CPU."""
 
 
+def readable(perplexity: float, decimals: int = 1) -> str:
+    """A perplexity for people: not the 300 digits that a model gone astray may have."""
+    return f"{perplexity:,.{decimals}f}" if perplexity < 1e7 else f"{perplexity:.1e}"
+
+
 @dataclass(slots=True)
 class Progress:
     """Where a run stands: what the state file keeps."""
@@ -109,8 +118,7 @@ class Progress:
     best: float = math.inf
     best_step: int = 0
     bad_evaluations: int = 0
-    finished: bool = False
-    """Stopped by patience: nothing is left to do, whatever the budget."""
+    """Since the best one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.training.plan import Progress, Report
-from humaneval.errors import InputError
+from generators.weights import first_line, save_tensors
+from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-STATE_TENSORS, LOG = "state.safetensors", "log.jsonl"
+STATE_TENSORS, LOG, LOCK = "state.safetensors", "log.jsonl", "lock"
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Nobody else trains into `folder` meanwhile; a killed process holds nothing. UsageError where somebody does."""
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / LOCK, timeout=0):
+            yield
+    except Timeout:
+        raise UsageError(
+            f"another process is training into {folder}", "Wait for it, or name another folder with --out."
+        ) from None
 
 
 def save_state(
@@ -26,8 +44,6 @@ def save_state(
     fingerprint: dict[str, Any],
 ) -> None:
     """Weights, optimizer and progress; a kill or a full disk leaves the state before."""
-    from safetensors.torch import save_file
-
     tensors = {f"model.{name}": value.detach() for name, value in model.named_parameters()}
     for index, moments in optimizer.state_dict()["state"].items():
         for name, value in moments.items():
@@ -36,15 +52,16 @@ def save_state(
     # The numbers travel in the same file as the tensors: one rename, and never one without the other.
     words = {"progress": json.dumps(asdict(progress)), "fingerprint": json.dumps(fingerprint)}
     try:
-        save_file({name: value.contiguous().cpu() for name, value in tensors.items()}, part, metadata=words)
+        save_tensors({name: value.contiguous().cpu() for name, value in tensors.items()}, part, words)
         with part.open("rb") as written:
             os.fsync(written.fileno())
         part.replace(folder / STATE_TENSORS)
     except Exception as error:  # safetensors has errors of its own
         part.unlink(missing_ok=True)
+        before = (folder / STATE_TENSORS).exists()
         raise InputError(
-            f"{folder / STATE_TENSORS} cannot be written: {error}",
-            "Make room and run the same command again: it goes on from the state before.",
+            f"{folder / STATE_TENSORS} cannot be written: {first_line(error)}",
+            f"Make room and run the same command again{': it goes on from the state before' if before else ''}.",
         ) from None
 
 
@@ -63,15 +80,14 @@ def resume(
     try:
         with safe_open(str(path), framework="pt") as file:
             words = file.metadata()
+            before, progress = json.loads(words["fingerprint"]), Progress(**json.loads(words["progress"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged: {error}", "Delete it to train from the start.") from None
-    before = json.loads(words["fingerprint"])
     now = json.loads(json.dumps(fingerprint))
     if before != now:
-        differing = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
         raise InputError(
-            f"{folder} holds the state of another run (other {', '.join(differing)})",
+            f"{folder} holds the state of another run (other {', '.join(_differences(before, now))})",
             "Name another folder with --out, or delete that one.",
         )
     import torch
@@ -87,7 +103,24 @@ def resume(
             moments.setdefault(int(index), {})[key] = value
     state["state"] = moments
     optimizer.load_state_dict(state)
-    return Progress(**json.loads(words["progress"]))
+    return progress
+
+
+def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """What two fingerprints differ in; of the plan, its settings and their values."""
+    names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    found = []
+    for name in names:
+        old, new = before.get(name), now.get(name)
+        if name == "plan" and isinstance(old, dict) and isinstance(new, dict):
+            found += [
+                f"{key.replace('_', ' ')}: {old.get(key)}, now {new.get(key)}"
+                for key in sorted(old.keys() | new.keys())
+                if old.get(key) != new.get(key)
+            ]
+        else:
+            found.append(name)
+    return found
 
 
 def cut_log(folder: Path, step: int) -> None:

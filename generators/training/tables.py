@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from generators.training.plan import readable
 from generators.training.published import LENGTHS, PUBLISHED, STRATEGIES, TABLES, Key
 from generators.training.testing import Score
 
@@ -24,7 +25,7 @@ def plain_table(scores: Sequence[Score]) -> Table:
     for one in scores:
         found = one.perplexities
         table.add_row(
-            one.checkpoint, NAMES[one.strategy], one.granularity, f"{found.masked:.2f}", f"{found.tokens:,}",
+            one.checkpoint, NAMES[one.strategy], one.granularity, readable(found.masked, 2), f"{found.tokens:,}",
             f"{found.examples:,}", f"{lost(one):,}", f"{found.mean_length:.1f}",
         )  # fmt: skip
     return table
@@ -72,7 +73,7 @@ def _row(
 ) -> list[str]:
     cells = [NAMES[strategy], "scratch" if scratch else "pre-trained"]
     for corpus in corpora:
-        cells.append(f"{row[corpus].perplexities.masked:.1f}" if corpus in row else "–")
+        cells.append(readable(row[corpus].perplexities.masked) if corpus in row else "–")
         # The paper's mixture is that of its own mask function.
         other = granularity == "mixture" and corpus in row and row[corpus].mask != "hierarchical"
         published = None if other else PUBLISHED.get(Key(granularity, strategy, scratch, corpus))

@@ -11,22 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from generators.checkpoints import Checkpoint
+from generators.checkpoints import Card, Checkpoint
+from generators.documents import Document
 from generators.formats import CONTEXT_LENGTH
-from generators.masking import (
-    Document,
-    Draw,
-    Granularity,
-    MaskedSpan,
-    MaskFunction,
-    load_mask,
-    one_span,
-)
-from generators.training.examples import MaskedCorpus, mask_corpus
+from generators.masking import Draw, Granularity, MaskedSpan, MaskFunction, load_mask, one_span
+from generators.training.examples import MaskedCorpus, mask_corpus, nothing_left
 from generators.training.packing import evaluation_batches
 from generators.training.perplexity import Perplexities, perplexities
 from generators.weights import positions
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import UsageError
 
 MIXTURE = "mixture"
 GRANULARITIES = ("sentence", "document", "paragraph", "ngram", "word", MIXTURE)
@@ -85,16 +78,14 @@ class Score:
         }
 
 
-def granularities(checkpoint: Checkpoint, asked: Sequence[str]) -> tuple[str, ...]:
-    """The granularities to score. Raises UsageError for one that the checkpoint has no blank for."""
-    known = (*checkpoint.special.blanks, MIXTURE)
+def granularities(name: str, card: Card, asked: Sequence[str]) -> tuple[str, ...]:
+    """The granularities to score of the checkpoint called `name`. Raises UsageError for one that it has no blank for."""
+    known = (*card.blanks, MIXTURE)
     every = tuple(name for name in GRANULARITIES if name in known)
     chosen = tuple(dict.fromkeys(every if "all" in asked else asked))
-    for name in chosen:
-        if name not in known or (name != MIXTURE and name not in tuple(Granularity)):
-            raise UsageError(
-                f"this checkpoint has no {name} blanks", f"It was trained with: {', '.join(known)}."
-            )
+    for wanted in chosen:
+        if wanted not in every:
+            raise UsageError(f"{name} has no {wanted} blanks", f"It was trained with: {', '.join(known)}.")
     return chosen
 
 
@@ -130,11 +121,7 @@ def score(
     """The perplexity of masked text over one example of every document. Raises InputError where none can be scored."""
     examples = masked_once(documents, checkpoint, granularity, seed=seed)
     if not examples.examples:
-        causes = "; ".join(f"{count} {cause}" for cause, count in examples.left_out.items())
-        raise InputError(
-            f"none of the {len(documents)} documents can be scored by {granularity}: {causes}",
-            "Cut long texts into shorter documents.",
-        )
+        raise nothing_left(f"none of the {len(documents)} documents can be scored by {granularity}", examples)
     strategy = checkpoint.card.kind
     if positions(checkpoint.model) < CONTEXT_LENGTH:
         raise UsageError(f"{name} reads only {positions(checkpoint.model)} tokens, not {CONTEXT_LENGTH}")

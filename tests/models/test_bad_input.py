@@ -14,7 +14,7 @@ from generators.checkpoints import load
 from generators.formats import SpecialIds
 from generators.training.corpus import SEPARATOR
 from generators.training.examples import MaskedCorpus
-from generators.training.state import STATE_TENSORS
+from generators.training.state import STATE_TENSORS, held
 from humaneval.errors import InputError
 from tests.commands import Command, Said
 from tests.models.conftest import Trained
@@ -110,7 +110,9 @@ def test_a_folder_without_its_files_is_refused(train: Train, tmp_path: Path) -> 
     (place / "valid.txt").unlink()
     refused(train("--documents", place), "has no valid.txt")
     (place / "train.txt").unlink()
-    refused(train("--documents", place), "has no train.txt", "Name a folder")
+    refused(train("--documents", place), "has no train.txt", "Training wants train.txt")
+    (place / "test.txt").touch()
+    refused(train("--documents", place), "has no train.txt, but test.txt")
     refused(
         train("--documents", place, "--corpus", "abstracts"),
         "no train.txt and no train.jsonl and no metadata",
@@ -148,6 +150,62 @@ def test_options_that_make_no_sense_together_are_refused(
     said = command("train", "ilm", *TINY, "--out", tmp_path / "out", *arguments)
     assert said.code == 2
     assert message in said.err
+
+
+@pytest.mark.parametrize(
+    "option", [("--lr", "nan"), ("--minutes", "nan"), ("--passes", "inf"), ("--weight-decay", "nan"), ("--dropout", "nan")]
+)  # fmt: skip
+def test_what_is_no_number_is_refused(option: tuple[str, str], train: Train, tmp_path: Path) -> None:
+    said = train("--bundled", *option)
+    assert (said.code, said.out) == (2, "")
+    assert f"{option[1]} is no number" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_trainings_into_one_folder_are_kept_apart(train: Train, tmp_path: Path) -> None:
+    place = folder(tmp_path / "texts", SEPARATOR.join(FINE))
+    with held(tmp_path / "out"):
+        said = train("--documents", place)
+        assert (said.code, said.out) == (2, "")
+        assert "another process is training into" in said.err
+        assert train("--documents", place, out="other").code == 0
+    assert train("--documents", place).code == 0
+
+
+FAULTY = """
+import sys
+class Leaves:
+    types = ("a",)
+    def mask(self, text, rng):
+        sys.exit(0)
+class Outside:
+    types = ("a",)
+    def mask(self, text, rng):
+        return [("a", 0, len(text) + 1)]
+class Nothing:
+    types = ("a",)
+    def mask(self, text, rng):
+        return []
+"""
+
+
+@pytest.mark.parametrize(
+    ("mask", "words"),
+    [
+        ("Leaves", ["the mask function failed: SystemExit", "Mend the mask function"]),
+        ("Outside", ["outside the document", "Mend the mask function"]),
+        ("Nothing", ["masks nothing", "Choose another mask"]),
+    ],
+)
+def test_masks_that_all_fail_are_said_to_be_the_cause(
+    mask: str, words: list[str], train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "faulty_masks.py").write_text(FAULTY, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    place = folder(tmp_path / "texts", SEPARATOR.join(FINE))
+    said = train("--documents", place, "--mask", f"faulty_masks:{mask}", "--empty-masks", "off")
+    refused(said, "none of the 3 documents", *words)
+    assert "shorter documents" not in said.err
 
 
 def test_control_strings_in_a_persons_text_are_text(train: Train, tmp_path: Path) -> None:

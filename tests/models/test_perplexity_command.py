@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from generators.checkpoints import Card, load, probe, save
+from generators.training.plan import readable
 from generators.training.published import PUBLISHED, Key
 from generators.training.testing import GRANULARITIES, MIXTURE
 from tests.commands import Command
@@ -153,7 +154,8 @@ def test_a_checkpoint_from_a_pre_trained_model_is_listed_as_such(
     said = command("perplexity", copy, "--stories", few, "--table", "--granularity", "sentence")
     row = said.out.splitlines()[2].split()
     assert (row[:2], row[3]) == (["ILM", "pre-trained"], "15.6")
-    assert row[4] == "–"  # no LM to compare lengths with
+    assert row[4] == "–"
+    assert "score an LM, too" in said.err
 
 
 def test_a_checkpoint_with_blanks_of_its_own_is_scored_on_its_own_mixture(
@@ -168,8 +170,62 @@ def test_a_checkpoint_with_blanks_of_its_own_is_scored_on_its_own_mixture(
     assert [score["granularity"] for score in said.json["scores"]] == ["mixture"]
     said = command("perplexity", tmp_path / "own", "--stories", few, "--granularity", "sentence")
     assert said.code == 2
-    assert "this checkpoint has no sentence blanks" in said.err
+    assert f"{tmp_path / 'own'} has no sentence blanks" in said.err
     assert "sentence_terminal, other_punctuation, mixture" in said.err
+
+
+def test_what_cannot_be_scored_is_refused_before_anything_is_scored(
+    command: Command, checkpoints: dict[str, Path], few: Path, tokenizer: Any, tmp_path: Path
+) -> None:
+    card = Card("ilm", tokenizer.get_vocab_size(), probe(tokenizer), blanks=["vowel"])
+    save(tmp_path / "own", tiny_gpt2(card.vocabulary + 3), tokenizer, card)
+    said = command("perplexity", checkpoints["lm"], tmp_path / "own", "--stories", few)
+    assert (said.code, said.out) == (2, "")
+    assert f"{tmp_path / 'own'} has no sentence blanks" in said.err
+    assert "sentence …" not in said.err
+
+
+def test_mixtures_of_different_masks_are_said_not_to_compare(
+    command: Command, checkpoints: dict[str, Path], few: Path, tokenizer: Any, tmp_path: Path
+) -> None:
+    card = Card("ilm", tokenizer.get_vocab_size(), probe(tokenizer), mask="word")
+    save(tmp_path / "words", tiny_gpt2(card.vocabulary + 7), tokenizer, card)
+    scored = (
+        "perplexity",
+        checkpoints["lm"],
+        tmp_path / "words",
+        "--stories",
+        few,
+        "--granularity",
+        "mixture",
+    )
+    said = command(*scored)
+    assert "Each mixture is of the checkpoint's own mask" in said.err
+    table = command(*scored, "--table").out.splitlines()
+    lm, ilm = (next(line.split() for line in table if line.startswith(name)) for name in ("LM", "ILM"))
+    published = PUBLISHED[Key("mixture", "lm", True, "stories")]
+    assert (lm[-1], ilm[-1]) == (f"{published:.1f}", "–")
+    said = command("perplexity", checkpoints["lm"], "--stories", few, "--granularity", "mixture")
+    assert "Each mixture" not in said.err
+
+
+def test_a_checkpoint_trained_on_from_a_scratch_one_is_still_from_scratch(
+    command: Command, checkpoints: dict[str, Path], few: Path, tmp_path: Path
+) -> None:
+    said = command(
+        "train", "ilm", "--from", checkpoints["ilm"], "--stories", few, "--valid", few, "--steps", "1", "--out", tmp_path / "on",
+        "--device", "cpu",
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    assert load(tmp_path / "on").card.training["from"] == "ilm"
+    said = command("perplexity", tmp_path / "on", "--stories", few, "--table", "--granularity", "sentence")
+    assert said.out.splitlines()[2].split()[:2] == ["ILM", "scratch"]
+
+
+def test_a_perplexity_without_end_is_written_short() -> None:
+    assert [readable(value) for value in (15.64, 9_999_999.0, 1e7, 1e300)] == [
+        "15.6", "9,999,999.0", "1.0e+07", "1.0e+300",
+    ]  # fmt: skip
 
 
 def test_documents_that_are_too_long_are_counted(

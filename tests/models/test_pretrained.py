@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertLMHeadModel
+from transformers import BertConfig, BertForMaskedLM, BertLMHeadModel
 
 from generators.checkpoints import Card, load, probe, save
 from generators.decoding import Drawn
@@ -219,6 +219,23 @@ def test_a_model_that_looks_ahead_is_refused(tokenizer: Any, tmp_path: Path) -> 
     )  # fmt: skip
     with pytest.raises(InputError, match="does not write from left to right"):
         open_base(str(keep(tmp_path / "bert", bert, tokenizer)), blanks=BLANKS)
+
+
+def test_a_model_that_says_it_is_of_another_kind_is_refused_as_such(tokenizer: Any, tmp_path: Path) -> None:
+    """BERT as it is published: the library would open it, and miss weights."""
+    settings = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    model = BertForMaskedLM(BertConfig(vocab_size=tokenizer.get_vocab_size(), **settings))
+    folder = keep(tmp_path / "bert", model, tokenizer)
+    (folder / "config.json").write_text(
+        json.dumps(
+            {**json.loads((folder / "config.json").read_text()), "architectures": ["BertForPreTraining"]}
+        )
+    )
+    weights = load_file(folder / "model.safetensors")
+    save_file({**weights, "cls.seq_relationship.weight": torch.zeros(2, 16)}, folder / "model.safetensors")
+    with pytest.raises(InputError, match="a BertForPreTraining, which is no causal language model") as error:
+        open_base(str(folder), blanks=BLANKS)
+    assert "gpt2" in error.value.hint
 
 
 def test_a_base_must_have_room_and_the_tokens_of_its_tokenizer(tokenizer: Any, tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from generators.checkpoints import load
+from generators.checkpoints import CARD, WEIGHTS, load
 from generators.formats import STRATEGIES
 from generators.training.examples import MaskedCorpus
+from generators.training.forward import place
 from generators.training.loop import train
-from generators.training.packing import evaluation_batches
+from generators.training.packing import Batch, evaluation_batches
 from generators.training.perplexity import perplexities
 from generators.training.plan import Plan, Report
 from generators.training.state import LOG, STATE_TENSORS, read_log
@@ -110,11 +111,11 @@ def test_micro_batches_train_the_same_model(train_small: Trained, tmp_path: Path
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"learning_rate": 2e-3}, "other plan"),
-        ({"seed": 1}, "other plan"),
+        ({"learning_rate": 2e-3}, "other learning rate: 5e-05, now 0.002"),
+        ({"seed": 1, "batch": 5}, "other batch: 4, now 5, seed: 0, now 1"),
         ({"width": 64}, "other architecture"),
         ({"dropout": 0.3}, "other architecture"),
-        ({"context_loss": False, "layers": 1}, "other architecture, plan"),
+        ({"context_loss": False, "layers": 1}, "other architecture, context loss: True, now False"),
     ],
 )
 def test_the_state_of_another_run_is_not_taken_over(
@@ -132,7 +133,7 @@ def test_the_state_of_a_run_over_other_text_or_with_another_strategy_is_not_take
     train_small: Trained, corpus: MaskedCorpus, tokenizer: Any, tmp_path: Path
 ) -> None:
     train_small(tmp_path, "lm", steps=5)
-    with pytest.raises(InputError, match="other plan"):
+    with pytest.raises(InputError, match="other strategy: lm, now ilm"):
         train_small(tmp_path, "ilm", steps=5)
     other = MaskedCorpus(corpus.arrays, corpus.special, {}, "another hash")
     for training, validation in ((other, corpus), (corpus, other)):
@@ -166,7 +167,7 @@ def test_patience_ends_a_run_and_it_then_stays_ended(train_small: Trained, tmp_p
     """Steps so large that the model gets worse and worse."""
     settings = {"learning_rate": 3.0, "warm_up": 0, "evaluate_every": 2, "patience": 2}
     progress = train_small(tmp_path, "lm", steps=1000, **settings)
-    assert progress.finished
+    assert progress.bad_evaluations == 2
     assert progress.step < 200
     log = (tmp_path / LOG).read_bytes()
     perplexities = [line["perplexity"] for line in read_log(tmp_path)]
@@ -174,11 +175,61 @@ def test_patience_ends_a_run_and_it_then_stays_ended(train_small: Trained, tmp_p
     assert progress.best_step == progress.step - 2 * 2
     state = (tmp_path / STATE_TENSORS).read_bytes()
     again = train_small(tmp_path, "lm", steps=2000, **settings)
-    assert (again.step, again.finished) == (progress.step, True)
+    assert (again.step, again.bad_evaluations) == (progress.step, 2)
     assert (tmp_path / LOG).read_bytes() == log
     assert (tmp_path / STATE_TENSORS).read_bytes() == state
     # The checkpoint is the best one, not the last.
     assert load(tmp_path).card.training["step"] == progress.best_step
+
+
+def test_more_patience_lets_a_run_go_on(train_small: Trained, tmp_path: Path) -> None:
+    settings = {"learning_rate": 3.0, "warm_up": 0, "evaluate_every": 2, "steps": 1000}
+    first = train_small(tmp_path, "lm", patience=2, **settings)
+    second = train_small(tmp_path, "lm", patience=4, **settings)
+    assert second.step == first.step + 2 * 2
+    assert second.bad_evaluations == 4
+
+
+def test_a_run_whose_checkpoint_is_gone_says_so(train_small: Trained, tmp_path: Path) -> None:
+    train_small(tmp_path, "lm", steps=5)
+    (tmp_path / CARD).rename(tmp_path / "elsewhere")
+    state = (tmp_path / STATE_TENSORS).read_bytes()
+    for steps in (5, 10):
+        with pytest.raises(InputError, match="not its best checkpoint") as error:
+            train_small(tmp_path, "lm", steps=steps)
+        assert STATE_TENSORS in error.value.hint
+    assert (tmp_path / STATE_TENSORS).read_bytes() == state
+    (tmp_path / "elsewhere").rename(tmp_path / CARD)
+    assert train_small(tmp_path, "lm", steps=10).step == 10
+
+
+def test_what_is_written_is_as_readable_as_any_file(train_small: Trained, tmp_path: Path) -> None:
+    train_small(tmp_path, "lm", steps=5)
+    (tmp_path / "any").touch()
+    usual = (tmp_path / "any").stat().st_mode
+    for name in (WEIGHTS, STATE_TENSORS, LOG, CARD):
+        assert (tmp_path / name).stat().st_mode == usual, name
+
+
+def test_a_batch_of_any_size_is_worked_on_in_pieces_on_a_cpu(
+    train_small: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the losses of the whole batch at once."""
+    settings = {"steps": 2, "batch": 300, "evaluate_every": 1, "dropout": 0.0, "attention_dropout": 0.0}
+    sizes: list[int] = []
+
+    def watched(batch: Batch, *more: Any, **named: Any) -> Any:
+        sizes.append(len(batch.bounds) - 1)
+        return place(batch, *more, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("generators.training.loop.place", watched)
+        train_small(tmp_path / "pieces", "ilm", **settings)
+    assert sizes
+    assert max(sizes) <= 128
+    train_small(tmp_path / "whole", "ilm", micro_batch=300, **settings)
+    pieces, whole = ([line["loss"] for line in read_log(tmp_path / name)] for name in ("pieces", "whole"))
+    assert pieces == pytest.approx(whole, rel=1e-5)
 
 
 def test_the_checkpoint_has_the_perplexity_that_the_log_says(
