@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 RELEASED_TYPES = "additional_ids_to_tokens.pkl"
 """The third file of the paper's published checkpoints: it tells one from a base model, and is never opened."""
 SHARDED = ".index.json"
+MASKS = (".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias")
+"""Causal masks, which old files hold among the weights: not every version of the library knows them."""
 
 
 class Base(NamedTuple):
@@ -168,7 +170,7 @@ def read_model(folder: Path) -> tuple[PreTrainedModel, str]:
     found: dict[str, Any] = opened[1]
     misfits = {
         "missing": found["missing_keys"],
-        "unexpected": [name for name in found["unexpected_keys"] if not name.endswith(".attn.masked_bias")],
+        "unexpected": [name for name in found["unexpected_keys"] if not name.endswith(MASKS)],
         "misshapen": [name for name, *_ in found["mismatched_keys"]],
     }
     if any(misfits.values()):

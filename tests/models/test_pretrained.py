@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +18,7 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, BertLMHeadModel
 
@@ -385,3 +388,17 @@ def test_sentences_are_filled_in_only_by_a_model_with_blanks_for_them(tokenizer:
     save(tmp_path, tiny_gpt2(card.vocabulary + 3), tokenizer, card)
     with pytest.raises(InputError, match="has no blank for a sentence, only for noun"):
         build(GeneratorRequest("ilm", checkpoint=str(tmp_path)))
+
+
+def test_G07_the_range_of_transformers_is_bounded_and_both_its_ends_are_tried() -> None:
+    """`.ci/run` runs the models' tests with the oldest that is allowed, too."""
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (bounds,) = (r for r in wanted["optional-dependencies"]["models"] if r.startswith("transformers"))
+    oldest, below = re.fullmatch(r"transformers>=([\d.]+),<(\d+)", bounds).groups()  # type: ignore[union-attr]
+    assert version(oldest) <= version(transformers.__version__) < (int(below),)
+    tried = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert '"transformers==$oldest"' in tried
+
+
+def version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
