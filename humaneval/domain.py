@@ -85,6 +85,45 @@ class Infill:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """A place in a text where something is missing: what belongs there, and what it has to keep to."""
+
+    type: str = "sentence"
+    """A granularity (document, paragraph, sentence, ngram, word), or a type of a mask function of one's own."""
+    min_words: int = 0
+    max_words: int = 0
+    """0: no limit."""
+    beginning: str = ""
+    """What the answer has to begin with."""
+    original: str = ""
+    """What stood there. Given only to generators that say that they need it: BERT, for its number of pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class GappedText:
+    """Any text with gaps: pieces[0], gaps[0], pieces[1], … and one more piece than gaps.
+
+    The pieces are the text as it stands, white space included; an answer has none at its ends. `key` names the text in the
+    streams of chance, `sample` (from 1) the draw.
+    """
+
+    key: str
+    pieces: tuple[str, ...]
+    gaps: tuple[Gap, ...]
+    sample: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What a generator wrote for one gap."""
+
+    text: str
+    status: InfillStatus = InfillStatus.OK
+    detail: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """Where infills come from: enough to make them again. Stored once per run, with a hash of all of it."""
 
@@ -132,6 +171,25 @@ class Generator(Protocol):
     def provenance(self) -> Provenance: ...
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]: ...
+
+
+@runtime_checkable
+class FillsText(Protocol):
+    """A generator that can also fill the gaps of any text."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of gaps that it can fill."""
+        ...
+
+    @property
+    def several(self) -> bool:
+        """Whether it sees all gaps of a text at once; else it fills one after the other, from left to right."""
+        ...
+
+    def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
+        """One filling a gap, in order; streams as `infill` does."""
+        ...
 
 
 @runtime_checkable
