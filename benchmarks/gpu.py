@@ -25,7 +25,7 @@ import torch
 from tokenizers import Tokenizer
 
 from benchmarks.gpu_speed import speed
-from generators.decoding import Prompt, Sampling, draw
+from generators.decoding import Prompt, Rules, Sampling, draw
 from generators.documents import Document, story_document
 from generators.formats import SpecialIds
 from generators.masking import Granularity, load_mask
@@ -232,15 +232,14 @@ def _infill(setting: Setting, model: Any, strategy: str) -> None:
     ]
     prompts = [Prompt(_prompt(setting, strategy, *blank), f"{blank[0].id} {blank[1]}") for blank in blanks]
     special = setting.special
-    forbidden = [id for id in range(special.size, special.total) if id != special.end]
-    found = draw(
-        model, prompts, sampling=Sampling(longest=40), seed=0, end=special.end,
-        forbidden=forbidden + setting.tokenizer.encode("\n", add_special_tokens=False).ids,
-    )  # fmt: skip
+    control = (id for id in range(special.size, special.total) if id != special.end)
+    newline = setting.tokenizer.encode("\n", add_special_tokens=False).ids
+    rules = Rules((special.end,), (*control, *newline))
+    found = draw(model, prompts, rules, Sampling(longest=40), 0)
     path = setting.options.out / f"infills-{strategy}.jsonl"
     with path.open("w", encoding="utf-8") as file:
-        for (story, number), drawn in zip(blanks, found, strict=True):
-            ids = list(drawn.ids)
+        for (story, number), (written,) in zip(blanks, found, strict=True):
+            ids = written.ids
             text = setting.tokenizer.decode(ids[::-1] if strategy == "lm-rev" else ids)
             record = {"story": story.id, "position": number + 1, "infill": _sentence(text, strategy)}
             file.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""Draws continuations from a language model: batched, cached, each row with its own stream of chance.
+"""Draws what a language model writes on: batched, cached, each row with its own stream of chance and its own end.
 
 What a row gets does not depend on which rows stand beside it or in which order: its random numbers come from (seed,
 row key), and its positions are counted from its own first token.
@@ -7,48 +7,84 @@ row key), and its positions are counted from its own first token.
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from generators.weights import positions as most_positions
+from generators.options import refuse_unless
+from generators.weights import positions
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
     from transformers import PreTrainedModel
 
 Stop = Callable[[Sequence[int]], bool]
-"""Whether a row is finished, given the ids drawn so far."""
+"""Whether an answer is finished, given the ids drawn for it so far."""
+Count = Callable[[Sequence[int]], int]
+"""How many words ids are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the next token is drawn: nucleus sampling with the usual definition (the token that crosses `top_p` is in)."""
+    """How the next token is drawn.
+
+    The usual nucleus keeps the likeliest tokens up to the one with which their mass reaches `top_p`; `reference`, as the
+    paper's code has it, leaves that one out (but keeps the first).
+    """
 
     temperature: float = 1.0
     top_p: float = 0.95
+    top_k: int = 0
+    """0: all."""
+    nucleus: str = "usual"
     longest: int = 64
-    """New tokens at most."""
+    """New tokens of an answer at most."""
+
+    def __post_init__(self) -> None:
+        refuse_unless(0 < self.temperature <= 100, "temperature", "above 0, to 100")
+        refuse_unless(0 < self.top_p <= 1, "top_p", "above 0, to 1")
+        refuse_unless(self.top_k >= 0, "top_k", "0 (all) or more")
+        refuse_unless(self.nucleus in ("usual", "reference"), "nucleus", "usual or reference")
+        refuse_unless(1 <= self.longest <= 1000, "longest", "1 to 1000")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an answer that is to be drawn has to keep to."""
+
+    forced: tuple[int, ...] = ()
+    """Ids that it begins with."""
+    lines: bool = False
+    """Whether it may have line ends."""
+    least: int = 0
+    """Words before it may end."""
+    most: int = 0
+    """Words with which it has to end; 0: any number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a row starts from, and the key of its stream of chance."""
+    """What a row starts from, the key of its stream of chance, and the answers that are to be drawn one after another."""
 
     ids: Sequence[int]
     key: str
+    answers: tuple[Answer, ...] = (Answer(),)
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """The ids drawn for a row, without the end token. `ended`: by the end token or the stop rule, not by length."""
+@dataclass(slots=True)
+class Written:
+    """An answer: its ids without the end token, and the natural logarithm of each one's probability in the model, given
+    what may be drawn at all. A forced id has none: 0."""
 
-    ids: tuple[int, ...]
-    ended: bool
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    ended: bool = False
+    """By the end token or the stop rule; not by length."""
+    held: bool = False
+    """To its number of words."""
 
 
 def uniforms(seed: int, key: str, count: int) -> NDArray[np.float64]:
@@ -57,81 +93,167 @@ def uniforms(seed: int, key: str, count: int) -> NDArray[np.float64]:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16]))).random(count)
 
 
-def draw(
-    model: PreTrainedModel,
-    prompts: Sequence[Prompt],
-    *,
-    sampling: Sampling,
-    seed: int,
-    end: int,
-    forbidden: Sequence[int],
-    stop: Stop | None = None,
-) -> list[Drawn]:
-    """Continue every prompt until `end`, the stop rule or the longest length; all rows in one batch.
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for all rows of a model."""
 
-    Prompts are padded on the left, with an attention mask and positions that start at each row's first token.
-    """
+    ends: tuple[int, ...]
+    """Ids that end an answer; the first is put behind one that is cut off."""
+    forbidden: tuple[int, ...] = ()
+    line_ends: tuple[int, ...] = ()
+    """Ids that only answers with line ends may have."""
+    stop: Stop | None = None
+    count: Count = len
+
+
+def draw(
+    model: PreTrainedModel, prompts: Sequence[Prompt], rules: Rules, sampling: Sampling, seed: int
+) -> list[list[Written]]:
+    """The answers of every prompt, all rows in one batch. A row that reaches the end of what the model can read has
+    fewer answers than were asked for, or a last one that is not ended."""
     import torch
-    from transformers import DynamicCache
+
+    from generators.stepping import steps
 
     if not prompts:
         return []
-    device = model.device
-    width = max(len(prompt.ids) for prompt in prompts)
-    steps = min(sampling.longest, most_positions(model) - width)
-    ids = torch.zeros((len(prompts), width), dtype=torch.long)
-    mask = torch.zeros((len(prompts), width), dtype=torch.long)
-    for row, prompt in enumerate(prompts):
-        ids[row, width - len(prompt.ids) :] = torch.tensor(list(prompt.ids))
-        mask[row, width - len(prompt.ids) :] = 1
-    chance = torch.tensor(np.array([uniforms(seed, prompt.key, max(steps, 1)) for prompt in prompts]))
-    banned = torch.tensor(list(forbidden), dtype=torch.long, device=device)
-    drawn: list[list[int]] = [[] for _ in prompts]
-    ended = [False] * len(prompts)
-    ids, mask = ids.to(device), mask.to(device)
-    positions = (mask.cumsum(-1) - 1).clamp(min=0)
-    asked = inspect.signature(model.forward).parameters
-    # Older releases of transformers 5 call it past_key_values. The cache grows in place, so its name is all that differs.
-    named = "cache" if "cache" in asked else "past_key_values"
-    fixed = {named: DynamicCache(config=model.config), "use_cache": True}
-    if "logits_to_keep" in asked:
-        fixed["logits_to_keep"] = 1
+    rows = [_Row(number, prompt, rules, sampling.longest) for number, prompt in enumerate(prompts)]
+    most = positions(model)
+    room = [min(most - len(prompt.ids), len(prompt.answers) * (sampling.longest + 1)) for prompt in prompts]
+    chance = torch.tensor(
+        np.array([uniforms(seed, prompt.key, max(*room, 1)) for prompt in prompts]), device=model.device
+    )
+    limits = _Limits(rules, model.device)
+    active = [row for row in rows if room[row.number] > 0]
+    if not active:
+        return [row.written for row in rows]
     with torch.inference_mode():
-        for step in range(steps):
-            # Architectures that count positions by the mask take none.
-            places = {"position_ids": positions} if "position_ids" in asked else {}
-            output = model(input_ids=ids, attention_mask=mask, **places, **fixed)
-            logits = output.logits[:, -1].float()
-            logits.index_fill_(-1, banned, float("-inf"))
-            chosen = _choose(logits, sampling, chance[:, step]).tolist()
-            for row, token in enumerate(chosen):
-                if ended[row]:
-                    continue
-                if token == end:
-                    ended[row] = True
-                else:
-                    drawn[row].append(token)
-                    ended[row] = stop is not None and stop(drawn[row])
-            if all(ended):
+        run = steps(model, [row.prompt.ids for row in active], max(room))
+        chance = chance[[row.number for row in active]]
+        logits = run.read()
+        for step in range(max(room)):
+            limits.apply(logits, active)
+            tokens, logprobs = choose(logits.float(), sampling, chance[:, step])
+            fed = [
+                row.take(token, logprob)
+                for row, token, logprob in zip(active, tokens.tolist(), logprobs.tolist(), strict=True)
+            ]
+            going = [at for at, row in enumerate(active) if not row.finished and step + 1 < room[row.number]]
+            if not going:
                 break
-            ids = torch.tensor(chosen, device=device).unsqueeze(1)
-            mask = torch.cat([mask, mask.new_ones((len(prompts), 1))], dim=1)
-            positions = positions[:, -1:] + 1
-    return [Drawn(tuple(row), done) for row, done in zip(drawn, ended, strict=True)]
+            if 2 * len(going) <= len(active):
+                kept = torch.tensor(going, device=model.device)
+                run.keep(kept)
+                active, fed, chance = [active[at] for at in going], [fed[at] for at in going], chance[kept]
+            logits = run.feed(torch.tensor(fed, device=model.device))
+    return [row.written for row in rows]
 
 
-def _choose(logits: torch.Tensor, sampling: Sampling, chance: torch.Tensor) -> torch.Tensor:
-    """One token a row: the first whose cumulated share of the nucleus passes the row's number."""
+class _Row:
+    """A row on its way: which answer it is at."""
+
+    def __init__(self, number: int, prompt: Prompt, rules: Rules, longest: int) -> None:
+        self.number, self.prompt, self.rules, self.longest = number, prompt, rules, longest
+        self.written = [Written()]
+        self.finished = False
+
+    @property
+    def answer(self) -> Answer:
+        return self.prompt.answers[len(self.written) - 1]
+
+    @property
+    def may_end(self) -> bool:
+        """Whether it has its words."""
+        answer = self.answer
+        return not answer.least or self.rules.count(self.written[-1].ids) >= answer.least
+
+    def take(self, token: int, logprob: float) -> int:
+        """Write a drawn token, or what has to stand in its place; the id that the model is to read."""
+        if self.finished:
+            return token
+        now, answer, rules = self.written[-1], self.answer, self.rules
+        at = len(now.ids)
+        if at < len(answer.forced):
+            token, logprob = answer.forced[at], 0.0
+        elif token in rules.ends:
+            now.ended = True
+        elif answer.most and rules.count([*now.ids, token]) > answer.most:
+            now.held, token = True, rules.ends[0]
+        elif at >= self.longest:
+            token = rules.ends[0]
+        if token in rules.ends and at >= len(answer.forced):
+            if now.ended:
+                now.logprobs.append(logprob)
+            self._next()
+            return token
+        now.ids.append(token)
+        now.logprobs.append(logprob)
+        if rules.stop is not None and rules.stop(now.ids):
+            now.ended = self.finished = True
+        return token
+
+    def _next(self) -> None:
+        if len(self.written) < len(self.prompt.answers):
+            self.written.append(Written())
+        else:
+            self.finished = True
+
+
+class _Limits:
+    """What must not be drawn, as a change to logits."""
+
+    def __init__(self, rules: Rules, device: object) -> None:
+        import torch
+
+        def tensor(ids: Sequence[int]) -> Tensor:
+            return torch.tensor(list(ids), dtype=torch.long, device=device)  # type: ignore[arg-type]  # as the model says it
+
+        self.forbidden, self.line_ends, self.ends = map(
+            tensor, (rules.forbidden, rules.line_ends, rules.ends)
+        )
+
+    def apply(self, logits: Tensor, rows: Sequence[_Row]) -> None:
+        """Set what each row must not draw to minus infinity."""
+        import torch
+
+        never = float("-inf")
+        logits.index_fill_(-1, self.forbidden, never)
+        for banned, barred in (
+            (self.line_ends, [not row.answer.lines for row in rows]),
+            (self.ends, [not row.may_end for row in rows]),
+        ):
+            if not len(banned) or not any(barred):
+                continue
+            if all(barred):
+                logits.index_fill_(-1, banned, never)
+            else:
+                which = torch.tensor([at for at, is_barred in enumerate(barred) if is_barred])
+                logits[which.to(logits.device)[:, None], banned] = never
+
+
+def choose(logits: Tensor, sampling: Sampling, chance: Tensor) -> tuple[Tensor, Tensor]:
+    """One token a row of (B, V) logits by (B,) numbers from 0 to 1, and (B,) its log-probability at temperature 1.
+
+    It is the first, from the likeliest on, whose cumulated share of what is kept passes the row's number.
+    """
     import torch
 
-    probabilities = torch.softmax(logits / sampling.temperature, dim=-1).cpu()
-    # The nucleus is nearly always within the likeliest 1,024 tokens; where it is not, all are sorted.
+    probabilities = torch.softmax(logits / sampling.temperature, dim=-1)
+    # What is kept is nearly always within the likeliest 1,024 tokens; where it is not, all are sorted.
     count = min(1024, probabilities.shape[-1])
     best, order = probabilities.topk(count, dim=-1)
-    if count < probabilities.shape[-1] and bool((best.sum(-1) < sampling.top_p).any()):
+    enough = 0 < sampling.top_k <= count or count == probabilities.shape[-1]
+    if not enough and bool((best.sum(-1) < sampling.top_p).any()):
         best, order = probabilities.sort(dim=-1, descending=True)
     mass = best.cumsum(-1)
-    kept = torch.where(mass - best < sampling.top_p, best, torch.zeros_like(best))
+    within = mass < sampling.top_p if sampling.nucleus == "reference" else mass - best < sampling.top_p
+    if sampling.top_k:
+        within[:, sampling.top_k :] = False
+    kept = torch.where(within, best, torch.zeros_like(best))
     kept[:, 0] = best[:, 0]  # the likeliest token is always in
     passed = kept.cumsum(-1) > (chance.unsqueeze(-1).float() * kept.sum(-1, keepdim=True))
-    return order.gather(-1, passed.int().argmax(-1, keepdim=True)).squeeze(-1)
+    at = passed.int().argmax(-1, keepdim=True)
+    tokens, chosen = order.gather(-1, at), best.gather(-1, at)
+    if sampling.temperature != 1.0:
+        chosen = torch.softmax(logits, dim=-1).gather(-1, tokens)
+    return tokens.squeeze(-1), chosen.log().squeeze(-1)

@@ -1,49 +1,41 @@
-"""ILM: infilling by language modelling. Reads the whole story with its blank, then writes what belongs there."""
+"""ILM: infilling by language modelling. Reads the whole text with its blanks, then writes what belongs there, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from generators.checkpoints import Checkpoint
-from generators.decoding import Drawn
-from generators.infilling import CheckpointGenerator, Draft, after, before, one_sentence, open_checkpoint
-from generators.masking import Granularity
-from humaneval.domain import Blank, Generator, GeneratorRequest, InfillStatus
+from generators.filling import ModelGenerator
+from generators.infilling import CheckpointFiller, open_filler
+from humaneval.domain import GappedText, Generator, GeneratorRequest
 from humaneval.errors import InputError
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
+class Ilm(CheckpointFiller):
+    """c S, then an answer and E for each blank."""
 
-def prompt_of(blank: Blank, checkpoint: Checkpoint) -> list[int]:
-    """c S: the story with a sentence blank, and the token after which the answer begins."""
-    encode, special = checkpoint.tokenizer.encode, checkpoint.special
-    head, tail = (
-        encode(before(blank), add_special_tokens=False).ids,
-        encode(after(blank), add_special_tokens=False).ids,
-    )
-    return [*head, special.blank(Granularity.SENTENCE), *tail, special.start]
+    kind = "ilm"
+    conditioning = "all text on both sides; blanks from left to right, each sees the answers before it"
+    several = True
 
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(self.checkpoint.special.blanks)
 
-def text_of(drawn: Drawn, tokenizer: Tokenizer) -> Draft:
-    """What was written up to E; without an E it was cut off."""
-    draft = one_sentence(tokenizer.decode(list(drawn.ids)))
-    if not drawn.ended:
-        return Draft(draft.text, InfillStatus.CUT, "no end within the longest length")
-    return draft
+    def prompt(self, text: GappedText) -> list[int]:
+        """The text with a blank for each gap, and S. A space before a gap is the answer's to write, as in training."""
+        special = self.checkpoint.special
+        ids: list[int] = []
+        for piece, gap in zip(text.pieces, text.gaps, strict=False):
+            ids += [*self.encode(piece.rstrip(" ")), special.blank(gap.type)]
+        return [*ids, *self.encode(text.pieces[-1]), special.start]
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: temperature, top_p, longest, tries."""
-    checkpoint, options = open_checkpoint(request, "ilm")
-    if Granularity.SENTENCE not in checkpoint.special.blanks:
+    """Options: those of `generators.infilling.Decoding` and `generators.filling.Shared`."""
+    filler, shared = open_filler(request, Ilm)
+    if "sentence" not in filler.types:
         raise InputError(
-            f"{request.checkpoint} has no blank for a sentence, only for {', '.join(checkpoint.special.blanks)}",
+            f"{request.checkpoint} has no blank for a sentence, only for {', '.join(filler.types)}",
             "Sentences are filled in by a model that was trained with blanks for them.",
         )
-    return [
-        CheckpointGenerator(
-            request.name or "ilm", checkpoint, request.checkpoint, request.seed, options, prompt_of, text_of
-        )
-    ]
+    return [ModelGenerator(request.name or "ilm", filler, request.seed, shared)]

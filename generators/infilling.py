@@ -1,201 +1,202 @@
-"""What the generators from our own checkpoints share: prompts in batches, more tries where an infill is not one sentence."""
+"""What the generators from our own checkpoints share: prompts, what must not be drawn, and answers as text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import ClassVar
 
 from generators.checkpoints import Checkpoint, load
-from generators.decoding import Drawn, Prompt, Sampling, Stop, draw
-from generators.documents import UNTITLED
+from generators.decoding import Answer, Prompt, Rules, Sampling, Stop, Written, draw
+from generators.devices import pick_device
+from generators.filling import Draft, ModelGenerator, Shared
+from generators.options import read_options, refuse_unless
 from generators.vocabulary import line_ends
-from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance
+from generators.weights import positions
+from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import UsageError
-from humaneval.text import normalise, refused_characters, split_sentences
+from humaneval.text import split_sentences
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-BATCH = 32
-
-
-class Draft(NamedTuple):
-    """What a draw became as text; `status` is OK where there is nothing against it."""
-
-    text: str
-    status: InfillStatus
-    detail: str = ""
-
-
-PromptOf = Callable[[Blank, Checkpoint], list[int]]
-TextOf = Callable[[Drawn, "Tokenizer"], Draft]
-StopFor = Callable[["Tokenizer"], Stop]
+SENTENCE_ENDS = ".!?…"
+CLOSING = "\"'”’)]"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What can be chosen with `--option`. `tries`: draws at most until an infill is one whole sentence."""
+class Decoding(Sampling):
+    """The options of our own models."""
 
-    temperature: float = 1.0
-    top_p: float = 0.95
-    longest: int = 64
-    tries: int = 1
+    precision: str = "fp32"
+    """fp32 or bf16."""
 
-    @classmethod
-    def read(cls, given: dict[str, str]) -> Options:
-        """Options from text. UsageError names what is unknown or out of range."""
-        unknown = set(given) - {"temperature", "top_p", "longest", "tries"}
-        if unknown:
-            raise UsageError(
-                f"unknown option {', '.join(sorted(unknown))}", "Options: temperature, top_p, longest, tries."
-            )
-        try:
-            options = cls(
-                temperature=float(given.get("temperature", 1.0)),
-                top_p=float(given.get("top_p", 0.95)),
-                longest=int(given.get("longest", 64)),
-                tries=int(given.get("tries", 1)),
-            )
-        except ValueError as error:
-            raise UsageError(f"an option is not a number: {error}") from None
-        if not (
-            options.temperature > 0
-            and 0 < options.top_p <= 1
-            and 1 <= options.longest <= 200
-            and 1 <= options.tries <= 100
-        ):
-            raise UsageError(
-                "an option is out of range",
-                "temperature > 0, 0 < top_p <= 1, longest 1 to 200, tries 1 to 100.",
-            )
-        return options
+    def __post_init__(self) -> None:
+        Sampling.__post_init__(self)
+        refuse_unless(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointGenerator:
-    """A generator over one of our checkpoints; `prompt_of` and `text_of` are what the kinds differ in."""
+class CheckpointFiller:
+    """A filler over one of our checkpoints; a strategy is a class that says what it reads and how it writes."""
 
-    name: str
-    checkpoint: Checkpoint
-    folder: str
-    seed: int
-    options: Options
-    prompt_of: PromptOf
-    text_of: TextOf
-    stop_for: StopFor | None = None
+    kind: ClassVar[str]
+    conditioning: ClassVar[str]
+    """What it sees and in which order it fills, for who reads the provenance."""
+    several: ClassVar[bool] = False
+    titled: ClassVar[bool] = True
+    needs_original: ClassVar[bool] = False
+
+    def __init__(self, checkpoint: Checkpoint, folder: Path, seed: int, decoding: Decoding) -> None:
+        import torch
+
+        self.checkpoint, self.folder, self.seed, self.decoding = checkpoint, folder, seed, decoding
+        if decoding.precision == "bf16":
+            torch.nn.Module.to(checkpoint.model, torch.bfloat16)
+        special, self.tokenizer = checkpoint.special, checkpoint.tokenizer
+        lines = tuple(line_ends(self.tokenizer))
+        ends = self.ends(lines)
+        control = (id for id in range(special.size, special.total) if id not in ends)
+        self.rules = Rules(
+            ends=ends,
+            forbidden=(*control, *checkpoint.unread),
+            line_ends=tuple(id for id in lines if id not in ends),
+            stop=self.stop_rule(),
+            count=lambda ids: len(self.decode(ids).split()),
+        )
 
     @property
-    def provenance(self) -> Provenance:
+    def types(self) -> tuple[str, ...]:
+        """The types of gaps that it can fill."""
+        return ("sentence",)
+
+    @property
+    def origin(self) -> Provenance:
+        """Where its answers come from."""
         import torch
         import transformers
 
+        settings = asdict(self.decoding)
+        precision = settings.pop("precision")
+        training = self.checkpoint.card.training
         return Provenance(
-            kind=self.checkpoint.card.kind,
-            checkpoint=f"{Path(self.folder).name} sha256:{self.checkpoint.hash}",
-            seed=self.seed,
-            settings={**asdict(self.options), "training": self.checkpoint.card.training},
-            batch={"size": BATCH, "device": str(self.checkpoint.model.device), "precision": "fp32"},
+            kind=self.kind,
+            checkpoint=f"{self.folder.resolve().name} sha256:{self.checkpoint.hash}",
+            settings={**settings, "conditioning": self.conditioning, "training": training},
+            batch={"device": str(self.checkpoint.model.device), "precision": precision},
             versions={"torch": torch.__version__, "transformers": transformers.__version__},
         )
 
-    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
-        remaining = iter(blanks)
-        while batch := list(islice(remaining, BATCH)):
-            yield from self._fill(batch)
-
-    def _fill(self, blanks: Sequence[Blank]) -> list[Infill]:
-        tokenizer, special = self.checkpoint.tokenizer, self.checkpoint.special
-        forbidden = [id for id in range(special.size, special.total) if id != special.end]
-        forbidden += [*self.checkpoint.unread, *line_ends(tokenizer)]
-        sampling = Sampling(self.options.temperature, self.options.top_p, self.options.longest)
-        stop = self.stop_for(tokenizer) if self.stop_for else None
-        prompts = [self.prompt_of(blank, self.checkpoint) for blank in blanks]
-        infills: list[Infill | None] = [None] * len(blanks)
-        waiting = list(range(len(blanks)))
-        for attempt in range(1, self.options.tries + 1):
-            rows = [Prompt(prompts[at], _key(blanks[at], attempt)) for at in waiting]
-            results = draw(
-                self.checkpoint.model,
-                rows,
-                sampling=sampling,
-                seed=self.seed,
-                end=special.end,
-                forbidden=forbidden,
-                stop=stop,
+    def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
+        """A draft for each gap that is filled now; refused where the model cannot read so long a text."""
+        most = positions(self.checkpoint.model)
+        prompts = [
+            Prompt(
+                self.prompt(text),
+                key,
+                tuple(self.answer(text, number) for number in range(len(self.gaps(text)))),
             )
-            unfit = []
-            for at, drawn in zip(waiting, results, strict=True):
-                draft = self.text_of(drawn, tokenizer)
-                extra = {"tries": attempt, "tokens": len(drawn.ids)}
-                infills[at] = Infill(blanks[at], draft.text, draft.status, draft.detail, extra)
-                if draft.status is not InfillStatus.OK:
-                    unfit.append(at)
-            waiting = unfit
-            if not waiting:
-                break
-        return [infill for infill in infills if infill is not None]
+            for text, key in zip(texts, keys, strict=True)
+        ]
+        fits = [at for at, prompt in enumerate(prompts) if len(prompt.ids) < most]
+        drawn = draw(
+            self.checkpoint.model, [prompts[at] for at in fits], self.rules, self.decoding, self.seed
+        )
+        found = dict(zip(fits, drawn, strict=True))
+        return [
+            [
+                self._draft(gap, found[at][number] if number < len(found[at]) else None)
+                if at in found
+                else too_long(len(prompts[at].ids), most)
+                for number, gap in enumerate(self.gaps(text))
+            ]
+            for at, text in enumerate(texts)
+        ]
+
+    def _draft(self, gap: Gap, written: Written | None) -> Draft:
+        if written is None:
+            return Draft("", InfillStatus.MISSING, "the model reads no more tokens")
+        text, tokens = self.read(written, gap)
+        extra = {"tokens": tokens, "logprob": round(sum(written.logprobs[:tokens]), 4)}
+        if written.ended:
+            extra["logprob"] = round(sum(written.logprobs[: tokens + 1]), 4)
+        whole = text.rstrip(CLOSING).endswith(tuple(SENTENCE_ENDS))
+        if written.held and gap.type not in ("word", "ngram") and not whole:
+            return Draft(text, InfillStatus.CUT, f"held to {gap.max_words} words", extra)
+        if not (written.ended or written.held) and not self.complete(written):
+            return Draft(text, InfillStatus.CUT, "no end within the longest length", extra)
+        return Draft(text, extra=extra)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text; control strings in it are text."""
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids."""
+        return self.tokenizer.decode(list(ids))
+
+    # What a strategy says of itself.
+
+    def gaps(self, text: GappedText) -> tuple[Gap, ...]:
+        """The gaps that a prompt asks for."""
+        return text.gaps if self.several else text.gaps[:1]
+
+    def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
+        """Ids that end an answer."""
+        return (self.checkpoint.special.end,)
+
+    def stop_rule(self) -> Stop | None:
+        """When an answer is finished without an end token."""
+        return None
+
+    def prompt(self, text: GappedText) -> list[int]:
+        """What the model reads before it writes."""
+        raise NotImplementedError
+
+    def answer(self, text: GappedText, number: int) -> Answer:
+        """What the answer to gap `number` has to keep to."""
+        gap = text.gaps[number]
+        space = " " if text.pieces[number].endswith(" ") else ""
+        forced = self.encode(space + gap.beginning) if gap.beginning else []
+        most = gap.max_words or (1 if gap.type == "word" else 0)
+        return Answer(tuple(forced), gap.type in ("paragraph", "document"), gap.min_words, most)
+
+    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+        """The answer as text, and how many of the tokens it is."""
+        return self.decode(written.ids), len(written.ids)
+
+    def complete(self, written: Written) -> bool:
+        """Whether what was not ended is whole all the same."""
+        return False
 
 
-def _key(blank: Blank, attempt: int) -> str:
-    return f"{blank.story.id} {blank.position} {blank.sample} {attempt}"
+def too_long(tokens: int, most: int) -> Draft:
+    """The draft for a text that the model cannot read."""
+    return Draft(
+        "", InfillStatus.REFUSED, f"the text has {tokens:,} tokens, and the model reads at most {most:,}"
+    )
 
 
-def open_checkpoint(request: GeneratorRequest, kind: str) -> tuple[Checkpoint, Options]:
-    """The checkpoint and the options of a request."""
+def first_sentence(text: str) -> tuple[str, bool]:
+    """The first sentence of a text, and whether another one follows: only then is it known to be whole."""
+    sentences = split_sentences(text)
+    return (sentences[0] if sentences else "", len(sentences) > 1)
+
+
+def open_filler(
+    request: GeneratorRequest, strategy: type[CheckpointFiller]
+) -> tuple[CheckpointFiller, Shared]:
+    """The filler of a request, and the options that all models share."""
+    kind = strategy.kind
     if not request.checkpoint:
         raise UsageError(
             f"{kind} needs a checkpoint",
             f"Train one with `humaneval train {kind}`, then name its folder with --checkpoint.",
         )
-    options = Options.read(dict(request.options))
-    return load(Path(request.checkpoint), kind=kind, device=pick_device(request.device)), options
+    shared, decoding = read_options(request, Shared, Decoding)
+    folder = Path(request.checkpoint)
+    checkpoint = load(folder, kind=kind, device=pick_device(request.device))
+    return strategy(checkpoint, folder, request.seed, decoding), shared
 
 
-def pick_device(name: str) -> str:
-    """`auto` is the GPU where there is one."""
-    import torch
-
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise UsageError(f"there is no GPU for --device {name}", "Use --device cpu.")
-    try:
-        torch.device(name)
-    except RuntimeError:
-        raise UsageError(f"there is no device {name}", "Say auto, cpu or cuda.") from None
-    return name
-
-
-def before(blank: Blank) -> str:
-    """The document up to the blank: the title's line, then the sentences before it."""
-    title = blank.story.title or UNTITLED
-    return f"{title}\n" + " ".join(blank.story.sentences[: blank.position - 1])
-
-
-def after(blank: Blank) -> str:
-    """The document behind the blank, with the space that leads it."""
-    return "".join(f" {sentence}" for sentence in blank.story.sentences[blank.position :])
-
-
-def unprintable(text: str) -> str:
-    """Why `text` cannot be shown, or nothing: bytes that make no character, or characters that no page can carry."""
-    if "\ufffd" in text:
-        return "bytes that make no character"
-    return refused_characters(text)
-
-
-def one_sentence(text: str) -> Draft:
-    """`text` as an infill: OK only as one sentence."""
-    text = normalise(text)
-    broken = unprintable(text)
-    if broken:
-        return Draft("", InfillStatus.UNPRINTABLE, broken)
-    if not text:
-        return Draft("", InfillStatus.EMPTY)
-    sentences = split_sentences(text)
-    if len(sentences) > 1:
-        return Draft(text, InfillStatus.SEVERAL_SENTENCES, f"{len(sentences)} sentences")
-    return Draft(text, InfillStatus.OK)
+def build_from(request: GeneratorRequest, strategy: type[CheckpointFiller]) -> Sequence[ModelGenerator]:
+    """The generator of a request."""
+    filler, shared = open_filler(request, strategy)
+    return [ModelGenerator(request.name or strategy.kind, filler, request.seed, shared)]

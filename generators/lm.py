@@ -1,70 +1,134 @@
-"""LM: a left-to-right language model. Reads what stands before the blank, and writes on until a sentence is whole.
+"""LM and its two relatives that write one sentence: left to right, right to left, and left to right after the whole context.
 
-The context behind the blank is not seen. The paper's code has no decoding for it; this is our definition.
+The paper's code has no decoding for them; these are our definitions. None of them copies context: what is not new is cut.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from generators.checkpoints import Checkpoint
-from generators.decoding import Drawn, Stop
-from generators.infilling import CheckpointGenerator, Draft, before, open_checkpoint, unprintable
-from humaneval.domain import Blank, Generator, GeneratorRequest, InfillStatus
+from generators.decoding import Answer, Stop, Written
+from generators.infilling import CLOSING, SENTENCE_ENDS, CheckpointFiller, build_from, first_sentence
+from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest
+from humaneval.errors import UsageError
 from humaneval.text import normalise, split_sentences
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-_MAY_HAVE_ENDED = re.compile(r"[.!?…][”’\"')\]]*\s+\S")
+_CLOSE = re.escape(CLOSING)
+_MAY_HAVE_ENDED = re.compile(rf"[{SENTENCE_ENDS}][{_CLOSE}]*\s+\S")
 
 
-def prompt_of(blank: Blank, checkpoint: Checkpoint) -> list[int]:
-    """S and everything before the blank."""
-    return [
-        checkpoint.special.start,
-        *checkpoint.tokenizer.encode(before(blank), add_special_tokens=False).ids,
-    ]
+class Lm(CheckpointFiller):
+    """S and the text before the gap; the first sentence of what it writes on. What stands behind the gap is not seen."""
+
+    kind = "lm"
+    conditioning = "the text before the blank alone; several blanks from left to right"
+
+    def prompt(self, text: GappedText) -> list[int]:
+        """S and everything before the gap."""
+        return [self.checkpoint.special.start, *self.encode(text.pieces[0].rstrip(" "))]
+
+    def stop_rule(self) -> Stop:
+        """Stop once a second sentence has begun: only then is the first known to be whole."""
+
+        def stop(ids: Sequence[int]) -> bool:
+            text = self.decode(ids)
+            return bool(_MAY_HAVE_ENDED.search(text)) and first_sentence(text)[1]
+
+        return stop
+
+    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+        """The first sentence, and how many tokens it takes."""
+        sentence, _ = first_sentence(self.decode(written.ids))
+        tokens = len(written.ids)
+        while tokens and normalise(self.decode(written.ids[: tokens - 1])).startswith(sentence):
+            tokens -= 1
+        return sentence, tokens
+
+    def complete(self, written: Written) -> bool:
+        """Whether another sentence follows."""
+        return first_sentence(self.decode(written.ids))[1]
 
 
-def stop_for(tokenizer: Tokenizer) -> Stop:
-    """Stop once a second sentence has begun: only then is the first known to be whole."""
+class LmAll(Lm):
+    """The whole text with its gaps, S, then the text before the gap once more; the first sentence of what it writes on."""
 
-    def stop(ids: Sequence[int]) -> bool:
-        text = tokenizer.decode(list(ids))
-        return bool(_MAY_HAVE_ENDED.search(text)) and len(split_sentences(text)) > 1
+    kind = "lm-all"
+    conditioning = "all text on both sides; several blanks from left to right"
 
-    return stop
+    def prompt(self, text: GappedText) -> list[int]:
+        """c S and everything before the gap."""
+        special = self.checkpoint.special
+        ids: list[int] = []
+        for piece, gap in zip(text.pieces, text.gaps, strict=False):
+            ids += [*self.encode(piece.rstrip(" ")), special.blank(gap.type)]
+        head = self.encode(text.pieces[0].rstrip(" "))
+        return [*ids, *self.encode(text.pieces[-1]), special.start, *head]
 
 
-def text_of(drawn: Drawn, tokenizer: Tokenizer) -> Draft:
-    """The first sentence of what was written; cut where not even that was finished."""
-    text = normalise(tokenizer.decode(list(drawn.ids)))
-    sentences = split_sentences(text)
-    broken = unprintable(sentences[0] if sentences else text)
-    if broken:
-        return Draft("", InfillStatus.UNPRINTABLE, broken)
-    if not sentences:
-        return Draft("", InfillStatus.EMPTY)
-    if not drawn.ended and len(sentences) == 1:
-        return Draft(sentences[0], InfillStatus.CUT, "no end within the longest length")
-    return Draft(sentences[0], InfillStatus.OK)
+class LmRev(CheckpointFiller):
+    """S and the text behind the gap, backwards; the last sentence of what it writes, turned round."""
+
+    kind = "lm-rev"
+    conditioning = "the text behind the blank alone; several blanks from left to right"
+
+    def prompt(self, text: GappedText) -> list[int]:
+        """S and everything behind the gap, last token first. Other gaps are left out."""
+        behind = "".join(text.pieces[1:])
+        return [self.checkpoint.special.start, *reversed(self.encode(behind))]
+
+    def answer(self, text: GappedText, number: int) -> Answer:
+        """Without a beginning: it would be written last."""
+        if text.gaps[number].beginning:
+            raise UsageError(
+                "lm-rev writes from the end: it cannot be told how to begin", "Leave out the beginning."
+            )
+        return super().answer(text, number)
+
+    def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
+        """E stands before the first line, and a line end before the first sentence."""
+        return (self.checkpoint.special.end, *line_ends)
+
+    def stop_rule(self) -> Stop:
+        """Stop once the sentence before has been begun, from its end: only then is this one known to be whole."""
+
+        def stop(ids: Sequence[int]) -> bool:
+            text = self.decode(ids[::-1])
+            return bool(_MAY_HAVE_ENDED.search(text)) and self._whole(text)
+
+        return stop
+
+    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+        """The last sentence, and how many tokens it takes."""
+        text = self.decode(written.ids[::-1])
+        sentences = split_sentences(text)
+        sentence = sentences[-1] if sentences else ""
+        tokens = len(written.ids)
+        while tokens and normalise(self.decode(written.ids[: tokens - 1][::-1])).endswith(sentence):
+            tokens -= 1
+        return sentence, tokens
+
+    def complete(self, written: Written) -> bool:
+        """Whether the end of another sentence stands before it."""
+        return self._whole(self.decode(written.ids[::-1]))
+
+    @staticmethod
+    def _whole(text: str) -> bool:
+        """Whether the text begins with (the end of) another sentence: one word of it at least, as in “Mr. Smith”."""
+        sentences = split_sentences(text)
+        return len(sentences) > 1 and any(character.isalnum() for character in sentences[0])
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: temperature, top_p, longest, tries."""
-    checkpoint, options = open_checkpoint(request, "lm")
-    return [
-        CheckpointGenerator(
-            request.name or "lm",
-            checkpoint,
-            request.checkpoint,
-            request.seed,
-            options,
-            prompt_of,
-            text_of,
-            stop_for,
-        )
-    ]
+    """Options: those of `generators.infilling.Decoding` and `generators.filling.Shared`."""
+    return build_from(request, Lm)
+
+
+def build_all(request: GeneratorRequest) -> Sequence[Generator]:
+    """As `build`."""
+    return build_from(request, LmAll)
+
+
+def build_rev(request: GeneratorRequest) -> Sequence[Generator]:
+    """As `build`."""
+    return build_from(request, LmRev)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -11,8 +12,13 @@ from humaneval.errors import UsageError
 A = TypeVar("A")
 B = TypeVar("B")
 
-_READ = {"int": int, "float": float, "str": str, "bool": lambda text: _SWITCH[text.lower()]}
 _SWITCH = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
+_READ: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": lambda text: _SWITCH[text.lower()],
+}
 
 
 def read_options(request: GeneratorRequest, first: type[A], second: type[B]) -> tuple[A, B]:

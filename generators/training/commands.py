@@ -67,7 +67,7 @@ def lm_all(**given: Any) -> None:
 
 def _train(strategy: str, given: dict[str, Any]) -> None:
     try:
-        from generators.infilling import pick_device
+        from generators.devices import pick_device
         from generators.training.state import held
 
         device = pick_device(given["device"])

@@ -43,7 +43,7 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example scored."""
     try:
         from generators.checkpoints import load, peek
-        from generators.infilling import pick_device
+        from generators.devices import pick_device
         from generators.training.testing import granularities, score
 
         device = pick_device(given["device"])

@@ -119,9 +119,24 @@ def checkpoints(
     tmp_path_factory: pytest.TempPathFactory, corpus: MaskedCorpus, tokenizer: Any
 ) -> dict[str, Path]:
     """An LM and an ILM, trained until what they write is mostly text."""
-    folders = {}
-    for kind in ("lm", "ilm"):
-        folders[kind] = tmp_path_factory.mktemp("checkpoints") / kind
-        plan = small_plan(kind, steps=150, learning_rate=5e-3, batch=8, evaluate_every=50)
-        train(folders[kind], plan, small_model(corpus.special), tokenizer, corpus, corpus)
-    return folders
+    folder = tmp_path_factory.mktemp("checkpoints")
+    return {kind: trained(folder / kind, kind, corpus, tokenizer) for kind in ("lm", "ilm")}
+
+
+@pytest.fixture(scope="session")
+def four(
+    checkpoints: dict[str, Path],
+    tmp_path_factory: pytest.TempPathFactory,
+    corpus: MaskedCorpus,
+    tokenizer: Any,
+) -> dict[str, Path]:
+    """One checkpoint of each strategy."""
+    folder = tmp_path_factory.mktemp("relatives")
+    others = {kind: trained(folder / kind, kind, corpus, tokenizer) for kind in ("lm-rev", "lm-all")}
+    return {**checkpoints, **others}
+
+
+def trained(folder: Path, kind: str, corpus: MaskedCorpus, tokenizer: Any) -> Path:
+    plan = small_plan(kind, steps=150, learning_rate=5e-3, batch=8, evaluate_every=50)
+    train(folder, plan, small_model(corpus.special), tokenizer, corpus, corpus)
+    return folder

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from generators.checkpoints import load
-from generators.decoding import Drawn, Prompt, Sampling, draw
+from generators.decoding import Prompt, Rules, Sampling, draw
+from generators.filling import Draft, check
+from generators.formats import STRATEGIES
 from generators.ilm import build as build_ilm
-from generators.ilm import text_of as ilm_text
 from generators.lm import build as build_lm
-from generators.lm import text_of as lm_text
-from humaneval.domain import Blank, Generator, GeneratorRequest, InfillStatus, Story
+from generators.lm import build_all, build_rev
+from humaneval.domain import Blank, Gap, Generator, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories
 
@@ -24,12 +25,11 @@ Build = Callable[..., Generator]
 
 
 @pytest.fixture
-def build(checkpoints: dict[str, Path]) -> Build:
+def build(four: dict[str, Path]) -> Build:
     def make(kind: str, seed: int = 0, **options: str) -> Generator:
-        request = GeneratorRequest(
-            kind, checkpoint=str(checkpoints[kind]), device="cpu", seed=seed, options=options
-        )
-        return {"lm": build_lm, "ilm": build_ilm}[kind](request)[0]
+        request = GeneratorRequest(kind, checkpoint=str(four[kind]), device="cpu", seed=seed, options=options)
+        builders = {"lm": build_lm, "ilm": build_ilm, "lm-rev": build_rev, "lm-all": build_all}
+        return builders[kind](request)[0]
 
     return make
 
@@ -39,7 +39,7 @@ def blanks() -> list[Blank]:
     return [Blank(story, position) for story in bundled_stories()[-4:] for position in (1, 3, 5)]
 
 
-@pytest.mark.parametrize("kind", ["lm", "ilm"])
+@pytest.mark.parametrize("kind", STRATEGIES)
 def test_the_same_seed_gives_the_same_infills_and_another_seed_others(
     kind: str, build: Build, blanks: list[Blank]
 ) -> None:
@@ -47,7 +47,7 @@ def test_the_same_seed_gives_the_same_infills_and_another_seed_others(
     assert texts[0] == texts[1] != texts[2]
 
 
-@pytest.mark.parametrize("kind", ["lm", "ilm"])
+@pytest.mark.parametrize("kind", STRATEGIES)
 def test_G15_G17_what_a_blank_gets_depends_on_neither_batch_nor_order(
     kind: str, build: Build, blanks: list[Blank]
 ) -> None:
@@ -83,28 +83,41 @@ def test_no_generator_is_given_the_sentence_that_was_taken_out(build: Build, bla
 
 
 def test_control_tokens_and_line_ends_never_come_out(build: Build, blanks: list[Blank]) -> None:
-    for kind in ("lm", "ilm"):
+    for kind in STRATEGIES:
         for infill in build(kind, temperature="2.0", top_p="1.0").infill(blanks):
             assert "\n" not in infill.text
             assert "<|" not in infill.text
 
 
-def test_an_infill_that_is_not_one_sentence_says_what_it_is() -> None:
-    tokenizer = _Words()
-    assert ilm_text(Drawn((1,), True), tokenizer).status is InfillStatus.OK
-    assert ilm_text(Drawn((1, 2), True), tokenizer).status is InfillStatus.SEVERAL_SENTENCES
-    assert ilm_text(Drawn((), True), tokenizer).status is InfillStatus.EMPTY
-    assert ilm_text(Drawn((1,), False), tokenizer).status is InfillStatus.CUT
-    assert lm_text(Drawn((1, 2), True), tokenizer).text == "One came."
-    assert lm_text(Drawn((), True), tokenizer).status is InfillStatus.EMPTY
-    assert lm_text(Drawn((1,), False), tokenizer).status is InfillStatus.CUT
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (" One came. ", InfillStatus.OK),
+        ("One came. Two left.", InfillStatus.SEVERAL_SENTENCES),
+        (" ", InfillStatus.EMPTY),
+        ("One\ufffd came.", InfillStatus.UNPRINTABLE),
+        ("One\x07 came.", InfillStatus.UNPRINTABLE),
+    ],
+)
+def test_an_infill_that_is_not_one_sentence_says_what_it_is(text: str, status: InfillStatus) -> None:
+    assert check(Draft(text), Gap()).status is status
+    assert check(Draft(text, InfillStatus.CUT, "why"), Gap()).status in (status, InfillStatus.CUT)
 
 
-class _Words:
-    """Two sentences as two tokens."""
-
-    def decode(self, ids: list[int]) -> str:
-        return "".join({1: " One came.", 2: " Two left."}[id] for id in ids)
+@pytest.mark.parametrize(
+    ("text", "gap", "status"),
+    [
+        ("One came.", Gap(min_words=3), InfillStatus.FILTERED),
+        ("One came.", Gap(max_words=1), InfillStatus.FILTERED),
+        ("One came.", Gap(min_words=2, max_words=2), InfillStatus.OK),
+        ("One came.", Gap(beginning="One"), InfillStatus.OK),
+        ("One came.", Gap(beginning="Two"), InfillStatus.FILTERED),
+        ("One came. Two left.", Gap("paragraph"), InfillStatus.OK),
+        ("one two", Gap("ngram"), InfillStatus.OK),
+    ],
+)
+def test_an_answer_is_held_against_what_was_asked_for(text: str, gap: Gap, status: InfillStatus) -> None:
+    assert check(Draft(text), gap).status is status
 
 
 def test_more_tries_leave_fewer_infills_unfit(build: Build, blanks: list[Blank]) -> None:
@@ -118,12 +131,10 @@ def test_more_tries_leave_fewer_infills_unfit(build: Build, blanks: list[Blank])
 def test_G28_each_row_stops_by_itself(checkpoints: dict[str, Path]) -> None:
     checkpoint = load(checkpoints["ilm"], kind="ilm")
     prompts = [Prompt([checkpoint.special.start, 5 + n], f"row {n}") for n in range(6)]
-    drawn = draw(
-        checkpoint.model, prompts, sampling=Sampling(longest=30), seed=0, end=checkpoint.special.end, forbidden=[],
-        stop=lambda ids: len(ids) >= 3 + ids[0] % 5,
-    )  # fmt: skip
-    assert all(len(row.ids) <= 3 + row.ids[0] % 5 for row in drawn if row.ids)
-    assert len({len(row.ids) for row in drawn}) > 1
+    rules = Rules((checkpoint.special.end,), stop=lambda ids: len(ids) >= 3 + ids[0] % 5)
+    drawn = [row[0].ids for row in draw(checkpoint.model, prompts, rules, Sampling(longest=30), 0)]
+    assert all(len(ids) <= 3 + ids[0] % 5 for ids in drawn if ids)
+    assert len({len(ids) for ids in drawn}) > 1
 
 
 def test_provenance_names_weights_seed_and_settings(build: Build) -> None:
@@ -138,9 +149,12 @@ def test_provenance_names_weights_seed_and_settings(build: Build) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"top_k": "3"}, "unknown option top_k"),
+        ({"topk": "3"}, "has no option topk"),
         ({"top_p": "2"}, "out of range"),
-        ({"tries": "x"}, "not a number"),
+        ({"tries": "x"}, "cannot be 'x'"),
+        ({"nucleus": "other"}, "usual or reference"),
+        ({"min_words": "5", "max_words": "4"}, "min_words to 100"),
+        ({"precision": "fp64"}, "fp32 or bf16"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(build: Build, options: dict[str, str], message: str) -> None:

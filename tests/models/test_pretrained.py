@@ -11,7 +11,6 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,14 +22,13 @@ from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, BertLMHeadModel
 
 from generators.checkpoints import Card, load, probe, save
-from generators.decoding import Drawn
+from generators.decoding import Answer, Prompt, draw
 from generators.formats import SpecialIds
-from generators.ilm import build, text_of
-from generators.infilling import Draft
+from generators.ilm import build
 from generators.masking import Granularity
 from generators.pretrained import open_base
 from generators.weights import distinct
-from humaneval.domain import Blank, GeneratorRequest
+from humaneval.domain import Gap, GappedText, GeneratorRequest, Story
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories
 from tests.conftest import ROOT
@@ -367,20 +365,24 @@ def test_any_architecture_fills_in_and_writes_no_control_token(tokenizer: Any, t
         save(out, base.model, base.tokenizer, Card("ilm", rows, probe(base.tokenizer)))
         assert load(out).unread == (rows - 2, rows - 1)
         (ilm,) = build(GeneratorRequest("ilm", checkpoint=str(out), options={"longest": "20"}))
-        written: list[Drawn] = []
+        texts = [one_gap(story) for story in bundled_stories()[:3]]
+        prompts = [Prompt(ilm.filler.prompt(text), text.key, (Answer(),)) for text in texts]
 
-        def keep_ids(drawn: Drawn, reader: Any, written: list[Drawn] = written) -> Draft:
-            written.append(drawn)
-            return text_of(drawn, reader)
+        def written(rows: list[Prompt], ilm: Any = ilm) -> list[list[int]]:
+            filler = ilm.filler
+            drawn = draw(filler.checkpoint.model, rows, filler.rules, filler.decoding, 0)
+            return [row[0].ids for row in drawn]
 
-        watched = replace(ilm, text_of=keep_ids)
-        blanks = [Blank(story, 2, 1) for story in bundled_stories()[:3]]
-        for blank in blanks:
-            list(watched.infill([blank]))
-        list(watched.infill(blanks))
-        assert written[:3] == written[3:]
-        assert all(drawn.ids for drawn in written)
-        assert not any(set(drawn.ids) & {rows - 2, rows - 1} for drawn in written)
+        together = written(prompts)
+        assert together == [ids for prompt in prompts for ids in written([prompt])]
+        assert all(together)
+        assert not any(set(ids) & {rows - 2, rows - 1} for ids in together)
+
+
+def one_gap(story: Story) -> GappedText:
+    """A story without its second sentence."""
+    first, _, *rest = story.sentences
+    return GappedText(story.id, (f"{first} ", "".join(f" {sentence}" for sentence in rest)), (Gap(),))
 
 
 def test_sentences_are_filled_in_only_by_a_model_with_blanks_for_them(tokenizer: Any, tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from safetensors.torch import load_file
 
 from generators.checkpoints import load, save
 from generators.formats import SpecialIds
-from generators.ilm import build, prompt_of
+from generators.ilm import build
 from generators.masking import Granularity
 from generators.pretrained import open_base
 from generators.release import open_release
-from humaneval.domain import Blank, GeneratorRequest
+from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories
 from tests.models.small_models import RunsOnUnpickling, like_gpt2, tiny_gpt2, write_pair
@@ -104,7 +104,7 @@ def test_it_fills_in_sentences(released: Path, tmp_path: Path) -> None:
     (ilm,) = build(GeneratorRequest("ilm", checkpoint=str(released), options={"longest": "3"}))
     (infill,) = ilm.infill([blank])
     assert infill.blank == blank
-    prompt = prompt_of(blank, load(released))
+    prompt = ilm.filler.prompt(GappedText("", ("One came. ", " Two left."), (Gap(),)))
     assert prompt.count(50_261) == 1
     assert prompt[-1] == 50_257
 
