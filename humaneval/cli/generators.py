@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from humaneval.cli.context import App, console, emit, json_option, say, with_app
+from humaneval.errors import InputError
 
 
 @click.group()
@@ -53,27 +54,55 @@ def forget(app: App, name: str, as_json: bool) -> None:
 @generators.command()
 @click.argument("kind")
 @click.option("--checkpoint", default="", help="The folder or file that the kind reads.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
+@click.option(
+    "--stories",
+    "count",
+    type=click.IntRange(1, 30),
+    default=10,
+    show_default=True,
+    help="Stories to try it on.",
+)
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the kind.")
 @json_option
-def check(kind: str, checkpoint: str, options: tuple[str, ...], as_json: bool) -> None:
-    """Build a generator of this KIND and let it fill the five blanks of one bundled story."""
+def check(kind: str, checkpoint: str, device: str, count: int, options: tuple[str, ...], as_json: bool) -> None:  # fmt: skip
+    """Try a generator of this KIND against the rules that every generator keeps; exit code 1 where it breaks one."""
     from humaneval.cli.generate import parse_options
-    from humaneval.domain import POSITIONS, Blank, GeneratorRequest
+    from humaneval.conformance import Finding, Trial
+    from humaneval.conformance import check as try_rules
+    from humaneval.domain import Generator, GeneratorRequest
     from humaneval.generation import build, judge
     from humaneval.stories import bundled_stories
 
-    story = bundled_stories()[-1]
-    results = []
-    for generator in build(GeneratorRequest(kind, checkpoint=checkpoint, options=parse_options(options))):
-        blanks = [Blank(story, position) for position in POSITIONS]
-        results += [(generator.name, judge(infill)) for infill in generator.infill(blanks)]
-    if as_json:
-        emit(
-            [
-                {"generator": name, "position": i.blank.position, "text": i.text, "status": str(i.status)}
-                for name, i in results
-            ]
+    def make(seed: int) -> Generator:
+        request = GeneratorRequest(
+            kind, checkpoint=checkpoint, device=device, seed=seed, options=parse_options(options)
         )
-        return
-    for name, infill in results:
-        say(f"{name}  {infill.blank.position}. [{infill.status}] {infill.text}")
+        return build(request)[0]
+
+    trial = Trial(make, bundled_stories()[-count:])
+    name = trial.generator.name
+    findings: list[Finding] = []
+    for finding in try_rules(trial):
+        findings.append(finding)
+        if not as_json:
+            mark = "fails" if finding.wrong else "–" if finding.skipped else "ok"
+            say(f"{mark:5}  {finding.rule:22} {finding.wrong or finding.skipped}".rstrip())
+    broken = [finding.rule for finding in findings if finding.wrong]
+    examples = [] if broken else [judge(infill) for infill in trial.together[-5:]]
+    if as_json:
+        rules = [
+            {"rule": f.rule, "kept": None if f.skipped else not f.wrong, "why": f.wrong or f.skipped}
+            for f in findings
+        ]
+        shown = [{"position": i.blank.position, "text": i.text, "status": str(i.status)} for i in examples]
+        emit({"generator": name, "rules": rules, "examples": shown})
+    else:
+        say("")
+        for infill in examples:
+            say(f"{name}  {infill.blank.position}. [{infill.status}] {infill.text}")
+    if broken:
+        raise InputError(
+            f"{name} breaks {len(broken)} of {len(findings)} rules: {', '.join(broken)}",
+            "What each rule asks for is told in docs/generators.md.",
+        )

@@ -1,0 +1,320 @@
+"""What every generator has to do, as rules that can be tried: `humaneval generators check KIND`.
+
+A rule is a function that gets a `Trial` and returns what is wrong, or nothing. What a generator raises breaks the rule that
+was being tried, and the others are tried all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from humaneval.domain import (
+    POSITIONS,
+    Blank,
+    FillsText,
+    Gap,
+    GappedText,
+    Generator,
+    Infill,
+    InfillStatus,
+    Story,
+)
+from humaneval.text import normalise, refused_characters
+
+SAME_TEXTS = 0.98
+"""The share of texts that a batch and single calls must have in common: rounding may change one in many."""
+SAME_LOGPROBS = 1e-4
+"""How far the log-probabilities of equal texts may be apart, a token."""
+CONTROL = (
+    "<|endoftext|>", "<|infill_sentence|>", "[MASK]", "[SEP]", "<mask>", "</s>", "<extra_id_0>", "<fim_middle>", "<|fim_middle|>",
+)  # fmt: skip
+"""What is a signal to some model, and here words of a story."""
+
+
+class Finding(NamedTuple):
+    """What became of a rule: `wrong` is empty where it is kept. A rule may not apply: `skipped` says why."""
+
+    rule: str
+    wrong: str
+    skipped: str = ""
+
+
+class NotTriedError(Exception):
+    """Raised by a rule that does not apply to a generator; its text says why."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A way to make the generator afresh with a seed, and stories to try it on."""
+
+    make: Callable[[int], Generator]
+    stories: Sequence[Story]
+
+    @cached_property
+    def generator(self) -> Generator:
+        """With seed 0."""
+        return self.make(0)
+
+    @cached_property
+    def blanks(self) -> tuple[Blank, ...]:
+        """Every sentence of every story."""
+        return tuple(Blank(story, position) for story in self.stories for position in POSITIONS)
+
+    @cached_property
+    def together(self) -> tuple[Infill, ...]:
+        """Filled in one call."""
+        return tuple(self.generator.infill(self.blanks))
+
+    def filler(self) -> FillsText:
+        """The generator as one that fills any text. NotTriedError where it fills stories alone."""
+        if not isinstance(self.generator, FillsText):
+            raise NotTriedError("it fills stories alone")
+        return self.generator
+
+
+def check(trial: Trial) -> Iterator[Finding]:
+    """Try every rule."""
+    for rule, tried in RULES.items():
+        try:
+            yield Finding(rule, tried(trial) or "")
+        except NotTriedError as reason:
+            yield Finding(rule, "", str(reason))
+        except Exception as error:  # whatever a generator raises is a finding
+            first_line = (str(error).strip() or "no message").splitlines()[0][:300]
+            yield Finding(rule, f"raised {type(error).__name__}: {first_line}")
+
+
+def order(trial: Trial) -> str | None:
+    """One infill a blank, in the order of the blanks, each with the blank that it was given."""
+    backwards = trial.blanks[::-1]
+    for blanks, infills in (
+        (trial.blanks, trial.together),
+        (backwards, tuple(trial.generator.infill(backwards))),
+    ):
+        if len(infills) != len(blanks):
+            return f"{len(blanks)} blanks got {len(infills)} infills"
+        for number, (blank, infill) in enumerate(zip(blanks, infills, strict=True), 1):
+            if infill.blank != blank:
+                return f"infill {number} is for {_name(infill.blank)}, and the blank was {_name(blank)}"
+    return None
+
+
+def streaming(trial: Trial) -> str | None:
+    """The first infill comes before all blanks are read."""
+    read = 0
+
+    def endless() -> Iterator[Blank]:
+        nonlocal read
+        while True:
+            for blank in trial.blanks:
+                read += 1
+                if read > 100_000:
+                    raise RuntimeError("100,000 blanks were read before the first infill was given")
+                yield blank
+
+    next(iter(trial.generator.infill(endless())))
+    return None
+
+
+def batch_equals_single(trial: Trial) -> str | None:
+    """What a blank gets does not depend on the blanks beside it, nor on their order."""
+    alone = [next(iter(trial.generator.infill([blank]))) for blank in trial.blanks]
+    backwards = list(trial.generator.infill(trial.blanks[::-1]))[::-1]
+    for words, others in (("alone", alone), ("in another order", backwards)):
+        same = [(a, b) for a, b in zip(trial.together, others, strict=True) if a.text == b.text]
+        if len(same) < SAME_TEXTS * len(others):
+            return f"{len(others) - len(same)} of {len(others)} texts differ when blanks are filled {words}"
+        for a, b in same:
+            values = [infill.extra.get("logprob") for infill in (a, b)]
+            tokens = max(int(a.extra.get("tokens", 1)), 1)
+            if None not in values and abs(values[0] - values[1]) > SAME_LOGPROBS * tokens + 1e-4:  # type: ignore[operator]
+                return f"log-probabilities of {_name(a.blank)} are {values[0]} and, {words}, {values[1]}"
+    return None
+
+
+def seeds_repeat(trial: Trial) -> str | None:
+    """The same seed gives the same texts again, and the samples of a blank are draws of their own."""
+    again = trial.make(0)
+    texts = [infill.text for infill in again.infill(trial.blanks)]
+    differ = sum(a.text != b for a, b in zip(trial.together, texts, strict=True))
+    if differ > (1 - SAME_TEXTS) * len(texts):
+        return f"{differ} of {len(texts)} texts differ with the same seed"
+    return None
+
+
+def blind(trial: Trial) -> str | None:
+    """The sentence that was taken out is not looked at, unless the generator says that it needs it."""
+    if trial.generator.provenance.kind == "human" or getattr(trial.generator, "needs_original", False):
+        raise NotTriedError("it says that it needs the original")
+    changed = [
+        replace(
+            blank, story=replace(blank.story, sentences=blank.filled("Quite another thing took place there."))
+        )
+        for blank in trial.blanks
+    ]
+    texts = [infill.text for infill in trial.generator.infill(changed)]
+    differ = sum(a.text != b for a, b in zip(trial.together, texts, strict=True))
+    if differ > (1 - SAME_TEXTS) * len(texts):
+        return f"{differ} of {len(texts)} texts change with the sentence that was taken out"
+    return None
+
+
+def any_text(trial: Trial) -> str | None:
+    """Emoji, curly quotes, other scripts in a story: every blank is answered with text that can be shown."""
+    hard = (
+        "“Don’t!” said Zoë — naïve…",
+        "She ate 3 🍎 and a crème brûlée.",
+        "他说了一句话。",
+        "Ольга ушла.",
+        "It was 20 °C.",
+    )
+    return _all_answered(trial, replace(trial.stories[0], sentences=hard))
+
+
+def control_strings(trial: Trial) -> str | None:
+    """Words that are signals to a model are words of a story: they change nothing but the text."""
+    sentences = tuple(f"Anna read {word} aloud at {n} o'clock." for n, word in enumerate(CONTROL[:5], 1))
+    wrong = _all_answered(trial, replace(trial.stories[0], sentences=sentences))  # type: ignore[arg-type]  # there are five
+    story = replace(trial.stories[0], title=" ".join(CONTROL))
+    return wrong or _all_answered(trial, story)
+
+
+def empty_context(trial: Trial) -> str | None:
+    """Sentences of one character around the blank, and a title of none."""
+    bare = replace(trial.stories[0], title="", sentences=("A", "B", "C", "D", "E"))
+    wrong = _all_answered(trial, bare)
+    if wrong or not isinstance(trial.generator, FillsText):
+        return wrong
+    gap = _gap(trial.generator)
+    return _right_number(trial.generator, [GappedText("nothing", ("", ""), (gap,))])
+
+
+def long_context(trial: Trial) -> str | None:
+    """A story of 20,000 words is answered or refused in words, and the story after it is answered as ever."""
+    story = replace(trial.stories[0], sentences=tuple("many words " * 2000 for _ in POSITIONS))  # type: ignore[arg-type]  # there are five
+    long, short = Blank(story, 3), trial.blanks[0]
+    infills = list(trial.generator.infill([long, short]))
+    if [infill.blank for infill in infills] != [long, short]:
+        return "the long story or the one after it got no infill of its own"
+    if infills[0].status is not InfillStatus.OK and not infills[0].detail:
+        return f"it is {infills[0].status}, and nothing says why"
+    if infills[1].text != trial.together[0].text:
+        return "the story after it got another infill than without it"
+    return None
+
+
+def first_and_last(trial: Trial) -> str | None:
+    """The first and the last sentence of a story, and a gap at either end of a text."""
+    ends = [infill for infill in trial.together if infill.blank.position in (1, 5)]
+    if not any(infill.text for infill in ends):
+        return "no first and no last sentence was filled"
+    if not isinstance(trial.generator, FillsText):
+        return None
+    gap = _gap(trial.generator)
+    texts = [
+        GappedText("first", ("", " Then she went home."), (gap,)),
+        GappedText("last", ("Anna came home. ", ""), (gap,)),
+    ]
+    return _right_number(trial.generator, texts)
+
+
+def several_blanks(trial: Trial) -> str | None:
+    """Two and three gaps in a text, also of a whole batch of texts with different numbers: one filling each, in order."""
+    generator = trial.filler()
+    gap = _gap(generator)
+    pieces = ("Anna came home. ", " She sat down. ", " It was late. ", " She slept.")
+    texts = [GappedText(f"text {n}", (*pieces[:n], pieces[-1]), (gap,) * n) for n in (1, 2, 3, 1, 2)]
+    wrong = _right_number(generator, texts)
+    if wrong:
+        return wrong
+    together = list(generator.fill(texts))
+    alone = [next(iter(generator.fill([text]))) for text in texts]
+    if [[f.text for f in fillings] for fillings in together] != [
+        [f.text for f in fillings] for fillings in alone
+    ]:
+        return "texts with several blanks are filled otherwise together than alone"
+    return None
+
+
+def limits(trial: Trial) -> str | None:
+    """An answer that is `ok` has no more and no fewer words than asked for, and begins as asked for."""
+    generator = trial.filler()
+    kind = _gap(generator).type
+    asked = (Gap(kind, max_words=5), Gap(kind, min_words=3), Gap(kind, beginning="The"))
+    for gap in asked:
+        texts = [
+            GappedText(f"{story.id} limits", (f"{story.sentences[0]} ", f" {story.sentences[2]}"), (gap,))
+            for story in trial.stories
+        ]
+        for (filling,) in generator.fill(texts):
+            if filling.status is not InfillStatus.OK:
+                continue
+            words = len(filling.text.split())
+            if words < gap.min_words or 0 < gap.max_words < words:
+                return f"{filling.text!r} has {words} words; {gap.min_words} to {gap.max_words or 'any'} were asked for"
+            if not filling.text.startswith(gap.beginning):
+                return f"{filling.text!r} does not begin with {gap.beginning!r}"
+    return None
+
+
+RULES: Mapping[str, Callable[[Trial], str | None]] = {
+    "order kept": order,
+    "streaming": streaming,
+    "batch equals single": batch_equals_single,
+    "seeds repeat": seeds_repeat,
+    "blind to the original": blind,
+    "any text": any_text,
+    "control strings": control_strings,
+    "first and last": first_and_last,
+    "empty context": empty_context,
+    "long context": long_context,
+    "several blanks": several_blanks,
+    "limits": limits,
+}
+
+
+def _name(blank: Blank) -> str:
+    return f"{blank.story.id} position {blank.position}"
+
+
+def _gap(generator: FillsText) -> Gap:
+    types = generator.types
+    return Gap("sentence" if "sentence" in types else types[0])
+
+
+def _all_answered(trial: Trial, story: Story) -> str | None:
+    """What is wrong with the infills of a story's five blanks."""
+    blanks = [Blank(story, position) for position in POSITIONS]
+    infills = list(trial.generator.infill(blanks))
+    if [infill.blank for infill in infills] != blanks:
+        return "not every blank got an infill of its own, its story as it was"
+    return _unfit(
+        ((infill.text, infill.status) for infill in infills), f"{story.title} {' '.join(story.sentences)}"
+    )
+
+
+def _right_number(generator: FillsText, texts: Sequence[GappedText]) -> str | None:
+    """What is wrong with the fillings of texts."""
+    found = list(generator.fill(texts))
+    if len(found) != len(texts):
+        return f"{len(texts)} texts got {len(found)} answers"
+    for text, fillings in zip(texts, found, strict=True):
+        if len(fillings) != len(text.gaps):
+            return f"a text with {len(text.gaps)} blanks got {len(fillings)} fillings"
+    return _unfit(((one.text, one.status) for fillings in found for one in fillings), "")
+
+
+def _unfit(answers: Iterable[tuple[str, InfillStatus]], context: str) -> str | None:
+    """What is wrong with answers; a control string may only be one that the context has."""
+    for text, status in answers:
+        if status is InfillStatus.OK and not normalise(text):
+            return "an empty text is called ok"
+        if status is InfillStatus.OK and (refused_characters(text) or "\ufffd" in text):
+            return f"a text that no page can carry is called ok: {text!r}"
+        found = [word for word in CONTROL if word in text and word not in context]
+        if status is InfillStatus.OK and found:
+            return f"a control string came out as text: {found[0]}"
+    return None
