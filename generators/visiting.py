@@ -221,27 +221,27 @@ def choose(logits: torch.Tensor, chance: torch.Tensor, how: Visiting) -> torch.T
 
     if how.sampling == "greedy":
         return logits.argmax(-1)
-    best = torch.softmax(logits / how.temperature, dim=-1)
-    order = None
+    exact = torch.float32 if logits.device.type == "mps" else torch.float64
+    shares = torch.softmax(logits / how.temperature, dim=-1).to(exact)
     if how.top_k or how.top_p < 1:
-        best, order = _likeliest(best, how)
-        # The nucleus is one of all pieces, or of the top_k where there is such a limit.
-        total = best.sum(-1, keepdim=True) if how.top_k else 1.0
-        outside = best.cumsum(-1) - best >= how.top_p * total
-        outside[:, 0] = False
-        best = best.masked_fill(outside, 0.0)
-    mass = best.cumsum(-1)
+        shares = _limited(shares, how)
+    # Cumulated in the vocabulary's order: in that of the shares, near ties would change places with the batch.
+    mass = shares.cumsum(-1)
     # Below 1 even in single precision: every number passes somewhere, and only where a piece has a share.
     passed = mass > chance.to(mass).clamp(max=1 - 2**-20).unsqueeze(-1) * mass[:, -1:]
-    found = passed.int().argmax(-1, keepdim=True)
-    return (found if order is None else order.gather(-1, found)).squeeze(-1)
+    return passed.int().argmax(-1)
 
 
-def _likeliest(probabilities: torch.Tensor, how: Visiting) -> tuple[torch.Tensor, torch.Tensor]:
-    """The likeliest pieces of each line and their ids, falling: the top_k, or enough to hold top_p."""
-    width = probabilities.shape[-1]
+def _limited(shares: torch.Tensor, how: Visiting) -> torch.Tensor:
+    """The shares with 0 outside top_k and top_p. The nucleus is one of all pieces, or of the top_k where that is a limit."""
+    import torch
+
+    width = shares.shape[-1]
     # The nucleus is nearly always within the likeliest 1,024; where it is not, all are sorted.
-    best, order = probabilities.topk(min(how.top_k or 1024, width), dim=-1)
+    best, order = shares.topk(min(how.top_k or 1024, width), dim=-1)
     if not how.top_k and best.shape[-1] < width and bool((best.sum(-1) < how.top_p).any()):
-        best, order = probabilities.sort(dim=-1, descending=True, stable=True)
-    return best, order
+        best, order = shares.sort(dim=-1, descending=True)
+    total = best.sum(-1, keepdim=True) if how.top_k else 1.0
+    outside = best.cumsum(-1) - best >= how.top_p * total
+    outside[:, 0] = False  # the likeliest is always in
+    return torch.zeros_like(shares).scatter(-1, order, best.masked_fill(outside, 0.0))
