@@ -104,12 +104,7 @@ def open_masked_lm(name: str, device: str) -> MaskedLM:
     """
     from transformers import AutoModelForMaskedLM
 
-    folder = Path(name).expanduser()
-    local = folder.exists()
-    if not local:
-        folder = fetch(name, example=DEFAULT)
-    elif not folder.is_dir():
-        raise InputError(f"{name} is a file, not a model's folder", "Name a folder in the hub's layout.")
+    folder, local = find_folder(name), Path(name).expanduser().exists()
     model, sha = open_weights(
         folder,
         AutoModelForMaskedLM,
@@ -127,6 +122,16 @@ def open_masked_lm(name: str, device: str) -> MaskedLM:
     _refuse_blind(opened, name)
     model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
     return opened
+
+
+def find_folder(name: str) -> Path:
+    """The folder of that name, or the hub's copy of the model of that name."""
+    folder = Path(name).expanduser()
+    if not folder.exists():
+        return fetch(name, example=DEFAULT)
+    if not folder.is_dir():
+        raise InputError(f"{name} is a file, not a model's folder", "Name a folder in the hub's layout.")
+    return folder
 
 
 def _offset(model: PreTrainedModel) -> int:

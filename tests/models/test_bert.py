@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,12 @@ from transformers import (
 from generators.bert import BertFiller, build
 from generators.joining import join, words_of
 from generators.masked_lm import MaskedLM, open_masked_lm
+from generators.training.masked_lm_training import (
+    hidden_places,
+    new_masked_lm,
+    save_masked_lm,
+    train_masked_lm,
+)
 from generators.visiting import WALKS, Row, Visiting, choose, fill_masks
 from humaneval.domain import Blank, Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
@@ -445,3 +453,50 @@ def test_G19_punctuation_is_spaced_as_in_print(text: str) -> None:
     words = [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
     joined = join(words_of(words))
     assert joined == text.replace(" -- ", "--") or joined == text
+
+
+def test_a_bert_learns_stories_and_opens_again(tmp_path: Path) -> None:
+    small = {"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    new_masked_lm(tmp_path / "new", STORIES[:6], vocabulary=300, **small)
+    opened = open_masked_lm(str(tmp_path / "new"), "cpu")
+    losses: list[float] = []
+    settings: dict[str, Any] = {"steps": 60, "batch": 4, "learning_rate": 5e-3}
+    result = train_masked_lm(opened, STORIES[:6], report=lambda _, loss: losses.append(loss), **settings)
+    assert (result.steps, result.loss) == (60, losses[-1])
+    assert losses[-1] < 0.95 * losses[0]
+    save_masked_lm(opened, tmp_path / "new", tmp_path / "out")
+    again = open_masked_lm(str(tmp_path / "out"), "cpu")
+    text = opened.pieces.read("It was warm.")
+    assert again.pieces.read("It was warm.") == text
+    places = ([[opened.pieces.first, *text, opened.pieces.last]], [0], [2])
+    assert torch.equal(again.logits(*places), opened.logits(*places))
+    assert made(tmp_path / "out").name == "bert-out"
+
+
+def test_what_is_hidden_lies_in_one_sentence_or_is_single() -> None:
+    chance, bounds = random.Random(1), [1, 6, 11, 21, 31, 41]
+    found = [hidden_places(bounds, chance) for _ in range(400)]
+    assert all(1 <= at < 41 for places in found for at in places)
+    whole = [places for places in found if any(places == list(range(*pair)) for pair in pairwise(bounds))]
+    assert len(whole) > 10
+    assert sum(len(places) == 6 for places in found) > 150
+
+
+def test_the_command_trains_from_scratch_and_on_from_a_folder(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from generators.training.masked_lm_training import bert
+
+    lines = [{"id": story.id, "sentences": story.sentences} for story in STORIES[:6]]
+    (tmp_path / "some.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    given = ["--stories", str(tmp_path / "some.jsonl"), "--minutes", "0.005", "--device", "cpu"]
+
+    def run(*more: str) -> Any:
+        return CliRunner().invoke(bert, [*given, *more])
+
+    first = run("--from-scratch", "--out", "first")
+    assert "loss" in first.output, first.exception
+    assert "first" not in run("--from", "first", "--out", "second").output
+    assert made(Path("second")).name == "bert-second"
+    assert isinstance(run("--from-scratch", "--out", "first").exception, UsageError)
+    assert isinstance(run("--out", "third").exception, UsageError)
