@@ -1,0 +1,202 @@
+"""Trains a masked language model on stories, so that a BERT knows what a sentence between others looks like.
+
+Half of the examples hide some of a sentence's pieces, from one to all, as the generator's visits find them; the other half
+15 % of all pieces, as BERT was trained. The result lies in the hub's layout.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from generators.training.options import FILE, POSITIVE
+from generators.vocabulary import PIECES, TOKENIZER
+from humaneval.domain import Story
+from humaneval.errors import InputError, PrerequisiteError, UsageError
+
+if TYPE_CHECKING:
+    from generators.masked_lm import MaskedLM
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+IGNORED = -100
+SINGLE = 0.15
+WARM_UP = 0.05
+"""The share of the budget in which the rate rises; then it falls to 0."""
+
+
+class Result(NamedTuple):
+    steps: int
+    loss: float
+    """Nats a masked piece, of the last steps."""
+
+
+def new_masked_lm(
+    folder: Path, stories: Sequence[Story], *, vocabulary: int = 8000, seed: int = 0, **config: Any
+) -> None:
+    """Write an untrained BERT, cased, with word pieces of its own made from the stories. `config`: of transformers."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    from transformers import BertConfig, BertForMaskedLM
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece(cleanup=False)
+    trainer = trainers.WordPieceTrainer(vocab_size=vocabulary, special_tokens=[*SPECIAL], show_progress=False)
+    tokenizer.train_from_iterator((line for story in stories for line in story.sentences), trainer)
+    size = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model: Any = BertForMaskedLM(BertConfig(vocab_size=tokenizer.get_vocab_size(), **{**size, **config}))
+    model.save_pretrained(folder)
+    tokenizer.save(str(folder / TOKENIZER))
+
+
+def hidden_places(bounds: Sequence[int], chance: random.Random) -> list[int]:
+    """Places to mask in a text whose sentences end before bounds[1:]: a share of one sentence, or single ones of all."""
+    if chance.random() < 0.5:
+        at = chance.randrange(len(bounds) - 1)
+        sentence = range(bounds[at], bounds[at + 1])
+        return sorted(chance.sample(sentence, chance.randint(1, len(sentence))))
+    every = range(bounds[0], bounds[-1])
+    return sorted(chance.sample(every, max(1, round(SINGLE * len(every)))))
+
+
+def train_masked_lm(
+    opened: MaskedLM,
+    stories: Sequence[Story],
+    *,
+    minutes: float = 10.0,
+    steps: int = 1_000_000,
+    batch: int = 32,
+    learning_rate: float = 1e-4,
+    seed: int = 0,
+    report: Callable[[int, float], None] = lambda step, loss: None,
+) -> Result:
+    """Train the model where it stands, until the minutes or the steps are over. InputError where no story can be read."""
+    import torch
+
+    model: Any = opened.model
+    texts = [read for story in stories if (read := _read(opened, story)) and len(read[0]) <= opened.longest]
+    if not texts:
+        raise InputError(
+            f"none of the {len(stories)} stories fits {opened.name}", "Name a file with stories."
+        )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.01)
+    examples = _examples(texts, random.Random(seed))
+    began, loss_shown, step = time.monotonic(), float("nan"), 0
+    device = opened.model.device
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)  # of the dropout
+        model.train()
+        while (done := max(step / steps, (time.monotonic() - began) / (60 * minutes))) < 1:
+            rate = learning_rate * min(done / WARM_UP, (1 - done) / (1 - WARM_UP), 1.0)
+            for group in optimizer.param_groups:
+                group["lr"] = max(rate, learning_rate / 100)
+            loss = _loss(opened, [next(examples) for _ in range(batch)])
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            step += 1
+            value = float(loss.detach())
+            loss_shown = value if step == 1 else 0.98 * loss_shown + 0.02 * value
+            report(step, loss_shown)
+    model.train(False)
+    return Result(step, loss_shown)
+
+
+def _read(opened: MaskedLM, story: Story) -> tuple[list[int], list[int]] | None:
+    """The story's ids, and where its sentences begin; nothing where one of them has no pieces."""
+    ids, bounds = [opened.pieces.first], [1]
+    for number, sentence in enumerate(story.sentences):
+        ids += opened.pieces.read(f" {sentence}" if number else sentence)
+        bounds.append(len(ids))
+    whole = all(start < end for start, end in pairwise(bounds))
+    return ([*ids, opened.pieces.last], bounds) if whole else None
+
+
+def _examples(
+    texts: list[tuple[list[int], list[int]]], chance: random.Random
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Ids and hidden places, for ever: every text once before any comes again."""
+    while True:
+        for ids, bounds in chance.sample(texts, len(texts)):
+            yield ids, hidden_places(bounds, chance)
+
+
+def _loss(opened: MaskedLM, examples: Sequence[tuple[list[int], list[int]]]) -> Any:
+    """Mean loss over the hidden places of all examples."""
+    import torch
+
+    width = max(len(ids) for ids, _ in examples)
+    shape = (len(examples), width)
+    ids, mask, labels = torch.zeros(shape, dtype=torch.long), torch.zeros(shape), torch.full(shape, IGNORED)
+    for row, (text, hidden) in enumerate(examples):
+        ids[row, : len(text)] = torch.tensor(text)
+        mask[row, : len(text)] = 1
+        labels[row, hidden] = ids[row, hidden]
+        ids[row, hidden] = opened.pieces.mask
+    model: Any = opened.model
+    device = opened.model.device
+    return model(input_ids=ids.to(device), attention_mask=mask.to(device), labels=labels.to(device)).loss
+
+
+@click.command("bert")
+@click.option("--stories", type=FILE, required=True, help="The training stories.")
+@click.option(
+    "--from", "base", metavar="NAME", help="Start from bert-base-cased, another masked LM, or a folder."
+)
+@click.option("--from-scratch", is_flag=True, help="Start from random weights.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The model's folder."
+)
+@click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="Of training.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
+@click.option("--device", default="auto", show_default=True)
+def bert(
+    stories: Path, base: str | None, from_scratch: bool, out: Path, minutes: float, seed: int, device: str
+) -> None:
+    """A masked language model: some of a text's pieces from all others. Only whole runs are kept."""
+    from humaneval.stories import read_stories
+
+    if bool(base) == from_scratch:
+        raise UsageError(
+            "say what to start from", "--from-scratch, or --from NAME: bert-base-cased or a folder."
+        )
+    if out.exists() and any(out.iterdir()):
+        raise UsageError(f"{out} is not empty", "Name another folder with --out.")
+    texts = read_stories(stories).stories
+    try:
+        from generators.infilling import pick_device
+        from generators.masked_lm import find_folder, open_masked_lm
+
+        with TemporaryDirectory() as room:
+            if base is None:
+                new_masked_lm(Path(room), texts, seed=seed)
+            source = find_folder(base or room)
+            opened = open_masked_lm(base or room, pick_device(device))
+            result = train_masked_lm(opened, texts, minutes=minutes, seed=seed)
+            save_masked_lm(opened, source, out)
+    except ModuleNotFoundError as error:
+        raise PrerequisiteError(
+            f"training needs the package {error.name}", "pip install 'humaneval-toolkit[models]'"
+        ) from None
+    click.echo(f"{result.steps} steps in {minutes:g} min, loss {result.loss:.3f} a masked piece: {out}")
+
+
+def save_masked_lm(opened: MaskedLM, source: Path, out: Path) -> None:
+    """The model in the hub's layout, with the tokenizer's files of the folder that it was opened from."""
+    model: Any = opened.model
+    model.save_pretrained(out)
+    for name in (TOKENIZER, *PIECES):
+        if (source / name).exists():
+            shutil.copyfile(source / name, out / name)
