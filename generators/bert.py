@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
+from generators.devices import pick_device
 from generators.filling import Draft, ModelGenerator, Shared
-from generators.infilling import pick_device
 from generators.masked_lm import DEFAULT, MaskedLM, open_masked_lm
 from generators.options import read_options
 from generators.visiting import OWN, WORDS, Row, Visiting, fill_masks

@@ -104,6 +104,11 @@ class ModelGenerator:
     def several(self) -> bool:
         return self.filler.several
 
+    @property
+    def needs_original(self) -> bool:
+        """Whether it is told what stood in a blank, for the length of it."""
+        return self.filler.needs_original
+
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         """One infill a blank, in order."""
         remaining = iter(blanks)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from generators.training.masked_lm_training import bert
 from generators.training.options import options
 from generators.training.plan import PRESETS, Architecture, Plan, Report, readable
 from humaneval.errors import PrerequisiteError, UsageError
@@ -31,7 +32,7 @@ EXAMPLES, CURVES = "examples", "curves.png"
 
 @click.group()
 def train() -> None:
-    """Train a model to fill in blanks: ilm, lm, lm-rev or lm-all.
+    """Train a model to fill in blanks: ilm, lm, lm-rev, lm-all or bert.
 
     Started by torchrun (`torchrun --nproc-per-node 2 -m humaneval train …`), the processes share every step.
     """
@@ -63,6 +64,9 @@ def lm_rev(**given: Any) -> None:
 def lm_all(**given: Any) -> None:
     """The text with its blanks, then the whole text again."""
     _train("lm-all", given)
+
+
+train.add_command(bert)
 
 
 def _train(strategy: str, given: dict[str, Any]) -> None:

@@ -176,7 +176,7 @@ def bert(
         raise UsageError(f"{out} is not empty", "Name another folder with --out.")
     texts = read_stories(stories).stories
     try:
-        from generators.infilling import pick_device
+        from generators.devices import pick_device
         from generators.masked_lm import find_folder, open_masked_lm
 
         with TemporaryDirectory() as room:
