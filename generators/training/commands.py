@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from generators.self_attention.command import sa
 from generators.training.options import options
 from generators.training.plan import PRESETS, Architecture, Plan, Report, readable
 from humaneval.errors import PrerequisiteError, UsageError
@@ -63,6 +64,9 @@ def lm_rev(**given: Any) -> None:
 def lm_all(**given: Any) -> None:
     """The text with its blanks, then the whole text again."""
     _train("lm-all", given)
+
+
+train.add_command(sa)
 
 
 def _train(strategy: str, given: dict[str, Any]) -> None:
