@@ -105,6 +105,8 @@ def _architecture(config: Path) -> Architecture:
         numbers = {name: values[name] for name in ("layers", "width", "heads", "hidden")}
         if not all(isinstance(value, int) and value > 0 for value in numbers.values()):
             raise ValueError("a size is no positive number")
-        return Architecture(**numbers, dropout=float(values["dropout"]))
+        return Architecture(
+            **numbers, dropout=float(values["dropout"]), scale_template=values["scale_template"] is True
+        )
     except (OSError, ValueError, KeyError, TypeError, HumanEvalError) as error:
         raise InputError(f"{config} does not describe the model: {first_line(error)}", DAMAGED) from None

@@ -37,6 +37,11 @@ from humaneval.errors import InputError, PrerequisiteError
 @click.option("--heads", type=click.IntRange(1, 128))
 @click.option("--hidden", type=click.IntRange(16, 65_536), help="Width of the feed-forward part.")
 @click.option("--dropout", type=Number(0, 0.9))
+@click.option(
+    "--scale-template/--no-scale-template",
+    default=None,
+    help="Scale the template's words as the answer's are.",
+)
 @click.option("--words", type=click.IntRange(10, 1_000_000), help="Entries of the vocabulary.")
 @click.option("--batch", type=click.IntRange(1, 65_536), help="Stories in a step.")
 @click.option("--lr-scale", type=POSITIVE, help="What the learning rate's schedule is multiplied with.")

@@ -51,6 +51,8 @@ def write(
 
     With `chance` it is drawn, and `beams` has to be 1. Log-probabilities are among what may be written.
     """
+    if not templates:
+        return []
     device = model.device
     numbers = None
     if chance is not None:
@@ -83,10 +85,8 @@ def write(
             ended = word == EOA
             # An end that is not among the best ones, of as many as there are beams, is no answer: so one beam is greedy.
             for row, place in (ended[:, :beams] & top[:, :beams].isfinite()).nonzero().tolist():
-                before, score = best[here[row]], float(top[row, place])
-                if before is None or score > before.logprob:
-                    ids_so_far = written[row, beam[row, place]].tolist()
-                    best[here[row]] = Answer(tuple(ids_so_far), True, score)
+                answer = Answer(tuple(written[row, beam[row, place]].tolist()), True, float(top[row, place]))
+                best[here[row]] = max(best[here[row]] or answer, answer, key=_logprob)
             scores, places = top.masked_fill(ended, float("-inf")).topk(beams)
             beam, word = beam.gather(1, places), word.gather(1, places)
             kept = written.gather(1, beam.unsqueeze(-1).expand(-1, -1, step))
@@ -105,6 +105,10 @@ def write(
             if best[at] is None:
                 best[at] = Answer(tuple(written[row, 0].tolist()), False, float(scores[row, 0]))
     return [answer for answer in best if answer is not None]
+
+
+def _logprob(answer: Answer) -> float:
+    return answer.logprob
 
 
 def _goes_on(best: Answer | None, score: float) -> bool:
@@ -126,10 +130,10 @@ def _force(logs: Tensor, wanted: Sequence[Sequence[int]]) -> None:
 
 
 def _drawn(logs: Tensor, chance: Chance, numbers: Tensor) -> Tensor:
-    """One id a row, (rows, 1): the first whose cumulated share of the nucleus passes the row's number."""
+    """One id a row, (rows, 1): the first whose cumulated share of the nucleus reaches the row's number."""
     shares, order = (logs / chance.temperature).softmax(-1).sort(dim=-1, descending=True, stable=True)
     inside = shares.cumsum(-1) - shares < chance.top_p
     inside[:, 0] = True
     mass = shares.where(inside, 0).cumsum(-1)
-    passed = mass > numbers.to(mass).unsqueeze(-1) * mass[:, -1:]
+    passed = mass >= numbers.to(mass).unsqueeze(-1) * mass[:, -1:]
     return order.gather(-1, passed.int().argmax(-1, keepdim=True))

@@ -78,25 +78,20 @@ class SelfAttentionFiller:
         from generators.self_attention.decoding import Chance, write
 
         read = self.checkpoint.vocabulary.read
-        pieces = [[read(piece) for piece in text.pieces] for text in texts]
-        templates = [template_of(found) for found in pieces]
+        templates = [template_of([read(piece) for piece in text.pieces]) for text in texts]
         fitting = [at for at, one in enumerate(templates) if max(one.offsets) < SEGMENT]
         begun = [_words(texts[at].gaps[0].beginning) for at in fitting]
-        answers = (
-            write(
-                self.checkpoint.model,
-                [templates[at] for at in fitting],
-                [self.checkpoint.vocabulary.ids(words) for words in begun],
-                beams=self.options.beam if self.options.decoding == "beam" else 1,
-                longest=self.options.longest,
-                chance=Chance(
-                    self.options.temperature, self.options.top_p, self.seed, [keys[at] for at in fitting]
-                )
-                if self.options.decoding == "sampled"
-                else None,
-            )
-            if fitting
-            else []
+        options, chance = self.options, None
+        if options.decoding == "sampled":
+            streams = [keys[at] for at in fitting]
+            chance = Chance(options.temperature, options.top_p, self.seed, streams)
+        answers = write(
+            self.checkpoint.model,
+            [templates[at] for at in fitting],
+            [self.checkpoint.vocabulary.ids(words) for words in begun],
+            beams=options.beam if options.decoding == "beam" else 1,
+            longest=options.longest,
+            chance=chance,
         )
         drafts = [[_refused(one)] for one in templates]
         for at, words, answer in zip(fitting, begun, answers, strict=True):

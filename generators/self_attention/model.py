@@ -104,12 +104,14 @@ class _Block(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """The model. Word embeddings are shared by template, answer and output; only those of answers are scaled."""
+    """The model. Word embeddings are shared by template, answer and output; those of answers are scaled, and of
+    templates if the architecture says so."""
 
     def __init__(self, architecture: Architecture, rows: int) -> None:
         """Random weights: drawn from torch's stream of chance, which the caller seeds. `rows`: ids."""
         super().__init__()
         self.width = architecture.width
+        self.template_scale = self.width**0.5 if architecture.scale_template else 1.0
         self.words = nn.Embedding(rows, self.width)
         self.blocks = nn.ModuleList(_Block(architecture) for _ in range(architecture.layers))
         self.norm = nn.LayerNorm(self.width)
@@ -127,7 +129,7 @@ class SelfAttention(nn.Module):
 
     def remember(self, template: Tensor, positions: Tensor) -> Memory:
         """What the blocks look up of templates: ids and positions, each (batch, template)."""
-        x = self.dropout(self.words(template) + signal(positions, self.width))
+        x = self.dropout(self.words(template) * self.template_scale + signal(positions, self.width))
         seen = (template != PAD)[:, None, None, :]
         return Memory([block.template.project(x) for block in self.blocks], seen)  # type: ignore[operator, union-attr]
 
