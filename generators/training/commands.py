@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+<<<<<<< HEAD
 from generators.training.masked_lm_training import bert
+=======
+from generators.self_attention.command import sa
+>>>>>>> wt-sa
 from generators.training.options import options
 from generators.training.plan import PRESETS, Architecture, Plan, Report, readable
 from humaneval.errors import PrerequisiteError, UsageError
@@ -66,7 +70,11 @@ def lm_all(**given: Any) -> None:
     _train("lm-all", given)
 
 
+<<<<<<< HEAD
 train.add_command(bert)
+=======
+train.add_command(sa)
+>>>>>>> wt-sa
 
 
 def _train(strategy: str, given: dict[str, Any]) -> None:

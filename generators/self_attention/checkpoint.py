@@ -1,0 +1,112 @@
+"""SA's checkpoints: a folder with config.json, model.safetensors, vocabulary.json and infilling.json, written all or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from generators import checkpoints as common
+from generators.checkpoints import CARD, NEXT, PART, PROBE, Card, read_card
+from generators.self_attention.model import SelfAttention
+from generators.self_attention.plan import Architecture
+from generators.self_attention.vocabulary import Vocabulary, open_vocabulary, save_vocabulary
+from generators.weights import CONFIG, DAMAGED, WEIGHTS, digest, fill, first_line, save_tensors
+from humaneval.errors import HumanEvalError, InputError
+
+KIND, WORDS = "sa", "vocabulary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A checkpoint: the model is on its device, and not training."""
+
+    model: SelfAttention
+    vocabulary: Vocabulary
+    card: Card
+    hash: str
+    """SHA-256 of the weights."""
+
+
+def card_of(vocabulary: Vocabulary, training: dict[str, Any]) -> Card:
+    """The card of a model with this vocabulary."""
+    return Card(
+        KIND, len(vocabulary), vocabulary.read(PROBE), training=training, blanks=["sentence"], mask="sentence"
+    )
+
+
+def save(
+    folder: Path, model: SelfAttention, architecture: Architecture, vocabulary: Vocabulary, card: Card
+) -> None:
+    """Write a checkpoint. InputError where that fails: the one before is then still whole."""
+    from safetensors import SafetensorError
+
+    part = folder / PART
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        common._settle(folder)
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        weights = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items()}
+        save_tensors(weights, part / WEIGHTS, {"format": "pt"})
+        common._write_json(part / CONFIG, {"model_type": KIND, **asdict(architecture)})
+        save_vocabulary(vocabulary, part / WORDS)
+        common._write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
+        for path in (*part.iterdir(), part):
+            common._sync(path)
+        part.rename(folder / NEXT)
+        common._sync(folder)
+        common._settle(folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(part, ignore_errors=True)
+        reason = getattr(error, "strerror", None) or first_line(error)
+        raise InputError(
+            f"the checkpoint in {folder} cannot be written: {reason}",
+            "The one before it is still whole." if complete(folder) else "Make room, or name another folder.",
+        ) from None
+
+
+def complete(folder: Path) -> bool:
+    """Whether the folder has all files of a checkpoint of SA."""
+    return all(common._file(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, WORDS))
+
+
+def load(folder: Path, device: str = "cpu") -> Opened:
+    """Open a checkpoint. InputError where a file is missing, damaged or of another model, or it is of another kind."""
+    card = read_card(folder)
+    if card.kind != KIND:
+        raise InputError(
+            f"{folder} is a checkpoint of kind {card.kind!r}, not {KIND!r}", f"Use --generator {card.kind}."
+        )
+    files = {name: common._file(folder, name) for name in (CONFIG, WEIGHTS, WORDS)}
+    for name, path in files.items():
+        if not path.exists():
+            raise InputError(f"{folder} lacks {name}", "Copy the whole folder, or train again.")
+    vocabulary = open_vocabulary(files[WORDS])
+    if len(vocabulary) != card.vocabulary or vocabulary.read(PROBE) != card.probe:
+        raise InputError(f"the vocabulary in {folder} is not the model's", f"Restore its {WORDS}.")
+    model = SelfAttention(_architecture(files[CONFIG]), len(vocabulary))
+    any_model: Any = model
+    fill(any_model, files[WEIGHTS])
+    sha = digest([files[WEIGHTS]])
+    if card.weights not in ("", sha):
+        raise InputError(
+            f"{WEIGHTS} in {folder} is not the file that {CARD} was written with",
+            "Copy the whole folder again.",
+        )
+    return Opened(model.to(device).eval(), vocabulary, card, sha)
+
+
+def _architecture(config: Path) -> Architecture:
+    try:
+        values = json.loads(config.read_text(encoding="utf-8"))
+        numbers = {name: values[name] for name in ("layers", "width", "heads", "hidden")}
+        if not all(isinstance(value, int) and value > 0 for value in numbers.values()):
+            raise ValueError("a size is no positive number")
+        return Architecture(
+            **numbers, dropout=float(values["dropout"]), scale_template=values["scale_template"] is True
+        )
+    except (OSError, ValueError, KeyError, TypeError, HumanEvalError) as error:
+        raise InputError(f"{config} does not describe the model: {first_line(error)}", DAMAGED) from None

@@ -1,0 +1,167 @@
+"""The network: a stack that attends to the answer so far and to the words of the template, which nothing encodes.
+
+Width, depth, scales and signal are those of Zhu, Hu and Xing (2019, "Text Infilling"); unlike theirs, padding is never seen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from generators.self_attention.plan import Architecture
+from generators.self_attention.template import SEGMENT
+from generators.self_attention.vocabulary import PAD
+
+TIMESCALES = 1.0, 1e4
+"""The shortest and the longest wave of the position signal."""
+
+
+class Memory(NamedTuple):
+    """A batch of templates as the blocks see them: keys and values of each block, and which places are no padding."""
+
+    layers: list[tuple[Tensor, Tensor]]
+    """Each (batch, heads, template, width / heads)."""
+    seen: Tensor
+    """(batch, 1, 1, template), true where there is a word."""
+
+    def rows(self, index: Tensor) -> Memory:
+        """The templates of these rows."""
+        return Memory([(keys[index], values[index]) for keys, values in self.layers], self.seen[index])
+
+
+@dataclass(slots=True)
+class Cache:
+    """Keys and values of the answer so far, by block: what a further word looks back at."""
+
+    layers: list[tuple[Tensor, Tensor]]
+
+    def rows(self, index: Tensor) -> Cache:
+        """The answers of these rows."""
+        return Cache([(keys[index], values[index]) for keys, values in self.layers])
+
+
+def signal(positions: Tensor, width: int) -> Tensor:
+    """(…) whole numbers to (…, width): sines, then cosines, of waves from 1 to 10,000 long in equal ratios."""
+    half = width // 2
+    ratio = math.log(TIMESCALES[1] / TIMESCALES[0]) / max(half - 1, 1)
+    rates = torch.exp(torch.arange(half, device=positions.device) * -ratio) / TIMESCALES[0]
+    angles = positions.unsqueeze(-1) * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+class _Attention(nn.Module):
+    """Attention with several heads; no biases."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width, bias=False) for _ in range(4))
+
+    def split(self, x: Tensor) -> Tensor:
+        """(batch, length, width) to (batch, heads, length, width / heads)."""
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values."""
+        return self.split(self.key(x)), self.split(self.value(x))
+
+    def forward(
+        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False
+    ) -> Tensor:
+        dropout = self.dropout if self.training else 0.0
+        mixed = functional.scaled_dot_product_attention(
+            self.split(self.query(x)), keys, values, attn_mask=mask, dropout_p=dropout, is_causal=causal
+        )
+        found: Tensor = self.out(mixed.transpose(1, 2).flatten(-2))
+        return found
+
+
+class _Block(nn.Module):
+    def __init__(self, a: Architecture) -> None:
+        super().__init__()
+        self.answer, self.template = (_Attention(a.width, a.heads, a.dropout) for _ in range(2))
+        self.first_norm, self.second_norm, self.third_norm = (nn.LayerNorm(a.width) for _ in range(3))
+        self.hidden, self.out = nn.Linear(a.width, a.hidden), nn.Linear(a.hidden, a.width)
+        self.dropout = nn.Dropout(a.dropout)
+
+    def forward(
+        self, x: Tensor, template: tuple[Tensor, Tensor], seen: Tensor, past: tuple[Tensor, Tensor] | None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The next (batch, length, width), and keys and values of the whole answer. With a `past`, x is one word a row."""
+        normal = self.first_norm(x)
+        keys, values = self.answer.project(normal)
+        if past is not None:
+            keys, values = torch.cat([past[0], keys], 2), torch.cat([past[1], values], 2)
+        x = x + self.dropout(self.answer(normal, keys, values, None, causal=past is None))
+        x = x + self.dropout(self.template(self.second_norm(x), *template, seen))
+        x = x + self.dropout(self.out(functional.relu(self.hidden(self.third_norm(x)))))
+        return x, (keys, values)
+
+
+class SelfAttention(nn.Module):
+    """The model. Word embeddings are shared by template, answer and output; those of answers are scaled, and of
+    templates if the architecture says so."""
+
+    def __init__(self, architecture: Architecture, rows: int) -> None:
+        """Random weights: drawn from torch's stream of chance, which the caller seeds. `rows`: ids."""
+        super().__init__()
+        self.width = architecture.width
+        self.template_scale = self.width**0.5 if architecture.scale_template else 1.0
+        self.words = nn.Embedding(rows, self.width)
+        self.blocks = nn.ModuleList(_Block(architecture) for _ in range(architecture.layers))
+        self.norm = nn.LayerNorm(self.width)
+        self.dropout = nn.Dropout(architecture.dropout)
+        nn.init.normal_(self.words.weight, std=self.width**-0.5)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    @property
+    def device(self) -> torch.device:
+        return self.words.weight.device
+
+    def remember(self, template: Tensor, positions: Tensor) -> Memory:
+        """What the blocks look up of templates: ids and positions, each (batch, template)."""
+        x = self.dropout(self.words(template) * self.template_scale + signal(positions, self.width))
+        seen = (template != PAD)[:, None, None, :]
+        return Memory([block.template.project(x) for block in self.blocks], seen)  # type: ignore[operator, union-attr]
+
+    def forward(
+        self, answer: Tensor, memory: Memory, cache: Cache | None = None, *, segment: int = 1, start: int = 0
+    ) -> tuple[Tensor, Cache]:
+        """The state (batch, length, width) after each word of answers, and the cache to go on with.
+
+        `answer`: ids (batch, length) from `<BOA>` on; with a cache the one next id, which is the word number `start`.
+        `segment`: the blank's, 1 for the first one. Padding stands at the end only, so no word sees it.
+        """
+        positions = SEGMENT * segment + start + torch.arange(answer.shape[1], device=answer.device)
+        x = self.dropout(self.words(answer) * self.width**0.5 + signal(positions, self.width))
+        layers = []
+        for at, block in enumerate(self.blocks):
+            x, kept = block(x, memory.layers[at], memory.seen, cache.layers[at] if cache else None)
+            layers.append(kept)
+        return self.norm(x), Cache(layers)
+
+    def logits(self, states: Tensor) -> Tensor:
+        """(…, width) to (…, ids): inner products with the embeddings."""
+        return states @ self.words.weight.T
+
+
+def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """The mean cross-entropy, in nats, of (places, ids) with 1 - smoothing on the true id and the rest spread evenly
+    over the others but PAD.
+
+    With z the logits and V ids, log p = z - lse(z), and the sum over the V - 2 others is sum(z) - z_true - z_pad - (V - 2) lse.
+    """
+    total = torch.logsumexp(logits, -1)
+    true = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    others = logits.shape[-1] - 2
+    rest = (logits.sum(-1) - true - logits[:, PAD]) / others - total
+    return -((1 - smoothing) * (true - total) + smoothing * rest).mean()

@@ -1,0 +1,101 @@
+"""The words that SA knows: lower-cased, the most frequent of the training text; and how each is cased within a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from generators.weights import first_line
+from generators.words import word_spans
+from humaneval.errors import InputError
+from humaneval.text import sentence_spans
+
+SPECIAL = ("<PAD>", "<BOS>", "<EOS>", "<UNK>", "<m>", "<BOA>", "<EOA>")
+PAD, BOS, EOS, UNK, MASK, BOA, EOA = range(len(SPECIAL))
+"""The first ids: padding, begin and end of a text, a word that is not known, a blank, begin and end of an answer."""
+IN_FRONT = 4
+"""So many of them do not count as entries: the paper's tool puts them before a vocabulary of 10,000."""
+UNWRITTEN = (PAD, BOS, EOS, UNK, MASK, BOA)
+"""What no answer may hold."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words by id, the special ones in front. `cases`: words that most often are not lower case within a sentence."""
+
+    words: tuple[str, ...]
+    cases: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {word: len(SPECIAL) + at for at, word in enumerate(self.words)}
+
+    def __len__(self) -> int:
+        return len(SPECIAL) + len(self.words)
+
+    def ids(self, words: Iterable[str]) -> list[int]:
+        """The ids of words in any case; UNK for those that are not known. No text is read as another special id."""
+        return [self._ids.get(word.lower(), UNK) for word in words]
+
+    def word(self, id: int) -> str:
+        """The word of an id, lower-cased."""
+        return SPECIAL[id] if id < len(SPECIAL) else self.words[id - len(SPECIAL)]
+
+    def read(self, text: str) -> list[int]:
+        """The ids of the words of a text."""
+        return self.ids(words_of(text, sentence_spans(text)))
+
+
+def words_of(text: str, sentences: Iterable[Span]) -> list[str]:
+    """The words of the sentences that lie in `text` at these spans, as they are written.
+
+    >>> words_of("It's Ben. Go!", [(0, 9), (10, 13)])
+    ['It', "'s", 'Ben', '.', 'Go', '!']
+    """
+    return [text[a:b] for start, end in sentences for a, b in word_spans(text, start, end)]
+
+
+def learn(sentences: Iterable[Sequence[str]], size: int) -> Vocabulary:
+    """The vocabulary of a corpus: <m>, <BOA>, <EOA> and the most frequent words, `size` entries in all; the first in the
+    alphabet where words are equally frequent. Casing is counted where it tells something: not at a sentence's start."""
+    counts: Counter[str] = Counter()
+    within: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for sentence in sentences:
+        counts.update(word.lower() for word in sentence)
+        begun = False
+        for word in sentence:
+            if begun:
+                within[word.lower()][word] += 1
+            # After a quotation mark or a period a sentence may begin within the sentence.
+            begun = word not in {'"', "'", "`", "“", "‘", ".", "!", "?", ":"} and (begun or word[0].isalnum())
+    ordered = sorted(counts, key=lambda word: (-counts[word], word))
+    words = tuple(ordered[: size - (len(SPECIAL) - IN_FRONT)])
+    usual = {
+        word: max(within[word], key=lambda form: (within[word][form], form)) for word in words if within[word]
+    }
+    return Vocabulary(words, {word: form for word, form in usual.items() if form != word})
+
+
+def save_vocabulary(vocabulary: Vocabulary, path: Path) -> None:
+    """Write it as JSON."""
+    values = {"words": vocabulary.words, "cases": vocabulary.cases}
+    path.write_text(json.dumps(values, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def open_vocabulary(path: Path) -> Vocabulary:
+    """Read it back. InputError where the file is none."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        words, cases = values["words"], values["cases"]
+        texts = [*words, *cases, *cases.values()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is no vocabulary: {first_line(error)}", "Restore it.") from None
+    if not all(isinstance(text, str) and text for text in texts) or len(set(words)) < len(words):
+        raise InputError(f"{path} is no vocabulary: a word is no text, or stands there twice", "Restore it.")
+    return Vocabulary(tuple(words), cases)
