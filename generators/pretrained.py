@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from generators.checkpoints import CARD, NEXT, RELEASED, input_rows, load
 from generators.formats import SpecialIds
-from generators.vocabulary import PAIRS, TOKENIZER, check_byte_level, open_tokenizer
+from generators.vocabulary import PAIRS, PIECES, TOKENIZER, check_byte_level, open_tokenizer
 from generators.weights import (
     CONFIG,
     DAMAGED,
@@ -54,7 +54,7 @@ def open_base(
     folder = Path(name).expanduser()
     local = folder.exists()
     if not local:
-        folder = _fetch(name)
+        folder = fetch(name)
     elif not folder.is_dir():
         raise InputError(
             f"{name} is a file, not a model's folder", f"Name a folder with {CONFIG} and {WEIGHTS}."
@@ -109,30 +109,30 @@ def _continued(folder: Path, blanks: tuple[str, ...]) -> Base:
 def find_tokenizer(name: str) -> Tokenizer:
     """The tokenizer of a tokenizer.json, a folder or a hub id such as gpt2. InputError where it is not byte-level BPE."""
     path = Path(name).expanduser()
-    tokenizer = open_tokenizer(path if path.exists() else _fetch(name, weights=False))
+    tokenizer = open_tokenizer(path if path.exists() else fetch(name, weights=False))
     check_byte_level(tokenizer, name)
     return tokenizer
 
 
-def _fetch(name: str, *, weights: bool = True) -> Path:
+def fetch(name: str, *, weights: bool = True, example: str = "gpt2") -> Path:
     """The hub's model `name` in its local cache, or its tokenizer alone; fetched where it is not there yet."""
+    hint = f"Name a model's folder or a hub id such as {example}."
     if name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1:
-        raise InputError(f"there is no folder {name}", "Name a model's folder or a hub id such as gpt2.")
+        raise InputError(f"there is no folder {name}", hint)
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
     from huggingface_hub.errors import LocalEntryNotFoundError as NotInCache
 
-    small = [CONFIG, TOKENIZER, *(file for pair in PAIRS for file in pair)]
+    small = [CONFIG, TOKENIZER, *(file for pair in PAIRS for file in pair), *PIECES]
     try:
         large = ["model*.safetensors", WEIGHTS + SHARDED] if weights else []
         folder = Path(snapshot_download(name, allow_patterns=[*small, *large]))
-        if weights and not _weight_files(folder):
+        if weights and not weight_files(folder):
             # Old models have nothing else; it is read as plain tensors.
             folder = Path(snapshot_download(name, allow_patterns=[*small, "pytorch_model*"]))
     except (RepositoryNotFoundError, HFValidationError):
         raise InputError(
-            f"there is no folder {name}, and no such model on the hub (or it is not public)",
-            "Name a model's folder or a hub id such as gpt2.",
+            f"there is no folder {name}, and no such model on the hub (or it is not public)", hint
         ) from None
     except Exception as error:  # the hub's client has had several HTTP libraries, each with its own errors
         lost = isinstance(error, NotInCache)
@@ -150,39 +150,55 @@ def read_model(folder: Path) -> tuple[PreTrainedModel, str]:
 
     InputError where weights are missing, left over, of another shape or no numbers, or the model looks ahead.
     """
-    import torch
     from transformers import AutoModelForCausalLM
 
-    files = _weight_files(folder)
+    model, sha = open_weights(
+        folder, AutoModelForCausalLM, unused=lambda name: name.endswith(MASKS), refuse_others=_refuse_others
+    )
+    _refuse_foresight(model, folder)
+    return model, sha
+
+
+def open_weights(
+    folder: Path, auto: Any, *, unused: Callable[[str], bool], refuse_others: Callable[[Path], None]
+) -> tuple[PreTrainedModel, str]:
+    """The model in a folder by one of the library's Auto classes, in full precision, and the SHA-256 of its weights.
+
+    `unused` tells names of weights that the file may hold and the class does not need; `refuse_others` may say better
+    what is wrong where the model does not fit. InputError where weights are missing, left over, of another shape or no
+    numbers.
+    """
+    import torch
+
+    files = weight_files(folder)
     for present, file in (((folder / CONFIG).exists(), CONFIG), (bool(files), WEIGHTS)):
         if not present:
             raise InputError(f"{folder} lacks {file}", "Name a folder in the hub's layout.")
-    with _quiet():
+    with quiet():
         try:
-            opened: Any = AutoModelForCausalLM.from_pretrained(
+            opened: Any = auto.from_pretrained(
                 folder, dtype=torch.float32, local_files_only=True, trust_remote_code=False, weights_only=True,
                 ignore_mismatched_sizes=True, output_loading_info=True,
             )  # fmt: skip
         except Exception as error:  # what a damaged file raises differs with file and architecture
-            _refuse_others(folder)
+            refuse_others(folder)
             raise InputError(f"the model in {folder} cannot be opened: {_reason(error)}", DAMAGED) from None
     model: PreTrainedModel = opened[0]
     found: dict[str, Any] = opened[1]
     misfits = {
         "missing": found["missing_keys"],
-        "unexpected": [name for name in found["unexpected_keys"] if not name.endswith(MASKS)],
+        "unexpected": [name for name in found["unexpected_keys"] if not unused(name)],
         "misshapen": [name for name, *_ in found["mismatched_keys"]],
     }
     if any(misfits.values()):
-        _refuse_others(folder)
+        refuse_others(folder)
     refuse_misfits(str(folder), **misfits)
     refuse_not_numbers(model, str(folder))
     model.train(False)
-    _refuse_foresight(model, folder)
     return model, digest(files)
 
 
-def _weight_files(folder: Path) -> list[Path]:
+def weight_files(folder: Path) -> list[Path]:
     """The files that hold the weights, in the order in which they are looked for."""
     for whole in (WEIGHTS, RELEASED):
         if (folder / whole).exists():
@@ -208,14 +224,19 @@ def _reason(error: Exception) -> str:
     return first_line(error)
 
 
-def _refuse_others(folder: Path) -> None:
-    """InputError where the model, which does not fit, says itself that it is no causal one: BERT, T5, a classifier."""
+def architectures(folder: Path) -> list[str]:
+    """What the model in a folder says itself that it is; nothing where it does not say."""
     try:
         names = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("architectures") or []
     except (OSError, ValueError, AttributeError):
-        return
-    for name in names:
-        if isinstance(name, str) and "For" in name and not name.endswith("ForCausalLM"):
+        return []
+    return [name for name in names if isinstance(name, str)]
+
+
+def _refuse_others(folder: Path) -> None:
+    """InputError where the model, which does not fit, says itself that it is no causal one: BERT, T5, a classifier."""
+    for name in architectures(folder):
+        if "For" in name and not name.endswith("ForCausalLM"):
             raise InputError(
                 f"{folder} holds a {name}, which is no causal language model",
                 "Choose one that writes from left to right, such as gpt2.",
@@ -270,7 +291,7 @@ def enlarge(model: PreTrainedModel, total: int, seed: int) -> float:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """No bars and warnings of the library while a model is read: what matters is said as an error."""
     import transformers.utils.logging
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 TOKENIZER = "tokenizer.json"
 PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 """GPT-2's two files, as the hub and as its makers name them."""
+PIECES = ("vocab.txt", "tokenizer_config.json", "special_tokens_map.json")
+"""BERT's word pieces, one a line, and what is said about them and about the special tokens."""
 PROBE = "“Don’t!” said Zoë — 12 naïve  apples…\n"
 """A text whose ids a card keeps: a tokenizer that reads it in another way is another tokenizer."""
 HARD = PROBE + " 👩‍💻 é́ ‘漢字か゚’\t\tx  y   z \n\n \r\n½ ① ﬁ Å İ ſ ­ 🇩🇪🏴󠁧󠁢󠁥󠁮󠁧󠁿"
