@@ -1,0 +1,116 @@
+"""Options of the models behind a server: where it is, what it is asked for, how fast, and for how much money."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from urllib3.exceptions import LocationParseError
+from urllib3.util import Url, parse_url
+
+from generators.options import refuse_unless
+from humaneval.errors import UsageError
+
+URL_VARIABLE = "HUMANEVAL_ENDPOINT_URL"
+KEY_VARIABLE = "OPENAI_API_KEY"
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointOptions:
+    """What can be chosen with `--option`. Money is in any one currency, prices are per million tokens."""
+
+    url: str = ""
+    """Without it, that of HUMANEVAL_ENDPOINT_URL."""
+    model: str = ""
+    temperature: float = 1.0
+    max_tokens: int = 256
+    limit_field: str = "max_tokens"
+    """What the server calls the limit: some want max_completion_tokens."""
+    send_seed: bool = True
+    """Off for servers that refuse the field `seed`."""
+    key_variable: str = ""
+    """The environment variable with the key; without it OPENAI_API_KEY."""
+    per_minute: int = 0
+    """Requests a minute at most; 0 for no limit."""
+    parallel: int = 4
+    timeout: float = 60.0
+    """Seconds for an answer."""
+    retries: int = 5
+    cache: str = ".humaneval-cache"
+    offline: bool = False
+    price_in: str = ""
+    price_out: str = ""
+    ceiling: str = ""
+
+    def __post_init__(self) -> None:
+        refuse_unless(0 <= self.temperature <= 2, "temperature", "0 to 2")
+        refuse_unless(1 <= self.max_tokens <= 100_000, "max_tokens", "1 to 100000")
+        refuse_unless(self.limit_field.isidentifier(), "limit_field", "a field's name")
+        refuse_unless(0 <= self.per_minute <= 100_000, "per_minute", "0 (no limit) to 100000")
+        refuse_unless(1 <= self.parallel <= 256, "parallel", "1 to 256")
+        refuse_unless(0 < self.timeout <= 3600, "timeout", "seconds, above 0 to 3600")
+        refuse_unless(0 <= self.retries <= 20, "retries", "0 to 20")
+        refuse_unless(bool(self.cache), "cache", "a folder")
+        for option in ("price_in", "price_out", "ceiling"):
+            refuse_unless(_amount(getattr(self, option)) >= 0, option, "an amount of money such as 2.50")
+        if self.ceiling and not (self.price_in and self.price_out):
+            raise UsageError(
+                "a ceiling needs the prices",
+                "Give --option price_in=… and price_out=…, per million tokens.",
+            )
+        if not self.model:
+            raise UsageError("no model is named", "Name it as the server does: --option model=NAME.")
+
+    @property
+    def prices(self) -> tuple[Decimal, Decimal]:
+        """Of a token that is read, and of one that is written."""
+        return _amount(self.price_in) / 1_000_000, _amount(self.price_out) / 1_000_000
+
+    @property
+    def most(self) -> Decimal | None:
+        """What may be spent, if that is limited."""
+        return _amount(self.ceiling) if self.ceiling else None
+
+    def address(self) -> Url:
+        """Where the server is. UsageError for what is no address, or holds a password: its place is the environment."""
+        text = (self.url or os.environ.get(URL_VARIABLE, "")).strip().rstrip("/")
+        if not text:
+            raise UsageError(
+                "it is not said where the server is",
+                f"Give --option url=http://localhost:8000/v1, or set {URL_VARIABLE}.",
+            )
+        try:
+            url = parse_url(text)
+        except LocationParseError:
+            url = Url()
+        if url.auth or url.query or url.fragment:
+            raise UsageError(
+                "the server's url holds a name, a password or a query",
+                f"Give the address alone; a key is read from the environment: {self.key_variable or KEY_VARIABLE}.",
+            )
+        if url.scheme not in ("http", "https") or not url.host:
+            raise UsageError("the server's url is no web address", "It looks like http://localhost:8000/v1.")
+        return url
+
+    def key(self) -> str:
+        """The key, if there is one. The usual one does not travel unencrypted unless its variable is named."""
+        url = self.address()
+        safe = url.scheme == "https" or url.host in LOOPBACK
+        variable = self.key_variable or (KEY_VARIABLE if safe else "")
+        key = os.environ.get(variable, "").strip() if variable else ""
+        if self.key_variable and not key and not self.offline:
+            raise UsageError(f"{variable} is not set in the environment", f"export {variable}=…")
+        if not key.isascii() or not key.isprintable():
+            raise UsageError(f"{variable} holds no key: it has characters that no key has", "Copy it again.")
+        return key
+
+
+def _amount(text: str) -> Decimal:
+    """The amount of money in an option; -1 for what is none."""
+    try:
+        amount = Decimal(text or "0")
+    except InvalidOperation:
+        return Decimal(-1)
+    return amount if amount.is_finite() else Decimal(-1)

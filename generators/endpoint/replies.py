@@ -1,0 +1,135 @@
+"""What a server's reply says: its text, why it ended, and the answers in it, freed of what does not belong there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from humaneval.text import normalise, sentence_spans
+
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCE = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
+_LABEL = re.compile(r"\A[\[({<*]*(?:blank|gap|answer|missing \w+)\b[ #]*\d*[\])}>*]*[:.)-]\s*", re.IGNORECASE)
+_QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "’"}
+
+
+class Choice(NamedTuple):
+    """What the model said, and what it says of how it ended."""
+
+    text: str
+    finish: str
+    refusal: str
+    tokens: int | None
+    """How many it wrote, if the server counts."""
+
+
+def choice_of(values: Any) -> Choice | None:
+    """The first choice of a reply of /chat/completions or /completions; None where it is no such reply."""
+    try:
+        choice = values["choices"][0]
+        said = choice.get("message", choice)
+        text = said["content"] if "message" in choice else said["text"]
+        refusal, finish = said.get("refusal") or "", choice.get("finish_reason") or ""
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return None
+    if text is not None and not isinstance(text, str):
+        return None
+    return Choice(text or "", str(finish), str(refusal), usage_of(values, "completion_tokens"))
+
+
+def usage_of(values: Mapping[str, Any], name: str) -> int | None:
+    """A count of tokens in a reply, if it is there."""
+    usage = values.get("usage")
+    found = usage.get(name) if isinstance(usage, dict) else None
+    return found if isinstance(found, int) and found >= 0 else None
+
+
+class Parsed(NamedTuple):
+    """The answers in a reply, or what is wrong with it."""
+
+    answers: list[str]
+    fault: str = ""
+
+
+def parse(text: str, count: int) -> Parsed:
+    """The `count` answers of a reply: a JSON list of strings, or an object with such a list as `blanks`. Nothing else.
+
+    >>> parse('{"blanks": ["It rained."]}', 1).answers
+    ['It rained.']
+    >>> parse("It rained.", 1).fault
+    'not JSON'
+    """
+    text = _THOUGHTS.sub("", text).strip()
+    if fenced := _FENCE.match(text):
+        text = fenced[1]
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return Parsed([], "not JSON")
+    if isinstance(found, dict) and list(found) == ["blanks"]:
+        found = found["blanks"]
+    if not isinstance(found, list) or not all(isinstance(answer, str) for answer in found):
+        return Parsed([], "not a list of strings")
+    if len(found) != count:
+        return Parsed([], f"{len(found)} strings, not {count}")
+    return Parsed(found)
+
+
+class Cleaned(NamedTuple):
+    """An answer, and which of `unlabelled`, `unquoted`, `trimmed` was done to it."""
+
+    text: str
+    flags: dict[str, bool]
+
+
+def clean(answer: str, before: str, after: str) -> Cleaned:
+    """An answer without label, surrounding quotes, and sentences of `before` and `after` that it repeats.
+
+    >>> clean('Blank 1: "He left. It rained."', "He left. ", " Sun.")
+    Cleaned(text='It rained.', flags={'unlabelled': True, 'unquoted': True, 'trimmed': True})
+    """
+    bare = answer.strip()
+    unlabelled = _LABEL.sub("", bare)
+    unquoted = _unquoted(unlabelled)
+    trimmed = trim(unquoted, before, after)
+    done = {
+        "unlabelled": unlabelled != bare,
+        "unquoted": unquoted != unlabelled,
+        "trimmed": trimmed != unquoted,
+    }
+    return Cleaned(trimmed, {flag: True for flag, is_done in done.items() if is_done})
+
+
+def _unquoted(text: str) -> str:
+    """`text` without one pair of quotes around all of it."""
+    inside = text[1:-1]
+    closing = _QUOTES.get(text[:1])
+    if len(text) > 2 and closing == text[-1] and closing not in inside and text[0] not in inside:
+        return inside.strip()
+    return text
+
+
+def trim(answer: str, before: str, after: str) -> str:
+    """`answer` without the end of `before` at its start, and the start of `after` at its end, by whole sentences.
+
+    What is only a repeat stays: what becomes of it is not decided here.
+    """
+    before, after = normalise(before), normalise(after)
+    for start, _ in sentence_spans(before):  # the longest repeat first
+        repeated = before[start:]
+        rest = answer[len(repeated) :]
+        if (
+            answer.startswith(repeated)
+            and rest.strip()
+            and not (repeated[-1].isalnum() and rest[0].isalnum())
+        ):
+            answer = rest.strip()
+            break
+    for _, end in reversed(sentence_spans(after)):
+        repeated = after[:end]
+        rest = answer[: -len(repeated)]
+        if answer.endswith(repeated) and rest.strip() and not (repeated[0].isalnum() and rest[-1].isalnum()):
+            return rest.strip()
+    return answer
