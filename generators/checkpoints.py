@@ -89,18 +89,18 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
     part = folder / PART
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _settle(folder)
+        settle(folder)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         save_tensors(weights, part / WEIGHTS, {"format": "pt"})
-        _write_json(part / CONFIG, config)
+        write_json(part / CONFIG, config)
         (part / TOKENIZER).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
-        _write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
+        write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
         for path in (*part.iterdir(), part):
-            _sync(path)
+            sync(path)
         part.rename(folder / NEXT)
-        _sync(folder)
-        _settle(folder)
+        sync(folder)
+        settle(folder)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
         reason = getattr(error, "strerror", None) or first_line(error)
@@ -110,21 +110,21 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
         ) from None
 
 
-def _write_json(path: Path, values: dict[str, Any]) -> None:
+def write_json(path: Path, values: dict[str, Any]) -> None:
     path.write_text(json.dumps(values, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
-def _settle(folder: Path) -> None:
+def settle(folder: Path) -> None:
     """Move the files of a finished save to their places; a save that was killed while it did so is finished here."""
     ready = folder / NEXT
     if ready.is_dir():
         for path in ready.iterdir():
             path.replace(folder / path.name)
         ready.rmdir()
-        _sync(folder)
+        sync(folder)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """See that what is written is on the disk: a rename must not overtake it."""
     with suppress(PermissionError):  # Windows opens no folder
         number = os.open(path, os.O_RDONLY)
@@ -134,7 +134,7 @@ def _sync(path: Path) -> None:
             os.close(number)
 
 
-def _file(folder: Path, name: str) -> Path:
+def file_of(folder: Path, name: str) -> Path:
     ready = folder / NEXT / name
     return ready if ready.exists() else folder / name
 
@@ -154,17 +154,17 @@ def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Check
             f"{folder} is a checkpoint of kind {card.kind!r}, not {kind!r}", f"Use --generator {card.kind}."
         )
     for name in (CONFIG, WEIGHTS, TOKENIZER):
-        if not _file(folder, name).exists():
+        if not file_of(folder, name).exists():
             raise InputError(f"{folder} lacks {name}", "Copy the whole folder, or train again.")
-    tokenizer = open_tokenizer(_file(folder, TOKENIZER))
+    tokenizer = open_tokenizer(file_of(folder, TOKENIZER))
     if probe(tokenizer) != card.probe:
         raise InputError(
             f"the tokenizer in {folder} does not read as the one the model was trained with",
             f"Restore its {TOKENIZER}.",
         )
-    model = build_model(_file(folder, CONFIG))
-    fill(model, _file(folder, WEIGHTS))
-    sha = digest([_file(folder, WEIGHTS)])
+    model = build_model(file_of(folder, CONFIG))
+    fill(model, file_of(folder, WEIGHTS))
+    sha = digest([file_of(folder, WEIGHTS)])
     if card.weights not in ("", sha):
         raise InputError(
             f"{WEIGHTS} in {folder} is not the file that {CARD} was written with",
@@ -200,12 +200,12 @@ def probe(tokenizer: Tokenizer) -> list[int]:
 
 def complete(folder: Path) -> bool:
     """Whether the folder has all files of a checkpoint of ours."""
-    return all(_file(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, TOKENIZER))
+    return all(file_of(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, TOKENIZER))
 
 
 def is_release(folder: Path) -> bool:
     """Whether a folder is laid out as the paper's published checkpoints are: config and weights, and no card."""
-    return not _file(folder, CARD).exists() and (folder / CONFIG).exists() and (folder / RELEASED).exists()
+    return not file_of(folder, CARD).exists() and (folder / CONFIG).exists() and (folder / RELEASED).exists()
 
 
 def peek(folder: Path) -> Card:
@@ -219,7 +219,7 @@ def peek(folder: Path) -> Card:
 
 def read_card(folder: Path) -> Card:
     """The card of the checkpoint in `folder`. InputError where there is none, or it makes no sense."""
-    path = _file(folder, CARD)
+    path = file_of(folder, CARD)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         card = Card(**{name: values[name] for name in ("kind", "vocabulary", "probe")})

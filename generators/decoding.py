@@ -232,28 +232,45 @@ class _Limits:
 
 
 def choose(logits: Tensor, sampling: Sampling, chance: Tensor) -> tuple[Tensor, Tensor]:
-    """One token a row of (B, V) logits by (B,) numbers from 0 to 1, and (B,) its log-probability at temperature 1.
+    """One token a row of (B, V) logits by (B,) numbers from 0 to 1, and (B,) its log-probability at temperature 1."""
+    import torch
 
-    It is the first, from the likeliest on, whose cumulated share of what is kept passes the row's number.
+    shares = torch.softmax(logits / sampling.temperature, dim=-1)
+    kept = limited(shares, sampling.top_p, sampling.top_k, reference=sampling.nucleus == "reference")
+    tokens = pick(kept, chance)
+    plain = shares if sampling.temperature == 1.0 else torch.softmax(logits, dim=-1)
+    return tokens, plain.gather(-1, tokens.unsqueeze(-1)).squeeze(-1).log()
+
+
+def limited(shares: Tensor, top_p: float, top_k: int = 0, *, reference: bool = False) -> Tensor:
+    """(B, V) shares with 0 outside top_k (0: no limit) and top_p; the likeliest is always in.
+
+    The nucleus is one of all tokens, or of the top_k where that is a limit.
     """
     import torch
 
-    probabilities = torch.softmax(logits / sampling.temperature, dim=-1)
-    # What is kept is nearly always within the likeliest 1,024 tokens; where it is not, all are sorted.
-    count = min(1024, probabilities.shape[-1])
-    best, order = probabilities.topk(count, dim=-1)
-    enough = 0 < sampling.top_k <= count or count == probabilities.shape[-1]
-    if not enough and bool((best.sum(-1) < sampling.top_p).any()):
-        best, order = probabilities.sort(dim=-1, descending=True)
+    width = shares.shape[-1]
+    if top_p >= 1 and not top_k and not reference:
+        return shares
+    # The nucleus is nearly always within the likeliest 1,024; where it is not, all are sorted.
+    best, order = shares.topk(min(top_k or 1024, width), dim=-1)
+    if not top_k and best.shape[-1] < width and bool((best.sum(-1) < top_p).any()):
+        best, order = shares.sort(dim=-1, descending=True)
+    total = best.sum(-1, keepdim=True) if top_k else 1.0
     mass = best.cumsum(-1)
-    within = mass < sampling.top_p if sampling.nucleus == "reference" else mass - best < sampling.top_p
-    if sampling.top_k:
-        within[:, sampling.top_k :] = False
-    kept = torch.where(within, best, torch.zeros_like(best))
-    kept[:, 0] = best[:, 0]  # the likeliest token is always in
-    passed = kept.cumsum(-1) > (chance.unsqueeze(-1).float() * kept.sum(-1, keepdim=True))
-    at = passed.int().argmax(-1, keepdim=True)
-    tokens, chosen = order.gather(-1, at), best.gather(-1, at)
-    if sampling.temperature != 1.0:
-        chosen = torch.softmax(logits, dim=-1).gather(-1, tokens)
-    return tokens.squeeze(-1), chosen.log().squeeze(-1)
+    outside = (mass if reference else mass - best) >= top_p * total
+    outside[:, 0] = False
+    return torch.zeros_like(shares).scatter(-1, order, best.masked_fill(outside, 0.0))
+
+
+def pick(shares: Tensor, chance: Tensor) -> Tensor:
+    """One token a row of (B, V) shares: where their sum, cumulated, passes the row's number in `chance` (0 to 1).
+
+    Cumulated in the vocabulary's order: in that of the shares, near ties would change places with the batch.
+    """
+    import torch
+
+    mass = shares.to(torch.float32 if shares.device.type == "mps" else torch.float64).cumsum(-1)
+    # Below 1 even in single precision: every number passes somewhere, and only where a token has a share.
+    passed = mass > chance.to(mass).clamp(max=1 - 2**-20).unsqueeze(-1) * mass[:, -1:]
+    return passed.int().argmax(-1)

@@ -8,13 +8,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from generators.decoding import Drawn, Sampling, uniforms
-from generators.decoding import _choose as choose
-from generators.infilling import pick_device
+from generators.decoding import Sampling, choose, uniforms
+from generators.devices import pick_device
 from generators.pretrained import architectures, fetch, open_weights
 from generators.vocabulary import TOKENIZER, open_tokenizer
 from generators.weights import CONFIG, DAMAGED, WEIGHTS, positions
@@ -136,6 +135,13 @@ def open_reader(folder: Path) -> tuple[Tokenizer, dict[str, int]]:
     return tokenizer, control
 
 
+class Drawn(NamedTuple):
+    """The ids of a row, without the end token. `ended`: by that or by a stop, not by length."""
+
+    ids: tuple[int, ...]
+    ended: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """What a row reads, the key of its stream of chance, what ends it beside the end token, and its new tokens at most."""
@@ -187,7 +193,7 @@ def draw_pairs(
         for step in range(steps):
             logits = model(encoder_outputs=read, decoder_input_ids=new, **fixed).logits[:, -1].float()
             logits.index_fill_(-1, banned, float("-inf"))
-            chosen = choose(logits, sampling, chance[:, step]).tolist()
+            chosen = choose(logits, sampling, chance[:, step].to(device))[0].tolist()
             for row, token in enumerate(chosen):
                 if not running[row]:
                     continue

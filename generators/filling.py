@@ -16,7 +16,7 @@ from humaneval.domain import Blank, Filling, Gap, GappedText, Infill, InfillStat
 from humaneval.text import normalise, refused_characters, split_sentences
 
 OK = InfillStatus.OK
-WINDOW = 8
+WINDOW = 4
 """Batches that are sorted by length together, so that those in a batch are about equally long."""
 
 

@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from generators.alignment import align
-from generators.decoding import Drawn, Sampling
-from generators.encoder_decoder import Opened, Source, draw_pairs, open_pair
+from generators.decoding import Sampling
+from generators.encoder_decoder import Drawn, Opened, Source, draw_pairs, open_pair
 from generators.filling import Draft, Filler, ModelGenerator, Shared
 from generators.masking import Granularity
 from generators.options import read_options, refuse_unless

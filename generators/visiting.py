@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from generators.decoding import uniforms
+from generators.decoding import limited, pick, uniforms
 from generators.options import refuse_unless
 
 if TYPE_CHECKING:
@@ -221,27 +221,5 @@ def choose(logits: torch.Tensor, chance: torch.Tensor, how: Visiting) -> torch.T
 
     if how.sampling == "greedy":
         return logits.argmax(-1)
-    exact = torch.float32 if logits.device.type == "mps" else torch.float64
-    shares = torch.softmax(logits / how.temperature, dim=-1).to(exact)
-    if how.top_k or how.top_p < 1:
-        shares = _limited(shares, how)
-    # Cumulated in the vocabulary's order: in that of the shares, near ties would change places with the batch.
-    mass = shares.cumsum(-1)
-    # Below 1 even in single precision: every number passes somewhere, and only where a piece has a share.
-    passed = mass > chance.to(mass).clamp(max=1 - 2**-20).unsqueeze(-1) * mass[:, -1:]
-    return passed.int().argmax(-1)
-
-
-def _limited(shares: torch.Tensor, how: Visiting) -> torch.Tensor:
-    """The shares with 0 outside top_k and top_p. The nucleus is one of all pieces, or of the top_k where that is a limit."""
-    import torch
-
-    width = shares.shape[-1]
-    # The nucleus is nearly always within the likeliest 1,024; where it is not, all are sorted.
-    best, order = shares.topk(min(how.top_k or 1024, width), dim=-1)
-    if not how.top_k and best.shape[-1] < width and bool((best.sum(-1) < how.top_p).any()):
-        best, order = shares.sort(dim=-1, descending=True)
-    total = best.sum(-1, keepdim=True) if how.top_k else 1.0
-    outside = best.cumsum(-1) - best >= how.top_p * total
-    outside[:, 0] = False  # the likeliest is always in
-    return torch.zeros_like(shares).scatter(-1, order, best.masked_fill(outside, 0.0))
+    shares = torch.softmax(logits / how.temperature, dim=-1)
+    return pick(limited(shares, how.top_p, how.top_k), chance.to(shares.device))

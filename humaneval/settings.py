@@ -35,7 +35,7 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
 SECRETS = frozenset({"secret_key"})
 """Settings that are read from the environment only and never printed."""
 
-OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_TEST_")
+OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_ENDPOINT_", "HUMANEVAL_TEST_")
 """Variables (or beginnings of them) that set no setting: where the file is, and what only the tests read."""
 
 

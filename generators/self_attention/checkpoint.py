@@ -46,19 +46,19 @@ def save(
     part = folder / PART
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        common._settle(folder)
+        common.settle(folder)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         weights = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items()}
         save_tensors(weights, part / WEIGHTS, {"format": "pt"})
-        common._write_json(part / CONFIG, {"model_type": KIND, **asdict(architecture)})
+        common.write_json(part / CONFIG, {"model_type": KIND, **asdict(architecture)})
         save_vocabulary(vocabulary, part / WORDS)
-        common._write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
+        common.write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
         for path in (*part.iterdir(), part):
-            common._sync(path)
+            common.sync(path)
         part.rename(folder / NEXT)
-        common._sync(folder)
-        common._settle(folder)
+        common.sync(folder)
+        common.settle(folder)
     except (OSError, SafetensorError) as error:
         shutil.rmtree(part, ignore_errors=True)
         reason = getattr(error, "strerror", None) or first_line(error)
@@ -70,7 +70,7 @@ def save(
 
 def complete(folder: Path) -> bool:
     """Whether the folder has all files of a checkpoint of SA."""
-    return all(common._file(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, WORDS))
+    return all(common.file_of(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, WORDS))
 
 
 def load(folder: Path, device: str = "cpu") -> Opened:
@@ -80,7 +80,7 @@ def load(folder: Path, device: str = "cpu") -> Opened:
         raise InputError(
             f"{folder} is a checkpoint of kind {card.kind!r}, not {KIND!r}", f"Use --generator {card.kind}."
         )
-    files = {name: common._file(folder, name) for name in (CONFIG, WEIGHTS, WORDS)}
+    files = {name: common.file_of(folder, name) for name in (CONFIG, WEIGHTS, WORDS)}
     for name, path in files.items():
         if not path.exists():
             raise InputError(f"{folder} lacks {name}", "Copy the whole folder, or train again.")

@@ -52,7 +52,7 @@ from humaneval.errors import InputError, PrerequisiteError
 def sa(**given: Any) -> None:
     """Self-attention text infilling: the lower-cased words of a story with one blank, then what belongs there."""
     try:
-        from generators.infilling import pick_device
+        from generators.devices import pick_device
         from generators.training.state import held
 
         device = pick_device(given["device"])
@@ -72,7 +72,7 @@ def _run(given: dict[str, Any], device: str) -> None:
 
     # Exactly one of --stories and --bundled: what is said where it is not so is the same for all that train on stories.
     sources = {**given, "documents": None, "corpus": None}
-    training, validation = common._texts(sources, common._corpus_name(sources))
+    training, validation = common.given_texts(sources, common.corpus_name(sources))
     chosen = PRESETS[given["preset"]] | {name: value for name, value in given.items() if value is not None}
     architecture = Architecture(**{f.name: chosen[f.name] for f in fields(Architecture) if f.name in chosen})
     vocabulary = learn(
@@ -98,11 +98,11 @@ def _run(given: dict[str, Any], device: str) -> None:
         f"sa: {len(corpus):,} stories, {len(held_out):,} for validation, {len(vocabulary):,} words on {device}",
         err=True,
     )
-    with common._bar("sa", shown=True) as show:
+    with common.training_bar("sa", shown=True) as show:
         progress = train(
             given["out"], architecture, plan, vocabulary, corpus, held_out, device=device, report=show
         )
-    common._plot(given["out"], "sa")
+    common.plot(given["out"], "sa")
     found = {
         "kind": "sa",
         "checkpoint": str(given["out"]),

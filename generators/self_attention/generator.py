@@ -140,7 +140,7 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
             "Train one with `humaneval train sa`, then name its folder with --checkpoint.",
         )
     try:
-        from generators.infilling import pick_device
+        from generators.devices import pick_device
         from generators.self_attention.checkpoint import load
 
         device = pick_device(request.device)

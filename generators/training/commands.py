@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-<<<<<<< HEAD
-from generators.training.masked_lm_training import bert
-=======
 from generators.self_attention.command import sa
->>>>>>> wt-sa
+from generators.training.masked_lm_training import bert
 from generators.training.options import options
 from generators.training.plan import PRESETS, Architecture, Plan, Report, readable
 from humaneval.errors import PrerequisiteError, UsageError
@@ -70,11 +67,8 @@ def lm_all(**given: Any) -> None:
     _train("lm-all", given)
 
 
-<<<<<<< HEAD
 train.add_command(bert)
-=======
 train.add_command(sa)
->>>>>>> wt-sa
 
 
 def _train(strategy: str, given: dict[str, Any]) -> None:
@@ -101,13 +95,13 @@ def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> N
     from generators.masking import load_mask
     from generators.training.loop import train as run
 
-    corpus = _corpus_name(given)
+    corpus = corpus_name(given)
     chosen = {**PRESETS[given["preset"] or ("stories" if corpus == "texts" else corpus)]}
     chosen |= {name: value for name, value in given.items() if value is not None}
     chosen["context_loss"] = given["context_loss"] == "on"
     plan = Plan(strategy, **{f.name: chosen[f.name] for f in fields(Plan) if f.name in chosen})
     mask = load_mask(given["mask"], parity=given["parity"])
-    training, validation = _texts(given, corpus)
+    training, validation = given_texts(given, corpus)
     model, tokenizer, special, origin = _model(given, chosen, training, mask)
     model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
     examples, held_out = (
@@ -116,14 +110,14 @@ def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> N
     )
     if first:
         _say(strategy, training, validation, examples, special, model, device)
-    with _bar(strategy, shown=first) as show:
+    with training_bar(strategy, shown=first) as show:
         progress = run(
             given["out"], plan, model, tokenizer, examples, held_out,
             mask=mask.name, name=corpus, origin=origin, report=show,
         )  # fmt: skip
     if not first:
         return
-    _plot(given["out"], strategy)
+    plot(given["out"], strategy)
     found = {
         "kind": strategy,
         "checkpoint": str(given["out"]),
@@ -164,7 +158,7 @@ def _join(device: str) -> tuple[bool, str]:
     return distributed.get_rank() == 0, device
 
 
-def _corpus_name(given: dict[str, Any]) -> str:
+def corpus_name(given: dict[str, Any]) -> str:
     sources = [name for name in ("stories", "bundled", "documents") if given[name]]
     if len(sources) != 1:
         raise UsageError(
@@ -179,7 +173,7 @@ def _corpus_name(given: dict[str, Any]) -> str:
     return "stories"
 
 
-def _texts(given: dict[str, Any], corpus: str) -> tuple[Texts, Texts]:
+def given_texts(given: dict[str, Any], corpus: str) -> tuple[Texts, Texts]:
     from generators.training.corpus import bundled_texts, folder_texts, held_out, story_texts
 
     if given["bundled"]:
@@ -301,7 +295,7 @@ def _say(
         click.echo(f"{training.source}: {count:,} {cause}", err=True)
 
 
-def _plot(folder: Path, strategy: str) -> None:
+def plot(folder: Path, strategy: str) -> None:
     from generators.training.curves import plot_curves
     from generators.training.state import LOG, read_log
 
@@ -309,7 +303,7 @@ def _plot(folder: Path, strategy: str) -> None:
         plot_curves({strategy: read_log(folder)}, folder / CURVES)
 
 
-def _bar(kind: str, *, shown: bool) -> Any:
+def training_bar(kind: str, *, shown: bool) -> Any:
     """A bar on stderr with loss, tokens a second and time left; silent when piped."""
     from contextlib import contextmanager
 
