@@ -24,6 +24,7 @@ from humaneval.store.tables import (
     PassageRow,
     RowPassageRow,
     RowRow,
+    RunRow,
     StoryRow,
     StudyRow,
 )
@@ -77,6 +78,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         filled = _filled(session, study, stories)
         usable = {str(InfillStatus.OK), *map(str, study.design.allow)}
         _refuse_unfit(filled, usable)
+        _refuse_unequal_processing(session, study)
         blanks, lacking = _common_blanks(study, stories, filled, usable)
         design = make_design(
             generators=study.design.generators,
@@ -94,6 +96,29 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         _store(session, row, study, design, stories, filled)
         session.flush()
         return _summary(session, row, lacking)
+
+
+def _refuse_unequal_processing(session: Session, study: StudyFile) -> None:
+    """Raise DesignError where the texts of two systems were processed differently: their form would tell them apart.
+
+    Ready answers (replay) are as they were brought.
+    """
+    query = (
+        select(GeneratorRow.name, RunRow.settings)
+        .join(RunRow, RunRow.generator_id == GeneratorRow.id)
+        .where(GeneratorRow.name.in_(study.design.generators))
+        .where(GeneratorRow.kind.not_in(("control", "human", "replay")))
+        .order_by(GeneratorRow.name)
+    )
+    found = {
+        name: ",".join(settings.get("processing", ())) or "none" for name, settings in session.execute(query)
+    }
+    if len(set(found.values())) > 1:
+        described = "; ".join(f"{name}: {steps}" for name, steps in found.items())
+        raise DesignError(
+            f"the systems' texts were not processed alike ({described})",
+            "Generate all of them with the same --processing; a name of its own (--as) keeps what there is.",
+        )
 
 
 def get_study(session: Session, name: str) -> StudyRow:

@@ -70,16 +70,31 @@ def parse_shard(text: str) -> tuple[int, int]:
 @click.option(
     "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the kind; can be repeated."
 )
+@click.option(
+    "--processing",
+    metavar="all|NAMES",
+    help="What is done to the form of the texts: labels,repeats,spaces,sentence,capital,stop. The same for all systems of a study.",
+)
+@click.option(
+    "--length-matched",
+    "draws",
+    type=click.IntRange(2, 100),
+    metavar="N",
+    help="Of N draws take the one that is as long as people's sentences are.",
+)
 @json_option
 @with_app
 def generate(
     app: App, kind: str, checkpoint: str, name: str, split: str, first: int | None, positions: str, samples: int, seed: int, device: str,
-    shard: str, options: tuple[str, ...], as_json: bool,
+    shard: str, options: tuple[str, ...], processing: str | None, draws: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Let a generator fill blanks and store its infills. What is there already is not made again."""
-    from humaneval.domain import GeneratorRequest
+    from humaneval.domain import Generator, GeneratorRequest
     from humaneval.generation import blanks_of, build, check_stories, run, select_stories
+    from humaneval.processing import LengthMatched, Processed, steps_of
     from humaneval.progress import progress
+
+    steps = steps_of(processing) if processing is not None else ()
 
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
     stories = select_stories(app.engine, split=split or None, first=first)
@@ -93,9 +108,12 @@ def generate(
     for generator in generators:  # all of them before any writes: what is wrong with a file changes nothing
         check_stories(app.engine, generator)
     summaries = []
-    for generator in generators:
-        with progress(f"Filling blanks: {generator.name}", len(blanks), unit="infills") as advance:
-            summaries.append(run(app.engine, generator, blanks, advance))
+    for plain in generators:
+        whole: Generator = Processed(plain, steps) if steps else plain
+        if draws:
+            whole = LengthMatched(whole, draws, tuple(select_stories(app.engine)), seed)
+        with progress(f"Filling blanks: {whole.name}", len(blanks), unit="infills") as advance:
+            summaries.append(run(app.engine, whole, blanks, advance))
     if as_json:
         emit(
             [

@@ -16,6 +16,7 @@ from humaneval.crowd.questions import Delivery, render_form
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
 from humaneval.generation import blanks_of, build, run
+from humaneval.processing import Processed
 from humaneval.store.engine import reading
 from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
 from humaneval.story_store import add_stories
@@ -319,3 +320,20 @@ def test_the_preset_is_the_papers_design(
     assert counts["generator × place in the form"] == (12, 13)
     assert counts["ordered neighbours"] == (12, 13)
     assert counts["stories met twice in a form"] == (0, 0)
+
+
+def test_systems_whose_texts_were_processed_differently_make_no_study(
+    engine: Engine, stories: tuple[Story, ...], filled: Callable[..., None]
+) -> None:
+    filled(
+        engine,
+        Scripted("plain"),
+        Processed(Scripted("one"), ("stop",)),
+        Processed(Scripted("two"), ("stop",)),
+    )  # type: ignore[arg-type]  # generators all
+    both = {"generators": ["control", "human", "plain", "one"], "annotators": 12}
+    with pytest.raises(DesignError, match="not processed alike") as error:
+        create(engine, design=both)
+    assert "one: stop; plain: none" in error.value.message
+    assert "--processing" in error.value.hint
+    create(engine, design={**both, "generators": ["control", "human", "one", "two"]})

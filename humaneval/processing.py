@@ -1,0 +1,191 @@
+"""What is done to every system's text alike, so that its form does not give the machine away; and systems matched in length.
+
+Each is a generator around a generator, and part of what makes it itself: its settings name it, and the text as the model wrote
+it stays beside the infill as `raw`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from humaneval.domain import Blank, Generator, Infill, InfillStatus, Provenance, Story
+from humaneval.errors import UsageError
+from humaneval.text import normalise, split_sentences
+
+MENDABLE = (InfillStatus.OK, InfillStatus.SEVERAL_SENTENCES)
+"""Statuses of texts that are worth the trouble: the others are no sentence whatever is done to them."""
+_LABEL = re.compile(r"^\s*(?:sentence|answer|blank|infill|output)\s*\d*\s*[:.)\]-]\s*(?=\S)", re.IGNORECASE)
+_QUOTED = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"), ("`", "`"))
+_BEFORE_MARK = re.compile(r"\s+(?=[.,!?;:…])(?!\.\.)")
+_CLITIC = re.compile(r"\s+(?=(?:n['’]t|['’](?:s|m|d|re|ve|ll|t))\b)", re.IGNORECASE)
+_SPLIT_NT = re.compile(r"(\w)\s*n\s*(['’])\s*t\b", re.IGNORECASE)
+_FINAL = tuple(".!?…\"'”’)")
+CHUNK = 32
+"""Blanks whose draws are asked for together, where lengths are matched."""
+
+
+def labels(text: str, blank: Blank) -> str:
+    """Without a label before it (“Sentence 3:”), and without quotation marks around all of it that the story has none of."""
+    text = _LABEL.sub("", text).strip()
+    for opening, closing in _QUOTED:
+        inside = text[1:-1]
+        whole = len(text) > 2 and text[0] == opening and text[-1] == closing
+        if whole and opening not in inside and closing not in inside and "said" not in inside:
+            around = " ".join(blank.filled(""))
+            if opening not in around:
+                return inside.strip()
+    return text
+
+
+def repeats(text: str, blank: Blank) -> str:
+    """Without the sentence before it and what follows from the sentence after it on, where a model repeats them."""
+    sentences, at = blank.story.sentences, blank.position - 1
+    if at and text.startswith(sentences[at - 1]):
+        text = text[len(sentences[at - 1]) :].strip()
+    if at + 1 < len(sentences) and sentences[at + 1] in text:
+        text = text[: text.index(sentences[at + 1])].strip()
+    return text
+
+
+def sentence(text: str, blank: Blank) -> str:
+    """The first sentence alone."""
+    found = split_sentences(text)
+    return found[0] if found else text
+
+
+def spaces(text: str, blank: Blank) -> str:
+    """No space before a mark or within a contraction: “did n't go .” is “didn't go.”"""
+    return normalise(_BEFORE_MARK.sub("", _CLITIC.sub("", _SPLIT_NT.sub(r"\1n\2t", text))))
+
+
+def capital(text: str, blank: Blank) -> str:
+    """A capital letter at the head, and “I” for “i”."""
+    text = re.sub(r"\bi\b(?!\.)", "I", text)
+    at = next((at for at, character in enumerate(text) if character.isalpha()), None)
+    return text if at is None else text[:at] + text[at].upper() + text[at + 1 :]
+
+
+def stop(text: str, blank: Blank) -> str:
+    """A full stop at the end, where nothing ends it."""
+    return text if not text or text.endswith(_FINAL) else text.rstrip(",;:-–— ") + "."
+
+
+STEPS: Mapping[str, Callable[[str, Blank], str]] = {
+    "labels": labels,
+    "repeats": repeats,
+    "spaces": spaces,
+    "sentence": sentence,
+    "capital": capital,
+    "stop": stop,
+}
+"""In the order in which they are taken, whichever are chosen."""
+
+
+def steps_of(text: str) -> tuple[str, ...]:
+    """`all`, or names with commas between, as names of STEPS in their order. UsageError names one that there is not."""
+    wanted = (
+        list(STEPS) if text.strip() == "all" else [part.strip() for part in text.split(",") if part.strip()]
+    )
+    unknown = [name for name in wanted if name not in STEPS]
+    if unknown or not wanted:
+        raise UsageError(
+            f"there is no processing {unknown[0]!r}" if unknown else "no processing is named",
+            f"There are: {', '.join(STEPS)}, and all.",
+        )
+    return tuple(name for name in STEPS if name in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """A generator whose texts are processed by `steps`."""
+
+    inner: Generator
+    steps: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def provenance(self) -> Provenance:
+        found = self.inner.provenance
+        return replace(found, settings={**found.settings, "processing": list(self.steps)})
+
+    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
+        for infill in self.inner.infill(blanks):
+            yield process(infill, self.steps)
+
+
+def process(infill: Infill, steps: Sequence[str]) -> Infill:
+    """The infill with its text processed; `raw` in its extra where that changed it."""
+    if infill.status not in MENDABLE or not infill.text.strip():
+        return infill
+    text = infill.text
+    for name in STEPS:
+        if name in steps:
+            text = STEPS[name](text, infill.blank)
+    if text == infill.text:
+        return infill
+    return replace(
+        infill, text=text, status=InfillStatus.OK, detail="", extra={**infill.extra, "raw": infill.text}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LengthMatched:
+    """A generator that draws several times for a blank and gives the one whose length is nearest to a length of people.
+
+    That is the number of words of the sentence at the same position of another story, drawn by (seed, story): systems then
+    write as long as people do on the whole, and learn nothing of the sentence that was taken out.
+    """
+
+    inner: Generator
+    draws: int
+    stories: tuple[Story, ...]
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def provenance(self) -> Provenance:
+        found = self.inner.provenance
+        target = hashlib.sha256("\n".join(story.id for story in self.stories).encode()).hexdigest()[:16]
+        return replace(
+            found,
+            settings={**found.settings, "length_matched": {"draws": self.draws, "stories": target}},
+        )
+
+    def target(self, blank: Blank) -> int:
+        """Words wanted."""
+        others = [story for story in self.stories if story.id != blank.story.id] or list(self.stories)
+        key = f"{self.seed} length {blank.story.id} {blank.position} {blank.sample}"
+        drawn = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) % len(others)
+        return len(others[drawn].sentences[blank.position - 1].split())
+
+    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
+        remaining = iter(blanks)
+        while chunk := list(islice(remaining, CHUNK)):
+            asked = [
+                replace(blank, sample=(blank.sample - 1) * self.draws + number)
+                for blank in chunk
+                for number in range(1, self.draws + 1)
+            ]
+            drawn = iter(self.inner.infill(asked))
+            for blank in chunk:
+                yield self._nearest(blank, [next(drawn) for _ in range(self.draws)])
+
+    def _nearest(self, blank: Blank, drawn: Sequence[Infill]) -> Infill:
+        target = self.target(blank)
+
+        def distance(infill: Infill) -> tuple[bool, int]:
+            return infill.status is not InfillStatus.OK, abs(len(infill.text.split()) - target)
+
+        best = min(drawn, key=distance)
+        extra = {**best.extra, "draw": best.blank.sample, "words_wanted": target}
+        return replace(best, blank=blank, extra=extra)
