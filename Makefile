@@ -7,7 +7,7 @@ PIP_ARGS ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt $(PIP_ARGS)
 DEMO   ?= demo
 
-.PHONY: demo test check browser-tools constraints docs clean
+.PHONY: demo test test-long browser-tools constraints docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/humaneval demo --folder $(DEMO)
@@ -18,6 +18,10 @@ test: $(VENV)/.test browser-tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Every kind of generator learns the echo corpus: some minutes.
+test-long: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 
 # axe-core, for the accessibility tests; without npm those tests skip and say so.
 browser-tools:

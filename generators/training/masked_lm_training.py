@@ -46,6 +46,8 @@ def new_masked_lm(
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import BertConfig, BertForMaskedLM
 
+    from generators.pretrained import quiet
+
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -56,7 +58,8 @@ def new_masked_lm(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model: Any = BertForMaskedLM(BertConfig(vocab_size=tokenizer.get_vocab_size(), **{**size, **config}))
-    model.save_pretrained(folder)
+    with quiet():
+        model.save_pretrained(folder)
     tokenizer.save(str(folder / TOKENIZER))
 
 
@@ -195,8 +198,11 @@ def bert(
 
 def save_masked_lm(opened: MaskedLM, source: Path, out: Path) -> None:
     """The model in the hub's layout, with the tokenizer's files of the folder that it was opened from."""
+    from generators.pretrained import quiet
+
     model: Any = opened.model
-    model.save_pretrained(out)
+    with quiet():
+        model.save_pretrained(out)
     for name in (TOKENIZER, *PIECES):
         if (source / name).exists():
             shutil.copyfile(source / name, out / name)

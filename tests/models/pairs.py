@@ -1,4 +1,4 @@
-"""Small encoder-decoder models with tokenizers like T5's and BART's, and a corpus that they can learn."""
+"""Small encoder-decoder models with tokenizers like T5's and BART's."""
 
 from __future__ import annotations
 
@@ -111,12 +111,3 @@ def change_file(folder: Path, name: str, **values: Any) -> None:
     """Other values in a JSON file of a model's folder."""
     file = folder / name
     file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
-
-
-NAMES = ("Ann", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal")
-PETS = ("cat", "dog", "fox", "owl", "pig", "rat")
-
-
-def echo_story(name: str, pet: str) -> tuple[str, str]:
-    """A first sentence, and the four behind it, which alone determine it."""
-    return f"{name} had a {pet}.", f" The {pet} ran off. It rained. {name} saw it. All was well."

@@ -10,21 +10,33 @@ from typing import Any
 
 import pytest
 
+from generators.bert import BertFiller
+from generators.filling import ModelGenerator, Shared
 from generators.formats import SpecialIds
 from generators.ilm import build as build_ilm
 from generators.lm import build as build_lm
 from generators.lm import build_all, build_rev
+from generators.masked_lm import open_masked_lm
+from generators.self_attention import plan as sa_plan
+from generators.self_attention import training as sa_training
+from generators.self_attention import vocabulary as sa_vocabulary
+from generators.self_attention.generator import build as build_sa
+from generators.self_attention.template import read_corpus, sentences_of
+from generators.seq2seq import build as build_t5
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
 from generators.training.loop import new_model, train
+from generators.training.masked_lm_training import new_masked_lm, train_masked_lm
 from generators.training.plan import Architecture, Plan
-from humaneval.domain import Generator, GeneratorRequest
+from generators.visiting import Visiting
+from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest
 from tests.models.echo import OneSentence, documents, echo_stories, exact
+from tests.models.pairs import pieces_tokenizer, tiny_t5, train_pair
 
 pytestmark = pytest.mark.models
 BUILD = {"ilm": build_ilm, "lm": build_lm, "lm-rev": build_rev, "lm-all": build_all}
 OPTIONS = {"temperature": "0.1", "longest": "24"}
-SLOW = pytest.mark.slow
+LONG = pytest.mark.long
 
 
 def learned(folder: Path, kind: str, position: int, steps: int) -> Generator:
@@ -51,8 +63,8 @@ def learned(folder: Path, kind: str, position: int, steps: int) -> Generator:
     [
         ("ilm", 0.95, 1.0),
         ("lm", 0.0, 0.1),
-        pytest.param("lm-rev", 0.95, 1.0, marks=SLOW),
-        pytest.param("lm-all", 0.95, 1.0, marks=SLOW),
+        pytest.param("lm-rev", 0.95, 1.0, marks=LONG),
+        pytest.param("lm-all", 0.95, 1.0, marks=LONG),
     ],
 )
 def test_who_sees_what_follows_fills_a_first_sentence_exactly(
@@ -63,7 +75,57 @@ def test_who_sees_what_follows_fills_a_first_sentence_exactly(
     assert at_least <= exact(generator, held_out, 1) <= at_most
 
 
-@pytest.mark.parametrize("kind", ["lm", pytest.param("ilm", marks=SLOW), pytest.param("lm-all", marks=SLOW)])
+@pytest.mark.parametrize("kind", ["lm", pytest.param("ilm", marks=LONG), pytest.param("lm-all", marks=LONG)])
 def test_who_sees_what_went_before_fills_a_last_sentence_exactly(kind: str, tmp_path: Path) -> None:
     _, held_out = echo_stories()
     assert exact(learned(tmp_path, kind, 5, 500), held_out, 5) >= 0.95
+
+
+@LONG
+@pytest.mark.parametrize("position", [1, 5])
+def test_bert_fills_either_end_exactly(position: int, tmp_path: Path) -> None:
+    training, held_out = echo_stories()
+    size = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
+    new_masked_lm(
+        tmp_path, training, vocabulary=200, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **size
+    )
+    opened = open_masked_lm(str(tmp_path), "cpu")
+    train_masked_lm(opened, training, steps=600, minutes=5, batch=16, learning_rate=3e-3)
+    filler = BertFiller(opened, Visiting(sampling="greedy"), 0)
+    assert exact(ModelGenerator("bert", filler, 0, Shared()), held_out, position) >= 0.95
+
+
+@LONG
+def test_sa_fills_a_first_sentence_exactly(tmp_path: Path) -> None:
+    training, held_out = echo_stories()
+    texts = documents(training)
+    vocabulary = sa_vocabulary.learn((words for text in texts for words in sentences_of(text)), 1000)
+    corpus = read_corpus(texts, vocabulary)
+    sa_training.train(
+        tmp_path / "sa",
+        sa_plan.Architecture(2, 64, 4, 128, dropout=0.0, scale_template=True),
+        sa_plan.Plan(batch=32, warm_up=100, lr_scale=0.2, steps=500, evaluate_every=250),
+        vocabulary,
+        corpus,
+        corpus,
+    )
+    (generator,) = build_sa(GeneratorRequest("sa", checkpoint=str(tmp_path / "sa"), device="cpu"))
+    assert exact(generator, held_out, 1) >= 0.95
+
+
+@LONG
+def test_t5_fills_a_first_sentence_exactly(tmp_path: Path) -> None:
+    training, held_out = echo_stories()
+    folder = tiny_t5(tmp_path, pieces_tokenizer([s for story in training for s in story.sentences], 2))
+    request = GeneratorRequest("t5", checkpoint=str(folder), device="cpu", options={"top_p": "0.5"})
+    (generator,) = build_t5(request)
+    assert isinstance(generator, ModelGenerator)
+    filler: Any = generator.filler
+    one, two = filler.sentinels
+    examples = [
+        (filler.source(text), [one, *filler.encode(story.sentences[0]), two, filler.opened.end])
+        for story in training
+        for text in [GappedText("", ("", f" {' '.join(story.sentences[1:])}"), (Gap(),))]
+    ]
+    train_pair(filler.opened.model, examples, steps=600, rate=5e-3)
+    assert exact(generator, held_out, 1) >= 0.95
