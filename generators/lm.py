@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from generators.decoding import Answer, Stop, Written
+from generators.decoding import Stop, Written
+from generators.filling import Draft
 from generators.infilling import CLOSING, SENTENCE_ENDS, CheckpointFiller, build_from, first_sentence
-from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest
-from humaneval.errors import UsageError
+from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus
 from humaneval.text import normalise, split_sentences
 
 _CLOSE = re.escape(CLOSING)
@@ -77,13 +77,15 @@ class LmRev(CheckpointFiller):
         behind = "".join(text.pieces[1:])
         return [self.checkpoint.special.start, *reversed(self.encode(behind))]
 
-    def answer(self, text: GappedText, number: int) -> Answer:
-        """Without a beginning: it would be written last."""
-        if text.gaps[number].beginning:
-            raise UsageError(
-                "lm-rev writes from the end: it cannot be told how to begin", "Leave out the beginning."
-            )
-        return super().answer(text, number)
+    def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
+        """As always; a gap with a beginning is refused, for that would be written last."""
+        drafts = super().draft(texts, keys)
+        refused = Draft(
+            "", InfillStatus.REFUSED, "lm-rev writes from the end: it cannot be told how to begin"
+        )
+        return [
+            [refused] if text.gaps[0].beginning else found for text, found in zip(texts, drafts, strict=True)
+        ]
 
     def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
         """E stands before the first line, and a line end before the first sentence."""

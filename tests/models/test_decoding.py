@@ -21,7 +21,6 @@ from generators.lm import build as build_lm
 from generators.stepping import steps
 from generators.training.forward import is_plain_gpt2
 from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus
-from humaneval.errors import UsageError
 from tests.models.small_models import tiny_gpt2, tiny_llama
 
 pytestmark = pytest.mark.models
@@ -236,8 +235,10 @@ def test_a_model_that_writes_backwards_cannot_be_told_how_to_begin(four: dict[st
 
     request = GeneratorRequest("lm-rev", checkpoint=str(four["lm-rev"]), device="cpu")
     (generator,) = build_rev(request)
-    with pytest.raises(UsageError, match="writes from the end"):
-        list(generator.fill([text(("One. ", " Two."), Gap(beginning="So"))]))  # type: ignore[attr-defined]  # it fills
+    assert isinstance(generator, ModelGenerator)
+    ((answer,),) = generator.fill([text(("One. ", " Two."), Gap(beginning="So"))])
+    assert answer.status is InfillStatus.REFUSED
+    assert "writes from the end" in answer.detail
 
 
 def test_a_text_that_is_too_long_is_refused_and_the_others_are_filled(four: dict[str, Path]) -> None:
