@@ -91,21 +91,26 @@ def open_causal_lm(kind: str, name: str, device: str, example: str) -> CausalLM:
 
     UsageError without a name; InputError where anything is missing or does not fit.
     """
+    folder, local = find_folder(kind, name, example), Path(name).expanduser().exists()
+    model, sha = read_model(folder)
+    opened = with_tokenizer(model, folder, folder.resolve().name if local else name.split("/")[-1], sha)
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
+    return opened
+
+
+def find_folder(kind: str, name: str, example: str) -> Path:
+    """The folder of that name, or the hub's copy of the model of that name. UsageError without a name."""
     if not name:
         raise UsageError(
             f"{kind} needs a model",
             f"Name a folder in the hub's layout or a hub id such as {example} with --checkpoint.",
         )
     folder = Path(name).expanduser()
-    local = folder.exists()
-    if not local:
-        folder = fetch(name, example=example)
-    elif not folder.is_dir():
+    if not folder.exists():
+        return fetch(name, example=example)
+    if not folder.is_dir():
         raise InputError(f"{name} is a file, not a model's folder", "Name a folder in the hub's layout.")
-    model, sha = read_model(folder)
-    opened = with_tokenizer(model, folder, folder.resolve().name if local else name.split("/")[-1], sha)
-    model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
-    return opened
+    return folder
 
 
 def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) -> CausalLM:
