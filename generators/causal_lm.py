@@ -117,7 +117,11 @@ def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) ->
     """A model with the tokenizer in a folder. InputError where it has more ids than the model has rows."""
     tokenizer = open_tokenizer(folder)
     listed = _values(folder / TOKENIZER).get("added_tokens") or []
-    added = {token["content"]: token["id"] for token in listed if {"id", "content"} <= token.keys()}
+    added = {
+        token["content"]: token["id"]
+        for token in listed
+        if isinstance(token, dict) and {"id", "content"} <= token.keys()
+    }
     ids = {**tokenizer.get_vocab(), **added}
     if max(ids.values()) >= input_rows(model):
         raise InputError(
@@ -162,10 +166,13 @@ def _begins(folder: Path, settings: Mapping[str, Any], ids: Mapping[str, int]) -
 
 
 def whole_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer as its makers wrote it, which reads control tokens in a text as such."""
+    """The tokenizer as its makers wrote it, which reads control tokens in a text as such. InputError where it is damaged."""
     from tokenizers import Tokenizer
 
-    return Tokenizer.from_file(str(folder / TOKENIZER))
+    try:
+        return Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # the library raises plain Exceptions
+        raise InputError(f"{folder} holds no whole {TOKENIZER}: {first_line(error)}", DAMAGED) from None
 
 
 def _values(file: Path) -> dict[str, Any]:

@@ -49,10 +49,7 @@ def open_template(folder: Path, opened: CausalLM) -> Template:
     from jinja2.exceptions import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    file = folder / TEMPLATE
-    source: Any = file.read_text(encoding="utf-8") if file.exists() else opened.settings.get("chat_template")
-    if isinstance(source, list):  # several, by name
-        source = {one["name"]: one["template"] for one in source}.get("default")
+    source = _source(folder, opened)
     if not isinstance(source, str):
         raise InputError(
             f"{opened.name} has no chat template: it was not trained to be asked",
@@ -84,6 +81,18 @@ def open_template(folder: Path, opened: CausalLM) -> Template:
         )
     whole = whole_tokenizer(folder)
     return Template(*(list(whole.encode(part, add_special_tokens=False).ids) for part in (before, after[0])))
+
+
+def _source(folder: Path, opened: CausalLM) -> Any:
+    """The template in a file of its own, or in the tokenizer's settings; of several by name the default."""
+    file = folder / TEMPLATE
+    if file.exists():
+        return file.read_text(encoding="utf-8", errors="replace")
+    said = opened.settings.get("chat_template")
+    if isinstance(said, list):
+        named = [one for one in said if isinstance(one, dict) and one.get("name") == "default"]
+        return named[0].get("template") if named else None
+    return said
 
 
 class Instruct(Writer):

@@ -167,6 +167,16 @@ def test_a_tokenizer_with_more_ids_than_the_model_has_rows_is_refused(tmp_path: 
     assert "ids, its model 1,000" in refusal(folder)
 
 
+def test_files_that_are_damaged_are_named(tmp_path: Path, tokenizer: Any) -> None:
+    folder = kept(tmp_path / "m", tokenizer, names_of("StarCoder"))
+    (folder / "tokenizer_config.json").write_text("{")
+    assert "tokenizer_config.json cannot be read" in refusal(folder)
+    (folder / "tokenizer_config.json").unlink()
+    values = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps({**values, "added_tokens": ["odd"]}))
+    assert "no whole tokenizer.json" in refusal(folder)
+
+
 def test_tokens_of_ones_own_are_read_in_the_order_that_is_asked_for(tmp_path: Path, tokenizer: Any) -> None:
     folder = kept(tmp_path / "m", tokenizer, ["<A>", "<B>", "<C>", "<|EOT|>"])
     size = tokenizer.get_vocab_size()

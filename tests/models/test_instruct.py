@@ -92,6 +92,8 @@ def test_a_template_in_a_file_of_its_own_comes_first(tmp_path: Path, tokenizer: 
 
 def test_G14_a_model_that_was_not_trained_to_be_asked_is_refused(tmp_path: Path, tokenizer: Any) -> None:
     assert "has no chat template" in refusal(kept(tmp_path / "none", tokenizer, None))
+    named = [{"name": "tools", "template": CHAT}, "odd"]
+    assert "has no chat template" in refusal(kept(tmp_path / "other", tokenizer, named))
     assert "needs a model" in refusal("")
 
 
