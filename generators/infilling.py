@@ -1,11 +1,15 @@
-"""What the generators from our own checkpoints share: prompts, what must not be drawn, and answers as text."""
+"""What generators share that write an answer behind a prompt: our own checkpoints, and models of others.
+
+Prompts, what must not be drawn, and answers as text; where an answer of one sentence ends.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from generators.checkpoints import Checkpoint, load
 from generators.decoding import Answer, Prompt, Rules, Sampling, Stop, Written, draw
@@ -16,10 +20,17 @@ from generators.vocabulary import line_ends
 from generators.weights import positions
 from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import UsageError
-from humaneval.text import split_sentences
+from humaneval.text import normalise, split_sentences
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
 
 SENTENCE_ENDS = ".!?…"
 CLOSING = "\"'”’)]"
+_CLOSE = re.escape(CLOSING)
+MAY_HAVE_ENDED = re.compile(rf"[{SENTENCE_ENDS}][{_CLOSE}]*\s+\S")
+"""Where another sentence may have begun: it is worth asking the splitter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +45,8 @@ class Decoding(Sampling):
         refuse_unless(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
 
 
-class CheckpointFiller:
-    """A filler over one of our checkpoints; a strategy is a class that says what it reads and how it writes."""
+class Writer:
+    """A filler over a causal model that writes its answers behind a prompt; a subclass says what the model reads."""
 
     kind: ClassVar[str]
     conditioning: ClassVar[str]
@@ -44,23 +55,12 @@ class CheckpointFiller:
     titled: ClassVar[bool] = True
     needs_original: ClassVar[bool] = False
 
-    def __init__(self, checkpoint: Checkpoint, folder: Path, seed: int, decoding: Decoding) -> None:
+    def __init__(self, model: PreTrainedModel, tokenizer: Tokenizer, seed: int, decoding: Decoding) -> None:
         import torch
 
-        self.checkpoint, self.folder, self.seed, self.decoding = checkpoint, folder, seed, decoding
+        self.model, self.tokenizer, self.seed, self.decoding = model, tokenizer, seed, decoding
         if decoding.precision == "bf16":
-            torch.nn.Module.to(checkpoint.model, torch.bfloat16)
-        special, self.tokenizer = checkpoint.special, checkpoint.tokenizer
-        lines = tuple(line_ends(self.tokenizer))
-        ends = self.ends(lines)
-        control = (id for id in range(special.size, special.total) if id not in ends)
-        self.rules = Rules(
-            ends=ends,
-            forbidden=(*control, *checkpoint.unread),
-            line_ends=tuple(id for id in lines if id not in ends),
-            stop=self.stop_rule(),
-            count=lambda ids: len(self.decode(ids).split()),
-        )
+            torch.nn.Module.to(model, torch.bfloat16)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -68,25 +68,28 @@ class CheckpointFiller:
         return ("sentence",)
 
     @property
-    def origin(self) -> Provenance:
-        """Where its answers come from."""
+    def rules(self) -> Rules:
+        """What holds for every answer."""
+        raise NotImplementedError
+
+    def made_by(self, checkpoint: str, **settings: object) -> Provenance:
+        """Where its answers come from: the model by its name and hash, and what is to be said besides."""
         import torch
         import transformers
 
-        settings = asdict(self.decoding)
-        precision = settings.pop("precision")
-        training = self.checkpoint.card.training
+        own = asdict(self.decoding)
+        precision = own.pop("precision")
         return Provenance(
             kind=self.kind,
-            checkpoint=f"{self.folder.resolve().name} sha256:{self.checkpoint.hash}",
-            settings={**settings, "conditioning": self.conditioning, "training": training},
-            batch={"device": str(self.checkpoint.model.device), "precision": precision},
+            checkpoint=checkpoint,
+            settings={**own, "conditioning": self.conditioning, **settings},
+            batch={"device": str(self.model.device), "precision": precision},
             versions={"torch": torch.__version__, "transformers": transformers.__version__},
         )
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
         """A draft for each gap that is filled now; refused where the model cannot read so long a text."""
-        most = positions(self.checkpoint.model)
+        most = positions(self.model)
         prompts = [
             Prompt(
                 self.prompt(text),
@@ -96,9 +99,7 @@ class CheckpointFiller:
             for text, key in zip(texts, keys, strict=True)
         ]
         fits = [at for at, prompt in enumerate(prompts) if len(prompt.ids) < most]
-        drawn = draw(
-            self.checkpoint.model, [prompts[at] for at in fits], self.rules, self.decoding, self.seed
-        )
+        drawn = draw(self.model, [prompts[at] for at in fits], self.rules, self.decoding, self.seed)
         found = dict(zip(fits, drawn, strict=True))
         return [
             [
@@ -138,10 +139,6 @@ class CheckpointFiller:
         """The gaps that a prompt asks for."""
         return text.gaps if self.several else text.gaps[:1]
 
-    def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
-        """Ids that end an answer."""
-        return (self.checkpoint.special.end,)
-
     def stop_rule(self) -> Stop | None:
         """When an answer is finished without an end token."""
         return None
@@ -167,6 +164,39 @@ class CheckpointFiller:
         return False
 
 
+class CheckpointFiller(Writer):
+    """A filler over one of our checkpoints; a strategy is a class that says what it reads and how it writes."""
+
+    def __init__(self, checkpoint: Checkpoint, folder: Path, seed: int, decoding: Decoding) -> None:
+        super().__init__(checkpoint.model, checkpoint.tokenizer, seed, decoding)
+        self.checkpoint, self.folder = checkpoint, folder
+        special = checkpoint.special
+        lines = tuple(line_ends(self.tokenizer))
+        ends = self.ends(lines)
+        control = (id for id in range(special.size, special.total) if id not in ends)
+        self._rules = Rules(
+            ends=ends,
+            forbidden=(*control, *checkpoint.unread),
+            line_ends=tuple(id for id in lines if id not in ends),
+            stop=self.stop_rule(),
+            count=lambda ids: len(self.decode(ids).split()),
+        )
+
+    @property
+    def rules(self) -> Rules:
+        return self._rules
+
+    @property
+    def origin(self) -> Provenance:
+        """Where its answers come from."""
+        checkpoint = f"{self.folder.resolve().name} sha256:{self.checkpoint.hash}"
+        return self.made_by(checkpoint, training=self.checkpoint.card.training)
+
+    def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
+        """Ids that end an answer."""
+        return (self.checkpoint.special.end,)
+
+
 def too_long(tokens: int, most: int) -> Draft:
     """The draft for a text that the model cannot read."""
     return Draft(
@@ -178,6 +208,25 @@ def first_sentence(text: str) -> tuple[str, bool]:
     """The first sentence of a text, and whether another one follows: only then is it known to be whole."""
     sentences = split_sentences(text)
     return (sentences[0] if sentences else "", len(sentences) > 1)
+
+
+def second_begun(decode: Callable[[Sequence[int]], str]) -> Stop:
+    """The rule to stop once a second sentence has begun: only then is the first known to be whole."""
+
+    def stop(ids: Sequence[int]) -> bool:
+        text = decode(ids)
+        return bool(MAY_HAVE_ENDED.search(text)) and first_sentence(text)[1]
+
+    return stop
+
+
+def read_first_sentence(ids: Sequence[int], decode: Callable[[Sequence[int]], str]) -> tuple[str, int]:
+    """The first sentence that ids write, and how many of them it takes."""
+    sentence, _ = first_sentence(decode(ids))
+    tokens = len(ids)
+    while tokens and normalise(decode(ids[: tokens - 1])).startswith(sentence):
+        tokens -= 1
+    return sentence, tokens
 
 
 def open_filler(

@@ -5,17 +5,20 @@ The paper's code has no decoding for them; these are our definitions. None of th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from generators.decoding import Stop, Written
 from generators.filling import Draft
-from generators.infilling import CLOSING, SENTENCE_ENDS, CheckpointFiller, build_from, first_sentence
+from generators.infilling import (
+    MAY_HAVE_ENDED,
+    CheckpointFiller,
+    build_from,
+    first_sentence,
+    read_first_sentence,
+    second_begun,
+)
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus
 from humaneval.text import normalise, split_sentences
-
-_CLOSE = re.escape(CLOSING)
-_MAY_HAVE_ENDED = re.compile(rf"[{SENTENCE_ENDS}][{_CLOSE}]*\s+\S")
 
 
 class Lm(CheckpointFiller):
@@ -29,21 +32,12 @@ class Lm(CheckpointFiller):
         return [self.checkpoint.special.start, *self.encode(text.pieces[0].rstrip(" "))]
 
     def stop_rule(self) -> Stop:
-        """Stop once a second sentence has begun: only then is the first known to be whole."""
-
-        def stop(ids: Sequence[int]) -> bool:
-            text = self.decode(ids)
-            return bool(_MAY_HAVE_ENDED.search(text)) and first_sentence(text)[1]
-
-        return stop
+        """Stop once a second sentence has begun."""
+        return second_begun(self.decode)
 
     def read(self, written: Written, gap: Gap) -> tuple[str, int]:
         """The first sentence, and how many tokens it takes."""
-        sentence, _ = first_sentence(self.decode(written.ids))
-        tokens = len(written.ids)
-        while tokens and normalise(self.decode(written.ids[: tokens - 1])).startswith(sentence):
-            tokens -= 1
-        return sentence, tokens
+        return read_first_sentence(written.ids, self.decode)
 
     def complete(self, written: Written) -> bool:
         """Whether another sentence follows."""
@@ -96,7 +90,7 @@ class LmRev(CheckpointFiller):
 
         def stop(ids: Sequence[int]) -> bool:
             text = self.decode(ids[::-1])
-            return bool(_MAY_HAVE_ENDED.search(text)) and self._whole(text)
+            return bool(MAY_HAVE_ENDED.search(text)) and self._whole(text)
 
         return stop
 
