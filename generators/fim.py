@@ -61,7 +61,7 @@ FAMILIES = {
     "Code Llama": Family("▁<PRE>", "▁<SUF>", "▁<MID>", ends=("▁<EOT>", "</s>")),
     "Codestral": Family("[PREFIX]", "[SUFFIX]", "", "spm", ends=("[MIDDLE]", "</s>")),
 }  # fmt: skip
-"""By the makers' model cards and reference code."""
+"""Looked for in this order; what a vocabulary has decides."""
 
 
 @dataclass(frozen=True, slots=True)

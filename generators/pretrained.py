@@ -123,7 +123,8 @@ def fetch(name: str, *, weights: bool = True, example: str = "gpt2") -> Path:
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
     from huggingface_hub.errors import LocalEntryNotFoundError as NotInCache
 
-    small = [CONFIG, TOKENIZER, *(file for pair in PAIRS for file in pair), *PIECES]
+    pairs = (file for pair in PAIRS for file in pair)
+    small = [CONFIG, TOKENIZER, *pairs, *PIECES, "chat_template.jinja"]
     try:
         large = ["model*.safetensors", WEIGHTS + SHARDED] if weights else []
         folder = Path(snapshot_download(name, allow_patterns=[*small, *large]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -127,3 +128,38 @@ def test_the_installed_wheel_runs_from_elsewhere(installed: Path, tmp_path: Path
     finally:
         process.terminate()
         process.communicate()
+
+
+def test_a_third_partys_package_is_built_installed_listed_checked_and_used(
+    installed: Path, tmp_path: Path
+) -> None:
+    """The package that docs/generators.md shows, word for word."""
+    page = (ROOT / "docs" / "generators.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:python|toml)\n# (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert [name for name, _ in blocks] == ["coin.py", "pyproject.toml"]
+    package, target = tmp_path / "package", tmp_path / "target"
+    package.mkdir()
+    for name, text in blocks:
+        (package / name).write_text(text, encoding="utf-8")
+
+    def python(*arguments: object) -> str:
+        environment = {**os.environ, "PYTHONPATH": f"{target}{os.pathsep}{installed}"}
+        command = [sys.executable, "-m", *map(str, arguments)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    python("build", "--wheel", "--no-isolation", "--outdir", tmp_path / "wheel", package)
+    (wheel,) = (tmp_path / "wheel").glob("*.whl")
+    python("pip", "install", "--quiet", "--no-index", "--no-deps", "--target", target, wheel)
+    assert re.search(r"^coin +humaneval-coin", python("humaneval", "generators", "list"), re.MULTILINE)
+    checked = python("humaneval", "generators", "check", "coin")
+    assert "fails" not in checked
+    assert "It was " in checked
+    python("humaneval", "stories", "import", "--bundled")
+    said = json.loads(
+        python("humaneval", "generate", "--generator", "coin", "--stories", "2", "--split", "", "--json")
+    )
+    assert said == [{"generator": "coin", "written": {"ok": 10}, "already_there": 0}]
