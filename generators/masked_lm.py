@@ -85,16 +85,25 @@ class MaskedLM:
         ids = torch.tensor([[*text, *[padding] * (width - len(text))] for text in texts], device=device)
         mask = torch.tensor([[1] * len(text) + [0] * (width - len(text)) for text in texts], device=device)
         at = torch.tensor(rows, device=device), torch.tensor(columns, device=device)
-        # The output layer is as large as the vocabulary: it gets only the places that are looked at.
+        with torch.no_grad():
+            found = self.logits_at(ids, mask, at).float()
+        found[:, list(self.pieces.forbidden)] = float("-inf")
+        return found
+
+    def logits_at(
+        self, ids: torch.Tensor, mask: torch.Tensor, at: tuple[torch.Tensor, torch.Tensor]
+    ) -> torch.Tensor:
+        """(places, pieces) at the rows and columns `at` of (B, T) ids.
+
+        The output layer is as large as the vocabulary: it gets only the places that are looked at.
+        """
         layers: Any = self.model
         hook = layers.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][at],))
         try:
-            with torch.no_grad():
-                found = layers(input_ids=ids, attention_mask=mask).logits.float()
+            found: torch.Tensor = layers(input_ids=ids, attention_mask=mask).logits
         finally:
             hook.remove()
-        found[:, list(self.pieces.forbidden)] = float("-inf")
-        return found  # type: ignore[no-any-return]
+        return found
 
 
 def open_masked_lm(name: str, device: str) -> MaskedLM:

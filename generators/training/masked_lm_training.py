@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from generators.masked_lm import MaskedLM
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-IGNORED = -100
 SINGLE = 0.15
 WARM_UP = 0.05
 """The share of the budget in which the rate rises; then it falls to 0."""
@@ -142,15 +141,20 @@ def _loss(opened: MaskedLM, examples: Sequence[tuple[list[int], list[int]]]) -> 
 
     width = max(len(ids) for ids, _ in examples)
     shape = (len(examples), width)
-    ids, mask, labels = torch.zeros(shape, dtype=torch.long), torch.zeros(shape), torch.full(shape, IGNORED)
+    ids, mask = torch.zeros(shape, dtype=torch.long), torch.zeros(shape)
+    rows: list[int] = []
+    columns: list[int] = []
     for row, (text, hidden) in enumerate(examples):
         ids[row, : len(text)] = torch.tensor(text)
         mask[row, : len(text)] = 1
-        labels[row, hidden] = ids[row, hidden]
-        ids[row, hidden] = opened.pieces.mask
-    model: Any = opened.model
+        rows += [row] * len(hidden)
+        columns += hidden
     device = opened.model.device
-    return model(input_ids=ids.to(device), attention_mask=mask.to(device), labels=labels.to(device)).loss
+    targets = ids[rows, columns].to(device)
+    ids[rows, columns] = opened.pieces.mask
+    at = torch.tensor(rows, device=device), torch.tensor(columns, device=device)
+    logits = opened.logits_at(ids.to(device), mask.to(device), at)
+    return torch.nn.functional.cross_entropy(logits.float(), targets)
 
 
 @click.command("bert")
