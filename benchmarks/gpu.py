@@ -1,6 +1,6 @@
 """What one GPU does: speed against the plain baseline, and GPT-2 small from scratch on real stories for some seconds each.
 
-    python benchmarks/gpu.py --part speed|lm|ilm|rest|models|ordering --stories FOLDER [--tokenizer tokenizer.json] [--out FOLDER]
+    python benchmarks/gpu.py --part speed|lm|ilm|rest|models|ordering|generate --stories FOLDER [--tokenizer tokenizer.json] [--out FOLDER]
 
 FOLDER has train.csv, valid.csv and test.csv, perhaps train_more.csv. Nothing has to be installed but torch, transformers,
 numpy, tokenizers and safetensors; nothing is fetched. Without --tokenizer a vocabulary is made from the stories, and
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import torch
 from tokenizers import Tokenizer
 
+from benchmarks.gpu_generation import generate
 from benchmarks.gpu_speed import speed
 from generators.decoding import Prompt, Rules, Sampling, draw
 from generators.documents import Document, story_document
@@ -96,14 +97,24 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     with (options.out / f"gpu-{options.part}.jsonl").open("a", encoding="utf-8") as said:
         setting = _setting(options, said)
-        parts = {"speed": speed, "lm": lm, "ilm": ilm, "rest": rest, "models": models, "ordering": ordering}
+        parts = {
+            "speed": speed,
+            "lm": lm,
+            "ilm": ilm,
+            "rest": rest,
+            "models": models,
+            "ordering": ordering,
+            "generate": generate,
+        }
         parts[options.part](setting)
         setting.say(done=True, seconds=round(time.monotonic() - BEGAN, 1))
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--part", required=True, choices=("speed", "lm", "ilm", "rest", "models", "ordering"))
+    parser.add_argument(
+        "--part", required=True, choices=("speed", "lm", "ilm", "rest", "models", "ordering", "generate")
+    )
     parser.add_argument("--stories", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--out", type=Path, default=Path("gpu-results"))
@@ -230,7 +241,7 @@ def _infill(setting: Setting, model: Any, strategy: str) -> None:
         for story in setting.stories["test"][: 2 if setting.options.small else 100]
         for number in range(5)
     ]
-    prompts = [Prompt(_prompt(setting, strategy, *blank), f"{blank[0].id} {blank[1]}") for blank in blanks]
+    prompts = [Prompt(prompt_of(setting, strategy, *blank), f"{blank[0].id} {blank[1]}") for blank in blanks]
     special = setting.special
     control = (id for id in range(special.size, special.total) if id != special.end)
     newline = setting.tokenizer.encode("\n", add_special_tokens=False).ids
@@ -247,7 +258,7 @@ def _infill(setting: Setting, model: Any, strategy: str) -> None:
     setting.say(strategy=strategy, infills=len(blanks), seconds=round(seconds, 1), file=path.name)
 
 
-def _prompt(setting: Setting, strategy: str, story: Story, number: int) -> list[int]:
+def prompt_of(setting: Setting, strategy: str, story: Story, number: int) -> list[int]:
     def ids(text: str) -> list[int]:
         return list(setting.tokenizer.encode(text, add_special_tokens=False).ids)
 
