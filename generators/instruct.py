@@ -14,10 +14,10 @@ from generators.asking import BEGINNING, read_reply, request_for
 from generators.causal_lm import CausalLM, find_folder, open_causal_lm, token_named, whole_tokenizer
 from generators.decoding import Answer, Prompt, Rules, Written, draw
 from generators.devices import pick_device
+from generators.endpoint.replies import clean
 from generators.filling import Draft, ModelGenerator, Shared
 from generators.infilling import Decoding, Writer, too_long
 from generators.options import read_options
-from generators.trimming import without_context
 from generators.weights import first_line, positions
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError
@@ -166,9 +166,9 @@ class Instruct(Writer):
             why = f"the reply is no JSON list of {len(text.gaps)} string(s)"
             return [Draft("", InfillStatus.ERROR, why, {**extra, "reply": reply})] * len(text.gaps)
         sides = zip(answers, text.pieces, text.pieces[1:], strict=False)
-        kept = [(answer, without_context(answer, before, after)) for answer, before, after in sides]
         return [
-            Draft(cut, extra=extra if cut == answer else {**extra, "trimmed": True}) for answer, cut in kept
+            Draft(cleaned.text, extra={**extra, **cleaned.flags})
+            for cleaned in (clean(answer, before, after) for answer, before, after in sides)
         ]
 
 

@@ -23,18 +23,3 @@ def before_repetition(answer: str, behind: str) -> str:
         if words[at : at + len(head)] == head:
             return answer[: spans[at][0]].rstrip()
     return answer
-
-
-def without_context(answer: str, before: str, behind: str) -> str:
-    """`answer` without three words or more from the end of what stands before the gap and the beginning of what stands
-    behind it.
-
-    >>> without_context("One day Tom sat down. He rose at once.", "One day Tom", " He rose at once.")
-    'sat down.'
-    """
-    answer = before_repetition(answer, behind)
-    words, context = answer.split(), before.split()
-    for count in range(min(len(words), len(context)), WORDS - 1, -1):
-        if words[:count] == context[-count:]:
-            return " ".join(words[count:])
-    return answer

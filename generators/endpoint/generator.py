@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from generators.asking import TYPES, WORDING, complaint, messages_for
 from generators.endpoint.answers import Answers, NotThereError, open_answers
 from generators.endpoint.client import Reply
 from generators.endpoint.options import EndpointOptions
-from generators.endpoint.prompts import TYPES, WORDING, complaint, messages_for
 from generators.endpoint.replies import Choice, choice_of, clean, parse
 from generators.filling import Draft, Filler, ModelGenerator, Shared
 from generators.options import read_options

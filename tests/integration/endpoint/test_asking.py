@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from generators.endpoint.prompts import messages_for
+from generators.asking import messages_for
 from generators.endpoint.replies import clean, parse
 from humaneval.domain import Blank, Filling, Gap, GappedText, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
