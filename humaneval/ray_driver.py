@@ -7,9 +7,10 @@ one does that part anew, and writes the same, for chance hangs on seed, story, p
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -178,28 +179,35 @@ def cluster(
         raise PrerequisiteError(
             "--ray needs the package ray", "pip install 'humaneval-toolkit[ray]'"
         ) from None
-    ours = not ray.is_initialized()
-    if ours:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or Ray reports itself to its makers
-        try:
-            ray.init(logging_level="ERROR", log_to_driver=False)
-        except (ConnectionError, RuntimeError) as error:
-            raise PrerequisiteError(
-                f"there is no way to the Ray cluster ({' '.join(str(error).split())[:300]})",
-                "RAY_ADDRESS names it; RAY_ADDRESS=local starts one here.",
-            ) from None
-    try:
-        if Path(request.checkpoint).exists():  # actors run in folders of their own
-            request = replace(request, checkpoint=request.checkpoint and str(Path(request.checkpoint).absolute()))  # fmt: skip
+    with redirect_stdout(sys.stderr), _started(ray):  # Ray prints there that an actor died
+        if request.checkpoint and Path(request.checkpoint).exists():  # actors run in folders of their own
+            request = replace(request, checkpoint=str(Path(request.checkpoint).absolute()))
         found = Cluster(ray, request, {story.id: story for story in stories}, actors, gpus)
         try:
             found.open()
             yield found
         finally:
             found.close()
+
+
+@contextmanager
+def _started(ray: Any) -> Iterator[None]:
+    """Connected to a cluster; one that the program is connected to already is left as it is."""
+    if ray.is_initialized():
+        yield
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or Ray reports itself to its makers
+    try:
+        ray.init(logging_level="ERROR", log_to_driver=False)
+    except (ConnectionError, RuntimeError) as error:
+        raise PrerequisiteError(
+            f"there is no way to the Ray cluster ({' '.join(str(error).split())[:300]})",
+            "RAY_ADDRESS names it; RAY_ADDRESS=local starts one here.",
+        ) from None
+    try:
+        yield
     finally:
-        if ours:
-            ray.shutdown()
+        ray.shutdown()
 
 
 def run_on(
