@@ -167,6 +167,19 @@ def check_stories(engine: Engine, generator: Generator) -> None:
         generator.check({story.id: story for story in select_stories(engine)})
 
 
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """A run that is registered: what it has still to fill, and where its infills go."""
+
+    generator: str
+    kind: str
+    generator_id: int
+    run_id: int
+    story_ids: Mapping[str, int]
+    blanks: Sequence[Blank]
+    """Without an infill of this generator so far."""
+
+
 def run(
     engine: Engine,
     generator: Generator,
@@ -175,11 +188,22 @@ def run(
 ) -> RunSummary:
     """Fill the blanks that `generator` has not filled yet, committing as it goes. Run again after a kill: it goes on."""
     check_stories(engine, generator)
-    provenance = generator.provenance
+    opened = open_run(engine, generator.name, generator.provenance, blanks)
+    there = len(blanks) - len(opened.blanks)
+    advance(there)
+    written: Counter[str] = Counter()
+    for infills in _batches(in_order(generator, opened.blanks)):
+        written.update(store(engine, opened, infills))
+        advance(len(infills))
+    return RunSummary(generator.name, dict(written), there)
+
+
+def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence[Blank]) -> OpenRun:
+    """Register a run of the generator `name`, and find which of `blanks` it has not filled yet."""
     with writing(engine) as session:
         if engine.dialect.name == "postgresql":  # shards that start together register one after the other
             session.execute(select(func.pg_advisory_xact_lock(REGISTERING)))
-        generator_id, run_id = _register(session, generator.name, provenance)
+        generator_id, run_id = _register(session, name, provenance)
         story_ids = dict(session.execute(select(StoryRow.key, StoryRow.id)).all())
         there = set(
             session.execute(
@@ -188,28 +212,28 @@ def run(
                 )
             )
         )
-    open_blanks = [
+    unfilled = [
         blank for blank in blanks if (story_ids[blank.story.id], blank.position, blank.sample) not in there
     ]
-    advance(len(blanks) - len(open_blanks))
-    written: Counter[str] = Counter()
+    return OpenRun(name, provenance.kind, generator_id, run_id, story_ids, unfilled)
+
+
+def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[str]:
+    """Judge infills and commit them together; the statuses of those that are new."""
+    judged = infills if opened.kind == "human" else [judge(infill) for infill in infills]
+    lines = [
+        {
+            "generator_id": opened.generator_id, "run_id": opened.run_id, "story_id": opened.story_ids[infill.blank.story.id],
+            "position": infill.blank.position, "sample": infill.blank.sample, "text": infill.text,
+            "status": str(infill.status), "detail": infill.detail, "extra": dict(infill.extra),
+        }
+        for infill in judged
+    ]  # fmt: skip
     insert = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
-    for infills in _batches(_in_order(generator, open_blanks)):
-        judged = infills if provenance.kind == "human" else [judge(infill) for infill in infills]
-        lines = [
-            {
-                "generator_id": generator_id, "run_id": run_id, "story_id": story_ids[infill.blank.story.id],
-                "position": infill.blank.position, "sample": infill.blank.sample, "text": infill.text,
-                "status": str(infill.status), "detail": infill.detail, "extra": dict(infill.extra),
-            }
-            for infill in judged
-        ]  # fmt: skip
-        with writing(engine) as session:
-            # The same command may be running twice: the infill that came first stays.
-            new = insert(InfillRow).on_conflict_do_nothing().returning(InfillRow.status)
-            written.update(session.scalars(new, lines))
-        advance(len(judged))
-    return RunSummary(generator.name, dict(written), len(blanks) - len(open_blanks))
+    with writing(engine) as session:
+        # The same command may be running twice: the infill that came first stays.
+        new = insert(InfillRow).on_conflict_do_nothing().returning(InfillRow.status)
+        return list(session.scalars(new, lines))
 
 
 def forget(engine: Engine, name: str) -> int:
@@ -237,7 +261,7 @@ def forget(engine: Engine, name: str) -> int:
     return deleted
 
 
-def _in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
+def in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
     """The generator's infills, checked against the promise of one infill a blank in the blanks' order."""
     given = iter(generator.infill(blanks))
     for blank in blanks:

@@ -189,3 +189,21 @@ class LengthMatched:
         best = min(drawn, key=distance)
         extra = {**best.extra, "draw": best.blank.sample, "words_wanted": target}
         return replace(best, blank=blank, extra=extra)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is asked for of every generator alike: steps of processing, and of how many draws the one that fits in length."""
+
+    steps: tuple[str, ...] = ()
+    draws: int = 0
+    """0: lengths are not matched."""
+    seed: int = 0
+
+    def of(self, generators: Iterable[Generator], stories: Sequence[Story]) -> list[Generator]:
+        """The generators in this form; `stories` are those whose lengths are wanted."""
+        found: list[Generator] = []
+        for generator in generators:
+            whole: Generator = Processed(generator, self.steps) if self.steps else generator
+            found.append(LengthMatched(whole, self.draws, tuple(stories), self.seed) if self.draws else whole)
+        return found

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
+
+if TYPE_CHECKING:
+    from humaneval.domain import Blank, GeneratorRequest
+    from humaneval.generation import RunSummary
+    from humaneval.processing import Form
 
 
 def parse_options(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -79,23 +86,44 @@ def parse_shard(text: str) -> tuple[int, int]:
     "--length-matched",
     "draws",
     type=click.IntRange(2, 100),
+    default=0,
     metavar="N",
     help="Of N draws take the one that is as long as people's sentences are.",
+)
+@click.option(
+    "--ray",
+    "on_ray",
+    is_flag=True,
+    help="Fill on a Ray cluster: the one that RAY_ADDRESS names, one that runs here, or a new one of this machine.",
+)
+@click.option(
+    "--actors",
+    type=click.IntRange(min=1),
+    help="With --ray: programs at work at most.  [default: one a GPU, else one a CPU]",
+)
+@click.option(
+    "--gpus-per-actor",
+    "gpus",
+    type=click.FloatRange(min=0),
+    help="With --ray: what each takes.  [default: 1 where there is one]",
 )
 @json_option
 @with_app
 def generate(
     app: App, kind: str, checkpoint: str, name: str, split: str, first: int | None, positions: str, samples: int, seed: int, device: str,
-    shard: str, options: tuple[str, ...], processing: str | None, draws: int | None, as_json: bool,
+    shard: str, options: tuple[str, ...], processing: str | None, draws: int, on_ray: bool, actors: int | None, gpus: float | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Let a generator fill blanks and store its infills. What is there already is not made again."""
-    from humaneval.domain import Generator, GeneratorRequest
-    from humaneval.generation import blanks_of, build, check_stories, run, select_stories
-    from humaneval.processing import LengthMatched, Processed, steps_of
-    from humaneval.progress import progress
+    from humaneval.domain import GeneratorRequest
+    from humaneval.generation import blanks_of, select_stories
+    from humaneval.processing import Form, steps_of
 
-    steps = steps_of(processing) if processing is not None else ()
-
+    form = Form(steps_of(processing) if processing is not None else (), draws, seed)
+    part = parse_shard(shard)
+    if on_ray and part != (1, 1):
+        raise UsageError("--ray cuts the work itself", "Leave out --shard.")
+    if not on_ray and (actors is not None or gpus is not None):
+        raise UsageError("--actors and --gpus-per-actor are for --ray", "Add --ray, or leave them out.")
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
     stories = select_stories(app.engine, split=split or None, first=first)
     if not stories:
@@ -103,17 +131,10 @@ def generate(
             f"there are no stories of split {split!r}" if split else "there are no stories",
             "`humaneval stories import FILE --split test`",
         )
-    blanks = blanks_of(stories, parse_positions(positions), samples, shard=parse_shard(shard))
-    generators = build(request)
-    for generator in generators:  # all of them before any writes: what is wrong with a file changes nothing
-        check_stories(app.engine, generator)
-    summaries = []
-    for plain in generators:
-        whole: Generator = Processed(plain, steps) if steps else plain
-        if draws:
-            whole = LengthMatched(whole, draws, tuple(select_stories(app.engine)), seed)
-        with progress(f"Filling blanks: {whole.name}", len(blanks), unit="infills") as advance:
-            summaries.append(run(app.engine, whole, blanks, advance))
+    blanks = blanks_of(stories, parse_positions(positions), samples, shard=part)
+    summaries = (
+        _with_ray(app, request, form, blanks, actors, gpus) if on_ray else _here(app, request, form, blanks)
+    )
     if as_json:
         emit(
             [
@@ -126,3 +147,37 @@ def generate(
         written = ", ".join(f"{n} {status}" for status, n in sorted(summary.written.items())) or "none"
         there = f", {summary.already_there} were there already" if summary.already_there else ""
         say(f"{summary.generator}: {written}{there}.")
+
+
+def _here(app: App, request: GeneratorRequest, form: Form, blanks: Sequence[Blank]) -> list[RunSummary]:
+    from humaneval.generation import build, check_stories, run, select_stories
+    from humaneval.progress import progress
+
+    generators = build(request)
+    for generator in generators:  # all of them before any writes: what is wrong with a file changes nothing
+        check_stories(app.engine, generator)
+    summaries = []
+    for generator in form.of(generators, select_stories(app.engine)):
+        with progress(f"Filling blanks: {generator.name}", len(blanks), unit="infills") as advance:
+            summaries.append(run(app.engine, generator, blanks, advance))
+    return summaries
+
+
+def _with_ray(
+    app: App,
+    request: GeneratorRequest,
+    form: Form,
+    blanks: Sequence[Blank],
+    actors: int | None,
+    gpus: float | None,
+) -> list[RunSummary]:
+    from humaneval.generation import select_stories
+    from humaneval.progress import progress
+    from humaneval.ray_driver import cluster, run_on
+
+    summaries = []
+    with cluster(request, form, select_stories(app.engine), actors, gpus) as found:
+        for index, (name, _) in enumerate(found.generators):
+            with progress(f"Filling blanks: {name}", len(blanks), unit="infills") as advance:
+                summaries.append(run_on(app.engine, found, index, blanks, advance))
+    return summaries
