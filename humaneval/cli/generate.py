@@ -86,7 +86,6 @@ def parse_shard(text: str) -> tuple[int, int]:
     "--length-matched",
     "draws",
     type=click.IntRange(2, 100),
-    default=0,
     metavar="N",
     help="Of N draws take the one that is as long as people's sentences are.",
 )
@@ -111,14 +110,14 @@ def parse_shard(text: str) -> tuple[int, int]:
 @with_app
 def generate(
     app: App, kind: str, checkpoint: str, name: str, split: str, first: int | None, positions: str, samples: int, seed: int, device: str,
-    shard: str, options: tuple[str, ...], processing: str | None, draws: int, on_ray: bool, actors: int | None, gpus: float | None, as_json: bool,
+    shard: str, options: tuple[str, ...], processing: str | None, draws: int | None, on_ray: bool, actors: int | None, gpus: float | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Let a generator fill blanks and store its infills. What is there already is not made again."""
     from humaneval.domain import GeneratorRequest
     from humaneval.generation import blanks_of, select_stories
     from humaneval.processing import Form, steps_of
 
-    form = Form(steps_of(processing) if processing is not None else (), draws, seed)
+    form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed)
     part = parse_shard(shard)
     if on_ray and part != (1, 1):
         raise UsageError("--ray cuts the work itself", "Leave out --shard.")
