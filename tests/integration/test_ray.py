@@ -49,6 +49,7 @@ class Slow:
     folder: Path
     does: str
     batch: int
+    others: bool
 
     @property
     def provenance(self):
@@ -56,6 +57,11 @@ class Slow:
         return Provenance("slow", "weights sha256:00", self.seed, {"does": self.does}, {"size": self.batch}, versions)
 
     def infill(self, blanks):
+        (self.folder / str(os.getpid())).touch()
+        # On a busy machine one actor may be through before the other has begun.
+        until = time.monotonic() + 60
+        while self.others and len(os.listdir(self.folder)) < 2 and time.monotonic() < until:
+            time.sleep(0.02)
         for blank in blanks:
             if self.does == "die" and blank.position == 5:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -69,7 +75,7 @@ class Slow:
 
 def build(request):
     options = request.options
-    return [Slow(request.name or "slow", request.seed, Path(options["folder"]), options.get("does", ""), 2)]
+    return [Slow(request.name or "slow", request.seed, Path(options["folder"]), options.get("does", ""), 2, request.name == "on-ray")]
 '''
 DRIVER = """
 import sys, ray
