@@ -100,6 +100,8 @@ class Rules:
     ends: tuple[int, ...]
     """Ids that end an answer; the first is put behind one that is cut off."""
     forbidden: tuple[int, ...] = ()
+    continuing: tuple[int, ...] = ()
+    """Ids that go on with a word: not drawn right behind what an answer has to begin with."""
     line_ends: tuple[int, ...] = ()
     """Ids that only answers with line ends may have."""
     stop: Stop | None = None
@@ -162,6 +164,11 @@ class _Row:
         return self.prompt.answers[len(self.written) - 1]
 
     @property
+    def at_beginning(self) -> bool:
+        """Whether what it has to begin with stands there, and nothing else yet."""
+        return 0 < len(self.answer.forced) == len(self.written[-1].ids)
+
+    @property
     def may_end(self) -> bool:
         """Whether it has its words."""
         answer = self.answer
@@ -208,8 +215,8 @@ class _Limits:
         def tensor(ids: Sequence[int]) -> Tensor:
             return torch.tensor(list(ids), dtype=torch.long, device=device)  # type: ignore[arg-type]  # as the model says it
 
-        self.forbidden, self.line_ends, self.ends = map(
-            tensor, (rules.forbidden, rules.line_ends, rules.ends)
+        self.forbidden, self.line_ends, self.ends, self.continuing = map(
+            tensor, (rules.forbidden, rules.line_ends, rules.ends, rules.continuing)
         )
 
     def apply(self, logits: Tensor, rows: Sequence[_Row]) -> None:
@@ -221,6 +228,7 @@ class _Limits:
         for banned, barred in (
             (self.line_ends, [not row.answer.lines for row in rows]),
             (self.ends, [not row.may_end for row in rows]),
+            (self.continuing, [row.at_beginning for row in rows]),
         ):
             if not len(banned) or not any(barred):
                 continue

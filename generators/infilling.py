@@ -177,6 +177,12 @@ class CheckpointFiller(Writer):
         self._rules = Rules(
             ends=ends,
             forbidden=(*control, *checkpoint.unread),
+            # Letters without the space before them: byte-level vocabularies write the space as a letter of its own.
+            continuing=tuple(
+                id
+                for token, id in self.tokenizer.get_vocab().items()
+                if token[0].isascii() and token[0].isalnum()
+            ),
             line_ends=tuple(id for id in lines if id not in ends),
             stop=self.stop_rule(),
             count=lambda ids: len(self.decode(ids).split()),

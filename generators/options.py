@@ -21,6 +21,9 @@ _READ: dict[str, Callable[[str], Any]] = {
 }
 
 
+_WORDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "on or off"}
+
+
 def read_options(request: GeneratorRequest, first: type[A], second: type[B]) -> tuple[A, B]:
     """The request's options, shared out to two dataclasses by the names of their fields.
 
@@ -41,7 +44,7 @@ def _values(cls: type[A], request: GeneratorRequest) -> A:
             except (ValueError, KeyError):
                 raise UsageError(
                     f"option {field.name} of {request.kind} cannot be {text!r}",
-                    f"It is of type {field.type}.",
+                    f"It is {_WORDS[str(field.type)]}.",
                 ) from None
     return cls(**found)
 

@@ -282,7 +282,7 @@ def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
 
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:
     """The ids of the generator's and the run's rows, made if new; a name keeps one configuration for ever."""
-    if not name.strip() or name != name.strip() or "," in name or refused_characters(name):
+    if not name.strip() or name != name.strip() or "," in name or not name.isprintable():
         raise UsageError(f"{name!r} cannot be a generator's name", "Choose letters, digits and hyphens.")
     wanted = configuration_hash(provenance)
     generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))

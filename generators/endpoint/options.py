@@ -48,6 +48,8 @@ class EndpointOptions:
         refuse_unless(0 <= self.temperature <= 2, "temperature", "0 to 2")
         refuse_unless(1 <= self.max_tokens <= 100_000, "max_tokens", "1 to 100000")
         refuse_unless(self.limit_field.isidentifier(), "limit_field", "a field's name")
+        name = not self.key_variable or self.key_variable.isidentifier()
+        refuse_unless(name, "key_variable", "the name of an environment variable, never the key itself")
         refuse_unless(0 <= self.per_minute <= 100_000, "per_minute", "0 (no limit) to 100000")
         refuse_unless(1 <= self.parallel <= 256, "parallel", "1 to 256")
         refuse_unless(0 < self.timeout <= 3600, "timeout", "seconds, above 0 to 3600")

@@ -33,7 +33,7 @@ EXAMPLES, CURVES = "examples", "curves.png"
 
 @click.group()
 def train() -> None:
-    """Train a model to fill in blanks: ilm, lm, lm-rev, lm-all or bert.
+    """Train a model to fill in blanks: ilm, lm, lm-rev, lm-all, sa or bert.
 
     Started by torchrun (`torchrun --nproc-per-node 2 -m humaneval train …`), the processes share every step.
     """

@@ -228,6 +228,7 @@ def test_G02_an_infill_begins_as_it_is_told(kind: str, four: dict[str, Path]) ->
     for n in range(1, 9):
         ((answer,),) = generator.fill([text(("The Trip\nAnna left. ", " She slept."), gap, sample=n)])
         assert answer.text.startswith("Suddenly it")
+        assert not answer.text[11:12].isalnum()
 
 
 def test_a_model_that_writes_backwards_cannot_be_told_how_to_begin(four: dict[str, Path]) -> None:

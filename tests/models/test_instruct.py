@@ -118,7 +118,7 @@ def test_the_request_numbers_the_blanks_and_says_what_is_wanted() -> None:
     request = request_for(GappedText("a", ("A ", " b ", " c ", "."), gaps))
     assert "A [blank 1] b [blank 2] c [blank 3]." in request
     assert "[blank 1]: exactly one sentence\n[blank 2]: exactly one word\n" in request
-    assert '[blank 3]: a few words, at least 2 words, at most 3 words, beginning with "the \\""' in request
+    assert '[blank 3]: a few words, of 2 to 3 words, which begins with: the "' in request
 
 
 @pytest.mark.parametrize(
