@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from generators.alignment import align
-from generators.decoding import Drawn, Sampling
-from generators.encoder_decoder import Source, draw_pairs
+from generators.decoding import Sampling
+from generators.encoder_decoder import Drawn, Source, draw_pairs
 from generators.filling import ModelGenerator
 from generators.seq2seq import BartFiller, T5Filler, build, build_bart
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus
@@ -164,7 +164,7 @@ def test_G15_G17_what_a_blank_gets_depends_on_neither_batch_nor_order(
     assert list(fill(batch="3").fill(texts[::-1]))[::-1] == together
     assert [next(fill(batch="1").fill([text])) for text in texts] == together
     assert list(fill(seed=1).fill(texts)) != together
-    assert OK in {filling.status for fillings in together for filling in fillings}
+    assert {filling.status for fillings in together for filling in fillings} & {OK, CUT}
 
 
 @pytest.mark.parametrize("kind", ["t5", "bart"])
