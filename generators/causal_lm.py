@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from generators.checkpoints import input_rows
 from generators.pretrained import fetch, read_model
 from generators.vocabulary import NEWLINE, PIECES, TOKENIZER, open_tokenizer
-from generators.weights import CONFIG, DAMAGED, first_line
+from generators.weights import CONFIG, DAMAGED, first_line, json_object
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def find_folder(kind: str, name: str, example: str) -> Path:
 def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) -> CausalLM:
     """A model with the tokenizer in a folder. InputError where it has more ids than the model has rows."""
     tokenizer = open_tokenizer(folder)
-    listed = _values(folder / TOKENIZER).get("added_tokens") or []
+    listed = json_object(folder / TOKENIZER).get("added_tokens") or []
     added = {
         token["content"]: token["id"]
         for token in listed
@@ -128,8 +128,8 @@ def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) ->
             f"the tokenizer in {folder} has {max(ids.values()) + 1:,} ids, its model {input_rows(model):,}",
             "They are of different models: copy both from one place.",
         )
-    settings = {**_values(folder / SPECIAL), **_values(folder / SETTINGS)}
-    said = _values(folder / CONFIG).get("eos_token_id")
+    settings = {**json_object(folder / SPECIAL), **json_object(folder / SETTINGS)}
+    said = json_object(folder / CONFIG).get("eos_token_id")
     end = ids.get(token_named(settings, "eos_token"))
     ends = [*(said if isinstance(said, list) else [said]), end]
     return CausalLM(
@@ -173,13 +173,3 @@ def whole_tokenizer(folder: Path) -> Tokenizer:
         return Tokenizer.from_file(str(folder / TOKENIZER))
     except Exception as error:  # the library raises plain Exceptions
         raise InputError(f"{folder} holds no whole {TOKENIZER}: {first_line(error)}", DAMAGED) from None
-
-
-def _values(file: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read: {first_line(error)}", DAMAGED) from None
-    return values if isinstance(values, dict) else {}

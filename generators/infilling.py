@@ -6,6 +6,7 @@ Prompts, what must not be drawn, and answers as text; where an answer of one sen
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ class Decoding(Sampling):
         refuse_unless(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
 
 
-class Writer:
+class Writer(ABC):
     """A filler over a causal model that writes its answers behind a prompt; a subclass says what the model reads."""
 
     kind: ClassVar[str]
@@ -68,9 +69,9 @@ class Writer:
         return ("sentence",)
 
     @property
+    @abstractmethod
     def rules(self) -> Rules:
         """What holds for every answer."""
-        raise NotImplementedError
 
     def made_by(self, checkpoint: str, **settings: object) -> Provenance:
         """Where its answers come from: the model by its name and hash, and what is to be said besides."""
@@ -143,9 +144,9 @@ class Writer:
         """When an answer is finished without an end token."""
         return None
 
+    @abstractmethod
     def prompt(self, text: GappedText) -> list[int]:
         """What the model reads before it writes."""
-        raise NotImplementedError
 
     def answer(self, text: GappedText, number: int) -> Answer:
         """What the answer to gap `number` has to keep to."""

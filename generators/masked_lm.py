@@ -13,7 +13,7 @@ from generators.checkpoints import input_rows
 from generators.joining import join, words_of
 from generators.pretrained import architectures, fetch, open_weights
 from generators.vocabulary import PIECES, TOKENIZER, open_tokenizer
-from generators.weights import DAMAGED, first_line, positions
+from generators.weights import DAMAGED, first_line, json_object, positions
 from humaneval.errors import InputError
 from humaneval.text import hidden_characters, refused_characters
 
@@ -238,7 +238,7 @@ def _said(folder: Path) -> dict[str, str]:
     """What the tokenizer's files say of the special tokens by name, and of the case."""
     found: dict[str, str] = {}
     for name in WORDS_ON_IT:
-        values = _values(folder / name)
+        values = json_object(folder / name)
         for key, value in values.items():
             text = value.get("content") if isinstance(value, dict) else value
             if isinstance(text, str) and key.endswith("_token"):
@@ -247,18 +247,8 @@ def _said(folder: Path) -> dict[str, str]:
 
 
 def _added(folder: Path) -> list[dict[str, Any]]:
-    added = _values(folder / TOKENIZER).get("added_tokens") or []
+    added = json_object(folder / TOKENIZER).get("added_tokens") or []
     return [token for token in added if isinstance(token, dict) and {"id", "content"} <= token.keys()]
-
-
-def _values(file: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read: {first_line(error)}", DAMAGED) from None
-    return values if isinstance(values, dict) else {}
 
 
 def _word_pieces(file: Path, said: dict[str, str]) -> Tokenizer:
@@ -273,7 +263,7 @@ def _word_pieces(file: Path, said: dict[str, str]) -> Tokenizer:
     unknown = said.get("unk_token", "[UNK]")
     if unknown not in vocab:
         raise InputError(f"{file} is no vocabulary of word pieces: it lacks {unknown}", DAMAGED)
-    lower = _values(file.parent / WORDS_ON_IT[0]).get("do_lower_case")
+    lower = json_object(file.parent / WORDS_ON_IT[0]).get("do_lower_case")
     if not isinstance(lower, bool):
         lower = not any(piece != piece.lower() for piece in lines if not _bare(piece))
     tokenizer = Tokenizer(models.WordPiece(vocab=vocab, unk_token=unknown, max_input_chars_per_word=100))

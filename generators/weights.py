@@ -118,6 +118,17 @@ def positions(model: PreTrainedModel) -> int:
     return next((value for value in found if isinstance(value, int) and value > 0), 1 << 30)
 
 
+def json_object(file: Path) -> dict[str, Any]:
+    """What a JSON file beside the weights says; nothing where there is no such file. InputError where it is damaged."""
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read: {first_line(error)}", DAMAGED) from None
+    return values if isinstance(values, dict) else {}
+
+
 def first_line(error: Exception) -> str:
     """What an error of another library says, on one line."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

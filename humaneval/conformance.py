@@ -130,13 +130,13 @@ def batch_equals_single(trial: Trial) -> str | None:
         for a, b in same:
             values = [infill.extra.get("logprob") for infill in (a, b)]
             tokens = max(int(a.extra.get("tokens", 1)), 1)
-            if None not in values and abs(values[0] - values[1]) > SAME_LOGPROBS * tokens + 1e-4:  # type: ignore[operator]
+            if None not in values and abs(values[0] - values[1]) > SAME_LOGPROBS * tokens + 1e-4:  # type: ignore[operator]  # neither is None; infills keep four decimals
                 return f"log-probabilities of {_name(a.blank)} are {values[0]} and, {words}, {values[1]}"
     return None
 
 
 def seeds_repeat(trial: Trial) -> str | None:
-    """The same seed gives the same texts again, and the samples of a blank are draws of their own."""
+    """The same seed gives the same texts again."""
     again = trial.make(0)
     texts = [infill.text for infill in again.infill(trial.blanks)]
     differ = sum(a.text != b for a, b in zip(trial.together, texts, strict=True))

@@ -131,7 +131,7 @@ class SelfAttention(nn.Module):
         """What the blocks look up of templates: ids and positions, each (batch, template)."""
         x = self.dropout(self.words(template) * self.template_scale + signal(positions, self.width))
         seen = (template != PAD)[:, None, None, :]
-        return Memory([block.template.project(x) for block in self.blocks], seen)  # type: ignore[operator, union-attr]
+        return Memory([block.template.project(x) for block in self.blocks], seen)  # type: ignore[operator, union-attr]  # a ModuleList forgets of what
 
     def forward(
         self, answer: Tensor, memory: Memory, cache: Cache | None = None, *, segment: int = 1, start: int = 0

@@ -17,6 +17,7 @@ from generators.training.examples import MaskedCorpus
 from generators.training.state import STATE_TENSORS, held
 from humaneval.errors import InputError
 from tests.commands import Command, Said
+from tests.conftest import lacking
 from tests.models.conftest import Trained
 
 pytestmark = pytest.mark.models
@@ -286,7 +287,7 @@ def test_real_prose_verse_and_abstracts_are_trained_on_and_scored(
     """150 short documents, among them some with control characters, which are left out."""
     source = test_data / "open" / f"{REAL[corpus]}.train.txt"
     if not source.exists():
-        pytest.skip(f"no {source.name} in the folder of real data")
+        lacking(f"{source.name} of the real data", "put it into the folder that HUMANEVAL_TEST_DATA names")
     documents = source.read_text(encoding="utf-8").split(SEPARATOR)
     documents = sorted(documents[:2000], key=len)[:150]
     (tmp_path / "texts").mkdir()
