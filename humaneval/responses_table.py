@@ -9,12 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.judgments import NO, REQUIRED, YES
@@ -85,11 +86,11 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
             json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows
         )
     elif ending in (".csv", ".tsv"):
-        text = _cells(names, rows, "\t" if ending == ".tsv" else ",", excel)
+        text = csv_text(names, rows, "\t" if ending == ".tsv" else ",", excel=excel)
     else:
         raise InputError(f"{path}: a table of responses ends in .csv, .tsv or .jsonl")
     try:
-        path.write_bytes(text.encode("utf-8-sig" if excel and ending not in JSON_LINES else "utf-8"))
+        path.write_bytes(csv_bytes(text, excel=excel and ending not in JSON_LINES))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
@@ -259,32 +260,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     return value.item() if hasattr(value, "item") else value
-
-
-def _cells(names: list[str], rows: Iterable[tuple[Any, ...]], separator: str, excel: bool) -> str:
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=separator, lineterminator="\n")
-    writer.writerow([_guarded(name) if excel else name for name in names])
-    for row in rows:
-        cells = [_cell(value) for value in row]
-        if excel:
-            cells = [
-                _guarded(cell) if isinstance(value, str) else cell
-                for cell, value in zip(cells, row, strict=True)
-            ]
-        writer.writerow(cells)
-    return out.getvalue()
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, dict)):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value)
-
-
-def _guarded(text: str) -> str:
-    return f"'{text}" if text.lstrip("\t\r\n ")[:1] in tuple("=+-@") else text

@@ -1,4 +1,4 @@
-"""`export`: the response table, one line a response, workers as pseudonyms."""
+"""`export`: the response table, one line a response, workers as pseudonyms; or the infills and passages, to publish."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.errors import InputError
+from humaneval.errors import InputError, UsageError
 
 
 @click.command()
-@click.argument("study")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("study", required=False, default="")
+@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--infills",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Instead of responses: every infill and passage (of STUDY, or of all) and a codebook, to a new folder.",
+)
+@click.option(
+    "--with-stories",
+    is_flag=True,
+    help="With --infills: the stories' own sentences, too. Only if you may give them away.",
+)
 @click.option(
     "--excel",
     is_flag=True,
@@ -20,8 +32,34 @@ from humaneval.errors import InputError
 )
 @json_option
 @with_app
-def export(app: App, study: str, file: Path, excel: bool, as_json: bool) -> None:
-    """Write the responses of STUDY to FILE: .csv, .tsv or .jsonl by its name."""
+def export(
+    app: App,
+    study: str,
+    file: Path | None,
+    folder: Path | None,
+    with_stories: bool,
+    excel: bool,
+    as_json: bool,
+) -> None:
+    """Write the responses of STUDY to FILE (.csv, .tsv or .jsonl by its name), or infills to a FOLDER to publish."""
+    if folder is not None:
+        if file is not None:
+            raise UsageError(
+                "FILE is for responses, --infills for infills", "Export the one, then the other."
+            )
+        _infills(app, study, folder, with_stories, excel, as_json)
+        return
+    if with_stories:
+        raise UsageError("--with-stories goes with --infills", "Say --infills FOLDER.")
+    if not study or file is None:
+        raise UsageError(
+            "`export` needs a study and a file",
+            "`humaneval export STUDY responses.csv`, or `humaneval export --infills FOLDER`.",
+        )
+    _responses(app, study, file, excel, as_json)
+
+
+def _responses(app: App, study: str, file: Path, excel: bool, as_json: bool) -> None:
     import pandas as pd
 
     from humaneval.responses_table import write_responses
@@ -40,3 +78,18 @@ def export(app: App, study: str, file: Path, excel: bool, as_json: bool) -> None
         emit({"study": study, "file": file, "responses": len(lines)})
         return
     say(f"{len(lines)} responses written to {file}.")
+
+
+def _infills(app: App, study: str, folder: Path, with_stories: bool, excel: bool, as_json: bool) -> None:
+    from humaneval.report.release import write_release
+
+    counts = write_release(app.engine, folder, study=study, stories=with_stories, excel=excel)
+    if as_json:
+        emit({"study": study or None, "folder": folder, **counts._asdict()})
+        return
+    say(
+        f"{counts.infills} infills of {counts.generators} generators and {counts.passages} passages written to {folder},"
+        " with a codebook."
+    )
+    if not with_stories:
+        say("The stories' own sentences are left out; with --with-stories they are there, too.")
