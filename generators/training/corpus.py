@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from generators.documents import Document, prose_document, story_document, verse_document
+from humaneval.domain import Story
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories, read_stories
 
@@ -41,8 +42,8 @@ class Texts:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def story_texts(path: Path, *, skip_bad: bool = False) -> Texts:
-    """The stories of a file. Raises InputError at one that cannot be used, unless they are skipped and counted."""
+def sound_stories(path: Path, *, skip_bad: bool = False) -> tuple[tuple[Story, ...], dict[str, int]]:
+    """The stories of a file, and what was left out. InputError at one that cannot be used, unless they are skipped."""
     reading = read_stories(path)
     if reading.problems and not skip_bad:
         raise InputError(
@@ -50,7 +51,13 @@ def story_texts(path: Path, *, skip_bad: bool = False) -> Texts:
             "Mend them, or leave them out with --skip-bad.",
         )
     left_out = {"stories that cannot be used": len(reading.problems)} if reading.problems else {}
-    return _some(Texts(str(path), tuple(map(story_document, reading.stories)), left_out))
+    return tuple(reading.stories), left_out
+
+
+def story_texts(path: Path, *, skip_bad: bool = False) -> Texts:
+    """The stories of a file as documents. Raises InputError as `sound_stories` does, and where there are none."""
+    stories, left_out = sound_stories(path, skip_bad=skip_bad)
+    return _some(Texts(str(path), tuple(map(story_document, stories)), left_out))
 
 
 def bundled_texts(split: str) -> Texts:

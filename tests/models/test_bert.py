@@ -500,3 +500,12 @@ def test_the_command_trains_from_scratch_and_on_from_a_folder(tmp_path: Path) ->
     assert made(Path("second")).name == "bert-second"
     assert isinstance(run("--from-scratch", "--out", "first").exception, UsageError)
     assert isinstance(run("--out", "third").exception, UsageError)
+    told = json.loads(
+        run("--from-scratch", "--out", "fourth", "--batch", "2", "--lr", "1e-3", "--json").stdout
+    )
+    assert told["kind"] == "bert"
+    assert told["steps"] >= 1
+    with (tmp_path / "some.jsonl").open("a", encoding="utf-8") as more:
+        more.write('{"id": "bad", "sentences": ["One."]}\n')
+    assert isinstance(run("--from-scratch", "--out", "fifth").exception, InputError)
+    assert "1 stories that cannot be used" in run("--from-scratch", "--out", "fifth", "--skip-bad").stderr

@@ -1,0 +1,110 @@
+"""Runs the commands of a page of the docs as they are printed, in one folder, with its servers beside them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from humaneval.stories import bundled_stories
+from tests.conftest import ROOT
+
+FENCE = re.compile(r"^```(sh background|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Ran(NamedTuple):
+    """The folder that the page's commands ended in, and what its last block printed."""
+
+    folder: Path
+    printed: str
+
+
+def story_file(folder: Path, split: str) -> Path:
+    """A file of real stories of `split` where they are, else of bundled ones."""
+    data = Path(os.environ.get("HUMANEVAL_TEST_DATA") or ROOT.parent / "shared" / "data")
+    real = data / "stories" / f"{split}.csv"
+    path = folder / f"{split}.csv"
+    if real.exists():
+        # Enough for a model of half a minute: masking all of them takes longer than training on them.
+        lines = real.read_text(encoding="utf-8").splitlines(keepends=True)
+        path.write_text("".join(lines[:3001]), encoding="utf-8")
+        return path
+    bundled = "train" if split == "valid" else split
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["storyid", "storytitle", *(f"sentence{n}" for n in range(1, 6))])
+        writer.writerows([s.id, s.title, *s.sentences] for s in bundled_stories() if s.split == bundled)
+    return path
+
+
+def run_page(page: Path, folder: Path, **variables: str) -> Ran:
+    """Run every block of `page` in turn, from `folder` on; a block that fails, fails the test with its words."""
+    forms, market = _free_port(), _free_port()
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HUMANEVAL_PORT": str(forms),
+        "HUMANEVAL_PUBLIC_URL": f"http://localhost:{forms}",
+        "HUMANEVAL_MARKET_URL": f"http://127.0.0.1:{market}",
+        **variables,
+    }
+    where, printed = folder / "where", ""
+    servers: list[subprocess.Popen[bytes]] = []
+    ports = iter((market, forms))
+    try:
+        for kind, block in FENCE.findall(page.read_text(encoding="utf-8")):
+            if kind == "python":
+                name = block.partition("\n")[0].removeprefix("# ")
+                (folder / name).write_text(block, encoding="utf-8")
+            elif kind == "sh background":
+                servers.append(_start(block, folder, environment))
+                _await_port(next(ports))
+            else:
+                printed = _run(block, folder, environment, where)
+                folder = Path(where.read_text().strip())
+    finally:
+        for server in servers:
+            server.terminate()
+        for server in servers:
+            server.wait(timeout=20)
+    return Ran(folder, printed)
+
+
+def _start(block: str, folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["bash", "-c", f"exec {block}"], cwd=folder, env=environment, stdout=subprocess.DEVNULL
+    )
+
+
+def _run(block: str, folder: Path, environment: Mapping[str, str], where: Path) -> str:
+    script = f"set -euo pipefail\n{block}\npwd >'{where}'"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _await_port(port: int) -> None:
+    for _ in range(300):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    pytest.fail(f"nothing listens on port {port}")

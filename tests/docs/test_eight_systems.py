@@ -1,0 +1,52 @@
+"""Runs the page on the paper's study as it is printed, with tiny models and few people."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is missing; to get it: pip install -e '.[models]'")
+
+from generators.training.corpus import train_tokenizer
+from humaneval.stories import bundled_stories
+from tests.conftest import ROOT
+from tests.docs.pages import run_page, story_file
+from tests.models.small_models import keep, tiny_gpt2
+
+
+@pytest.mark.models
+@pytest.mark.long
+def test_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
+    train = story_file(tmp_path, "train")
+    tokenizer = train_tokenizer([" ".join(story.sentences) for story in bundled_stories()], 500)
+    gpt2 = keep(tmp_path / "tiny-gpt2", tiny_gpt2(500), tokenizer)
+    bert = [
+        "train",
+        "bert",
+        "--from-scratch",
+        "--stories",
+        train,
+        "--minutes",
+        "0.05",
+        "--out",
+        tmp_path / "tiny-bert",
+    ]
+    subprocess.run([sys.executable, "-m", "humaneval", *map(str, bert)], check=True, cwd=ROOT)
+    folder, printed = run_page(
+        ROOT / "docs" / "eight-systems.md", tmp_path, STORIES=str(story_file(tmp_path, "test")), TRAIN=str(train),
+        VALID=str(story_file(tmp_path, "valid")), N="24", ANNOTATORS="8", MINUTES="0.1", LM=str(gpt2),
+        BERT=str(tmp_path / "tiny-bert"),
+    )  # fmt: skip
+    scored = {row["generator"] for row in json.loads(printed)["scores"]}
+    assert scored == {
+        "control", "bert-stories", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm", "human",
+    }  # fmt: skip
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert all(name in report for name in scored)
+    assert sorted(path.name for path in (folder / "release").iterdir()) == [
+        "codebook.md", "infills.csv", "passages.csv", "runs.json",
+    ]  # fmt: skip
