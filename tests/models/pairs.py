@@ -102,6 +102,11 @@ def train_pair(
     return loss.item()
 
 
+def written_on(prompt: Sequence[int], answer: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The pair that teaches a causal model to go on from a prompt."""
+    return [*prompt, *answer], [-100] * len(prompt) + [*answer]
+
+
 def _padded(rows: Sequence[Sequence[int]], fill: int) -> torch.Tensor:
     width = max(map(len, rows))
     return torch.tensor([[*row, *[fill] * (width - len(row))] for row in rows])

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from generators.bert import BertFiller
+from generators.causal_lm import with_tokenizer
 from generators.filling import ModelGenerator, Shared
+from generators.fim import FAMILIES, Fim
+from generators.fim import Options as FimOptions
 from generators.formats import SpecialIds
 from generators.ilm import build as build_ilm
 from generators.lm import build as build_lm
@@ -31,7 +34,8 @@ from generators.training.plan import Architecture, Plan
 from generators.visiting import Visiting
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest
 from tests.models.echo import OneSentence, documents, echo_stories, exact
-from tests.models.pairs import pieces_tokenizer, tiny_t5, train_pair
+from tests.models.pairs import pieces_tokenizer, tiny_t5, train_pair, written_on
+from tests.models.small_models import keep, tiny_gpt2, with_control_tokens
 
 pytestmark = pytest.mark.models
 BUILD = {"ilm": build_ilm, "lm": build_lm, "lm-rev": build_rev, "lm-all": build_all}
@@ -129,3 +133,21 @@ def test_t5_fills_a_first_sentence_exactly(tmp_path: Path) -> None:
     ]
     train_pair(filler.opened.model, examples, steps=600, rate=5e-3)
     assert exact(generator, held_out, 1) >= 0.95
+
+
+@LONG
+def test_fim_fills_a_first_sentence_exactly(tmp_path: Path) -> None:
+    training, held_out = echo_stories()
+    plain = train_tokenizer([" ".join(story.sentences) for story in training], 400)
+    whole = with_control_tokens(plain, *FAMILIES["StarCoder"][:3], *FAMILIES["StarCoder"].ends)
+    model = tiny_gpt2(whole.get_vocab_size(), n_embd=64, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+    folder = keep(tmp_path / "m", model, whole)
+    filler = Fim(with_tokenizer(model, folder, "m", ""), 0, FimOptions(temperature=0.1, longest=24))
+    end = whole.token_to_id(FAMILIES["StarCoder"].ends[0])
+    examples = [
+        written_on(filler.prompt(text), [*plain.encode(story.sentences[0]).ids, end])
+        for story in training
+        for text in [GappedText("", ("", f" {' '.join(story.sentences[1:])}"), (Gap(),))]
+    ]
+    train_pair(model, examples, steps=600, rate=5e-3)
+    assert exact(ModelGenerator("fim", filler, 0, Shared()), held_out, 1) >= 0.95

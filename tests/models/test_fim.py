@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, processors, trainers
-from torch.nn.functional import cross_entropy
 
 from generators.causal_lm import with_tokenizer
 from generators.decoding import Prompt, Written, draw
@@ -21,6 +20,7 @@ from generators.trimming import before_repetition
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories
+from tests.models.pairs import train_pair, written_on
 from tests.models.small_models import keep, tiny_gpt2, tiny_llama, with_control_tokens
 
 pytestmark = pytest.mark.models
@@ -366,25 +366,13 @@ def test_a_model_trained_so_takes_a_word_from_behind_the_gap(
         pair: GappedText(" ".join(pair), (f"{pair[0]} had a bag. ", f" It was {pair[1]}."), (Gap(),))
         for pair in pairs
     }
-    examples = []
-    for name, colour in pairs[:36]:
-        prompt = filler.prompt(texts[name, colour])
-        examples.append((prompt, [*tokenizer.encode(f" {name} liked {colour}.").ids, end]))
-    width = max(len(prompt) + len(answer) for prompt, answer in examples)
-    ids = torch.zeros((len(examples), width), dtype=torch.long)
-    wanted = torch.full((len(examples), width), -100)
-    for row, (prompt, answer) in enumerate(examples):
-        length = len(prompt) + len(answer)
-        ids[row, :length] = torch.tensor([*prompt, *answer])
-        wanted[row, len(prompt) : length] = torch.tensor(answer)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=6e-3)
-    for _ in range(100):
-        logits = model(input_ids=ids).logits[:, :-1]
-        loss = cross_entropy(logits.flatten(0, 1), wanted[:, 1:].flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    model.eval()
+    examples = [
+        written_on(
+            filler.prompt(texts[name, colour]), [*tokenizer.encode(f" {name} liked {colour}.").ids, end]
+        )
+        for name, colour in pairs[:36]
+    ]
+    train_pair(model, examples, steps=200, rate=6e-3)
     unseen = pairs[36:]
     generator = ModelGenerator("fim", filler, 0, Shared())
     answers = [filling.text for (filling,) in generator.fill(texts[pair] for pair in unseen)]
