@@ -14,9 +14,10 @@ from generators.endpoint.cache import Cache, Tokens
 from generators.endpoint.client import REFUSALS, Client, Pace, Reply
 from generators.endpoint.options import EndpointOptions
 from generators.endpoint.replies import usage_of
+from humaneval.errors import InputError
 
 
-class NotThereError(Exception):
+class NotThereError(InputError):
     """Offline, and the cache does not have the answer."""
 
 
@@ -50,7 +51,10 @@ class Answers:
         if kept is not None:
             return Reply(*kept)
         if self.options.offline:
-            raise NotThereError
+            raise NotThereError(
+                f"offline, and the cache {self.options.cache} has no answer of {self.options.model} to this",
+                "Run it with the network first, into the same cache; what was answered so far is kept.",
+            )
         with self.budget.room_for(request) as most:
             reply = self.client.post(path, request, accepted)
             # What a server refuses today for another reason than the text, it may take tomorrow.

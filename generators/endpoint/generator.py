@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from generators.asking import TYPES, WORDING, complaint, messages_for
-from generators.endpoint.answers import Answers, NotThereError, open_answers
+from generators.endpoint.answers import Answers, open_answers
 from generators.endpoint.client import Reply
 from generators.endpoint.options import EndpointOptions
 from generators.endpoint.replies import Choice, choice_of, clean, parse
@@ -21,8 +20,6 @@ from generators.filling import Draft, Filler, ModelGenerator, Shared
 from generators.options import read_options
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError, UsageError
-
-_log = logging.getLogger(__name__)
 
 CHAT, COMPLETIONS = "/chat/completions", "/completions"
 FILTER = "content_filter"
@@ -48,8 +45,6 @@ class _Endpoint(ABC):
     """What both ways of asking share."""
 
     kind: str
-    mode: str
-    """`chat`, `suffix`, or why it became chat."""
     answers: Answers
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -65,11 +60,10 @@ class _Endpoint(ABC):
     def origin(self) -> Provenance:
         options = self.answers.options
         settings = {
-            "mode": self.mode,
             "temperature": options.temperature,
             "max_tokens": options.max_tokens,
             "send_seed": options.send_seed,
-            "prompt": hashlib.sha256(WORDING.encode()).hexdigest()[:12] if self.mode != "suffix" else "",
+            "asks": self.asks,
         }
         return Provenance(
             kind=self.kind,
@@ -78,6 +72,11 @@ class _Endpoint(ABC):
             batch={"parallel": options.parallel, "date": f"{datetime.now(UTC):%Y-%m-%d}"},
             versions={"urllib3": version("urllib3"), **self.versions},
         )
+
+    @property
+    @abstractmethod
+    def asks(self) -> str:
+        """How it asks, in a word, with a hash of the wording if it has one."""
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
         """Drafts of a batch, several requests at a time, in the order of the texts."""
@@ -94,6 +93,10 @@ class ChatFiller(_Endpoint):
     """All gaps of a text in one conversation."""
 
     @property
+    def asks(self) -> str:
+        return f"conversation {hashlib.sha256(WORDING.encode()).hexdigest()[:12]}"
+
+    @property
     def types(self) -> tuple[str, ...]:
         return TYPES
 
@@ -106,10 +109,7 @@ class ChatFiller(_Endpoint):
         count = len(text.gaps)
         messages = messages_for(text)
         for second_try in (False, True):
-            try:
-                reply = self._ask(messages, f"{key} again" if second_try else key)
-            except NotThereError:
-                return [_missing()] * count
+            reply = self._ask(messages, f"{key} again" if second_try else key)
             choice = choice_of(reply.values)
             if reply.status != 200 or choice is None:
                 return [_refused(reply)] * count
@@ -142,6 +142,10 @@ class SuffixFiller(_Endpoint):
     """One gap at a time: the text before as prompt, the text behind as suffix."""
 
     @property
+    def asks(self) -> str:
+        return "prompt and suffix"
+
+    @property
     def types(self) -> tuple[str, ...]:
         # Nothing tells the model what it should write, so no granularity can be promised but by what is drawn anew.
         return TYPES
@@ -159,10 +163,7 @@ class SuffixFiller(_Endpoint):
             "temperature": options.temperature,
             "max_tokens": options.max_tokens,
         }
-        try:
-            reply = self.answers.ask(COMPLETIONS, body, key)
-        except NotThereError:
-            return [_missing()]
+        reply = self.answers.ask(COMPLETIONS, body, key)
         choice = choice_of(reply.values)
         if reply.status != 200 or choice is None:
             return [_refused(reply)]
@@ -176,22 +177,15 @@ class SuffixFiller(_Endpoint):
 
 
 def build_chat(request: GeneratorRequest) -> Sequence[Generator]:
-    """An instruct model. Options: those of EndpointOptions and of every model."""
+    """An instruct model that has shown that it replies in the form asked for. Options: EndpointOptions, every model's."""
     shared, answers = _open(request)
-    return [_generator(request, shared, _chat("chat", "chat", answers))]
+    return [_generator(request, shared, ChatFiller("chat", answers, _try_chat(answers)))]
 
 
 def build_completions(request: GeneratorRequest) -> Sequence[Generator]:
-    """A model that writes between prompt and suffix; asked by conversation where the server cannot do that."""
+    """A model that writes between prompt and suffix, and has shown that it reads both."""
     shared, answers = _open(request)
-    filler: Filler
-    why, versions = _try_suffix(answers)
-    if why:
-        _log.warning("%s %s; its chat is asked instead", answers.endpoint, why)
-        filler = _chat("completions", f"chat: {why}", answers)
-    else:
-        filler = SuffixFiller("completions", "suffix", answers, versions)
-    return [_generator(request, shared, filler)]
+    return [_generator(request, shared, SuffixFiller("completions", answers, _try_suffix(answers)))]
 
 
 def _open(request: GeneratorRequest) -> tuple[Shared, Answers]:
@@ -207,38 +201,31 @@ def _generator(request: GeneratorRequest, shared: Shared, filler: Filler) -> Mod
     return ModelGenerator(request.name or request.kind, filler, request.seed, shared)
 
 
-def _chat(kind: str, mode: str, answers: Answers) -> ChatFiller:
-    """A filler whose model has shown that it replies in the form asked for. Offline nothing is asked."""
-    filler = ChatFiller(kind, mode, answers)
+def _try_chat(answers: Answers) -> dict[str, str]:
+    """What the server says it is, once the model has filled a blank of ours. InputError where it cannot."""
+    filler = ChatFiller("chat", answers)
     for number in range(1, TRIES + 1):
         key = f"trial {number}"
         (draft,) = filler._one(TRIAL, key)
-        if draft.status is InfillStatus.MISSING:
-            return filler
         if draft.status is InfillStatus.OK:
-            reply = filler._ask(messages_for(TRIAL), key)  # of the cache
-            return ChatFiller(kind, mode, answers, _reported(reply))
+            return _reported(filler._ask(messages_for(TRIAL), key))  # of the cache
     raise InputError(
         f"{answers.options.model} at {answers.endpoint} cannot be used: {draft.detail}",
         "Choose an instruct model (--option model=…); max_tokens=… and limit_field=… change how much it may write.",
     )
 
 
-def _try_suffix(answers: Answers) -> tuple[str, dict[str, str]]:
-    """Why the server's `suffix` cannot be used, or nothing and what the server says it is."""
-    try:
-        reply = answers.ask(COMPLETIONS, CANARY, "canary", NO_SUFFIX)
-    except NotThereError:
-        raise InputError(
-            "offline, and the cache does not know whether the server reads `suffix`",
-            "Make the first run with the network, into the same cache.",
-        ) from None
+def _try_suffix(answers: Answers) -> dict[str, str]:
+    """What the server says it is, once it has shown that it reads `suffix`. InputError where it does not."""
+    reply = answers.ask(COMPLETIONS, CANARY, "canary", NO_SUFFIX)
     choice = choice_of(reply.values)
-    if reply.status != 200 or choice is None:
-        return f"refuses suffix ({reply.status})", {}
-    if BIRD not in choice.text:
-        return "ignores suffix", {}
-    return "", _reported(reply)
+    if reply.status == 200 and choice is not None and BIRD in choice.text:
+        return _reported(reply)
+    why = "ignores suffix" if reply.status == 200 else f"refuses suffix ({reply.status})"
+    raise InputError(
+        f"{answers.endpoint} {why}: {answers.options.model} would not see what follows the blank",
+        "Use --generator chat, or a server whose /completions reads `suffix`.",
+    )
 
 
 def _reported(reply: Reply) -> dict[str, str]:
@@ -267,7 +254,3 @@ def _refused(reply: Reply) -> Draft:
     """A request that the server did not want: for what the text says or how long it is, or for another reason."""
     status = InfillStatus.REFUSED if reply.refuses_text else InfillStatus.ERROR
     return Draft("", status, f"the server answers {reply.status}: {reply.words or 'no words'}")
-
-
-def _missing() -> Draft:
-    return Draft("", InfillStatus.MISSING, "offline, and the cache has no answer for this text")

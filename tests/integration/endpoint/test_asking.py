@@ -115,19 +115,18 @@ def test_nothing_is_asked_twice_and_offline_the_cache_alone_answers(
     assert list(build().infill(blanks[:6])) == first
     assert len(server.asked) == count
     server.stop()
-    replayed = list(build(offline="on").infill(blanks[:7]))
-    assert replayed[:6] == first
-    assert replayed[6].status is InfillStatus.MISSING
-    assert "offline" in replayed[6].detail
+    assert list(build(offline="on").infill(blanks[:6])) == first
+    with pytest.raises(InputError, match=r"offline, and the cache .* has no answer of tiny"):
+        list(build(offline="on").infill(blanks[:7]))
 
 
-def test_offline_with_an_empty_cache_every_blank_is_missing(
-    build: Build, server: PlayedServer, blanks: list[Blank]
+@pytest.mark.parametrize("kind", ["chat", "completions"])
+def test_offline_with_an_empty_cache_nothing_is_written_that_a_later_run_would_pass_over(
+    kind: str, build: Build, server: PlayedServer
 ) -> None:
-    assert {i.status for i in build(offline="on").infill(blanks)} == {InfillStatus.MISSING}
+    with pytest.raises(InputError, match="offline, and the cache"):
+        build(kind, offline="on")
     assert not server.asked
-    with pytest.raises(InputError, match="does not know whether the server reads `suffix`"):
-        build("completions", offline="on")
 
 
 def test_a_run_into_the_database_goes_on_after_the_server_went_down(
@@ -261,7 +260,7 @@ def test_marks_are_never_taken_from_the_text_itself() -> None:
 
 def test_G37_suffix_is_used_where_the_server_uses_it(build: Build, fill: Fill, server: PlayedServer) -> None:
     generator = build("completions")
-    assert generator.provenance.settings["mode"] == "suffix"
+    assert generator.provenance.settings["asks"] == "prompt and suffix"
     assert not generator.several
     (infill,) = generator.infill([Blank(STORY, 2)])
     assert infill.text == "He met a friend."
@@ -278,26 +277,23 @@ def test_G37_suffix_is_used_where_the_server_uses_it(build: Build, fill: Fill, s
 
 
 @pytest.mark.parametrize(
-    ("says", "mode"),
+    ("says", "words"),
     [
-        (error(400, "suffix is not currently supported"), "chat: refuses suffix (400)"),
-        (error(404, "no such route"), "chat: refuses suffix (404)"),
-        (completion(" Anna"), "chat: ignores suffix"),
+        (error(400, "suffix is not currently supported"), r"refuses suffix \(400\)"),
+        (error(404, "no such route"), r"refuses suffix \(404\)"),
+        (completion(" Anna"), "ignores suffix"),
     ],
 )
-def test_G37_where_suffix_is_refused_or_ignored_the_chat_is_asked_and_that_is_said(
-    says: Says, mode: str, build: Build, server: PlayedServer, caplog: pytest.LogCaptureFixture
+def test_G37_where_suffix_is_refused_or_ignored_that_is_said_and_nothing_is_written(
+    says: Says, words: str, build: Build, server: PlayedServer
 ) -> None:
     server.play = lambda asked: says if asked.path == "/v1/completions" else good(asked)
-    generator = build("completions")
-    assert generator.provenance.kind == "completions"
-    assert generator.provenance.settings["mode"] == mode
-    assert generator.several
-    assert "its chat is asked instead" in caplog.text
-    (infill,) = generator.infill([Blank(STORY, 2)])
-    assert infill.status is OK
+    with pytest.raises(InputError, match=f"{words}: tiny would not see what follows") as refusal:
+        build("completions")
+    assert "--generator chat" in refusal.value.hint
     server.stop()
-    assert build("completions", offline="on").provenance.settings["mode"] == mode
+    with pytest.raises(InputError, match=words):  # the cache knows
+        build("completions")
 
 
 def test_provenance_names_server_model_and_settings_and_never_the_key(
