@@ -134,6 +134,11 @@ def _refused(template: Template) -> Draft:
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: those of Options here and of Shared."""
     shared, options = read_options(request, Shared, Options)
+    if shared.tries > 1 and options.decoding != "sampled":
+        raise UsageError(
+            f"sa's {options.decoding} decoding writes the same at every try",
+            "Say --option decoding=sampled, or leave `tries` out.",
+        )
     if not request.checkpoint:
         raise UsageError(
             "sa needs a checkpoint",

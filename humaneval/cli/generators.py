@@ -68,10 +68,11 @@ def forget(app: App, name: str, as_json: bool) -> None:
 def check(kind: str, checkpoint: str, device: str, count: int, options: tuple[str, ...], as_json: bool) -> None:  # fmt: skip
     """Try a generator of this KIND against the rules that every generator keeps; exit code 1 where it breaks one."""
     from humaneval.cli.generate import parse_options
-    from humaneval.conformance import Finding, Trial
+    from humaneval.conformance import RULES, Finding, Trial
     from humaneval.conformance import check as try_rules
     from humaneval.domain import Generator, GeneratorRequest
     from humaneval.generation import build, judge
+    from humaneval.progress import progress
     from humaneval.stories import bundled_stories
 
     def make(seed: int) -> Generator:
@@ -83,11 +84,13 @@ def check(kind: str, checkpoint: str, device: str, count: int, options: tuple[st
     trial = Trial(make, bundled_stories()[-count:])
     name = trial.generator.name
     findings: list[Finding] = []
-    for finding in try_rules(trial):
-        findings.append(finding)
-        if not as_json:
-            mark = "fails" if finding.wrong else "–" if finding.skipped else "ok"
-            say(f"{mark:5}  {finding.rule:22} {finding.wrong or finding.skipped}".rstrip())
+    with progress(f"Trying {name}", len(RULES), unit="rules") as advance:
+        for finding in try_rules(trial):
+            findings.append(finding)
+            advance(1)
+            if not as_json:
+                mark = "fails" if finding.wrong else "–" if finding.skipped else "ok"
+                say(f"{mark:5}  {finding.rule:22} {finding.wrong or finding.skipped}".rstrip())
     broken = [finding.rule for finding in findings if finding.wrong]
     examples = [] if broken else [judge(infill) for infill in trial.together[-5:]]
     if as_json:

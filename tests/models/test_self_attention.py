@@ -450,6 +450,12 @@ def test_options_out_of_range_are_refused(folder: Path, options: dict[str, objec
         generator(folder, **options)
 
 
+def test_tries_that_would_all_write_the_same_are_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match="beam decoding writes the same at every try"):
+        generator(folder, tries=3)
+    generator(folder, tries=3, decoding="sampled")
+
+
 def test_a_checkpoint_has_to_be_named() -> None:
     with pytest.raises(UsageError, match="needs a checkpoint"):
         build(GeneratorRequest("sa"))
