@@ -1,0 +1,118 @@
+"""HITs a second of `publish`, outbox and all, beside bare `create_hit` calls at the same marketplace in the same run.
+
+Prints one JSON object a round: bare, publish, bare again, each the given number of HITs; the ratio is of publish to the
+mean of the two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+
+from humaneval.crowd.endpoints import local
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.publishing import plan, publish
+from humaneval.crowd.questions import external_question
+from humaneval.domain import GeneratorRequest
+from humaneval.generation import blanks_of, build, run
+from humaneval.store.engine import open_engine
+from humaneval.store.migrate import open_current
+from humaneval.stories import bundled_stories
+from humaneval.story_store import add_stories
+from humaneval.studies import create_study
+from humaneval.study_file import read_study_file
+
+PER_HIT = 9
+
+
+@contextmanager
+def marketplace(folder: Path) -> Iterator[str]:
+    """A marketplace in a process of its own; yields its address."""
+    command = [sys.executable, "-m", "humaneval", "market", "serve", "--port", "0"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if found := re.search(r"AWS_ENDPOINT_URL_MTURK=(\S+)", line):
+                yield found.group(1)
+                return
+        raise SystemExit("the marketplace did not start")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def study(engine: Engine, name: str, hits: int) -> None:
+    """A study that is carried by so many HITs of nine assignments."""
+    settings, source = read_study_file(
+        None,
+        overrides={
+            "design": {"generators": ["control", "human"], "annotators": hits * PER_HIT},
+            "hit": {"reward": "0.01"},
+        },
+    )
+    create_study(engine, name, settings, source)
+
+
+def bare(client: Any, hits: int, label: str) -> float:
+    """HITs a second of calls that nothing is written down for."""
+    began = time.perf_counter()
+    for number in range(hits):
+        client.create_hit(
+            Title="Find the sentence that a machine wrote in short stories",
+            Description="Read a few short stories and mark the sentence that a machine wrote.",
+            Keywords=label, Reward="0.01", MaxAssignments=PER_HIT, AssignmentDurationInSeconds=2700,
+            LifetimeInSeconds=604_800, AutoApprovalDelayInSeconds=259_200,
+            Question=external_question(f"http://localhost:8730/form/{label}{number}"),
+            UniqueRequestToken=f"{label} {number}",
+        )  # fmt: skip
+    return hits / (time.perf_counter() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hits", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as room, marketplace(Path(room)) as url:
+        engine = open_engine(f"sqlite:///{room}/bench.db")
+        open_current(engine)
+        stories = [story for story in bundled_stories() if story.split == "test"]
+        add_stories(engine, stories)
+        for kind in ("control", "human"):
+            for generator in build(GeneratorRequest(kind)):
+                run(engine, generator, blanks_of(stories, (1, 2, 3, 4, 5)))
+        platform = MTurk(local(url))
+        for number in range(given.rounds):
+            name = f"round{number}"
+            study(engine, name, given.hits)
+            plan(engine, name, platform)
+            before = bare(platform.client, given.hits, f"{name}a")
+            began = time.perf_counter()
+            made = publish(engine, name, platform, public_url="http://localhost:8730").made
+            ours = made / (time.perf_counter() - began)
+            after = bare(platform.client, given.hits, f"{name}b")
+            print(
+                json.dumps(
+                    {
+                        "figure": "publishing", "hits": made, "bare": [round(before, 1), round(after, 1)], "publish": round(ours, 1),
+                        "ratio": round(2 * ours / (before + after), 3),
+                    }
+                ), flush=True,
+            )  # fmt: skip
+        engine.dispose()
+
+
+if __name__ == "__main__":
+    main()
