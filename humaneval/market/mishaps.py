@@ -32,8 +32,6 @@ def reuse_id(work: Transaction, assignment: Assignment) -> None:
 
     Mechanical Turk did so. Where nobody has given any back, nothing happens; the old row gets an id of its own.
     """
-    if assignment.accepted_at != work.now:
-        return  # in hand already, and known to the worker by its id
     earlier = work.session.scalar(
         select(Assignment)
         .where(

@@ -217,8 +217,9 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
     @blueprint.post("/hits/<hit_id>/accept")
     @site.signed_in
     def accept(work: Transaction, worker: Worker, hit_id: str) -> Answer:
+        in_hand = workplace.open_assignment(work, worker, hit_id)
         assignment = workplace.accept(work, worker, hit_id)
-        if happening(request.environ) is Trouble.REUSED_ID:
+        if in_hand is None and happening(request.environ) is Trouble.REUSED_ID:
             reuse_id(work, assignment)
         return redirect(f"/assignments/{assignment.id}", 303)
 
