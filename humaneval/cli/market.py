@@ -72,9 +72,11 @@ database_option = click.option(
     help="File of the access keys that calls must be signed with. [default: HUMANEVAL_MARKET_KEYS, else any]",
 )
 @click.option(
-    "--faults", metavar="FILE|FAULTS", help="What goes wrong, to try programs on; `none` to say so later."
+    "--faults",
+    metavar="FILE|FAULTS",
+    help="What goes wrong, to try programs on: a plan, or a file of one. `none`: to be said while it runs.",
 )
-@click.option("--fault-seed", type=SEED, default=0, show_default=True, help="Draws the faults.")
+@click.option("--fault-seed", type=SEED, default=0, show_default=True, help="The seed of every draw.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON document.")
 @with_app
 def serve(
@@ -90,9 +92,9 @@ def serve(
     fault_seed: int,
     as_json: bool,
 ) -> None:
-    """Serve the marketplace until Ctrl-C; the database is made when it is not there.
+    """Serve the marketplace until Ctrl-C.
 
-    Prints the worker site's address and the lines that point any boto3 program at it.
+    Its database is made when it is not there. Prints the worker site's address and the lines that point any boto3 program at it.
     """
     if host in ("0.0.0.0", "::", "") and public_url is None:
         raise UsageError(
@@ -123,7 +125,10 @@ def serve(
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @json_option
 def key(file: Path, as_json: bool) -> None:
-    """Make an access key in FILE, which AWS's clients read, too; only its owner may read it."""
+    """Make an access key in FILE.
+
+    AWS's clients read the file, too; nobody but its owner may.
+    """
     from humaneval.market.keys import write_new_pair
 
     key_id = write_new_pair(file)

@@ -24,7 +24,7 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from click.testing import CliRunner
 from sqlalchemy import Engine
 
-from humaneval.cli.market import market
+from humaneval.cli.main import cli
 from humaneval.errors import UsageError
 from humaneval.market import Faults, MarketServer, Mode, Trouble, create_market_app
 from humaneval.market.admin import TOKEN_HEADER
@@ -128,7 +128,7 @@ def test_a_line_and_a_file_say_the_same(tmp_path: Path) -> None:
 def test_a_plan_that_makes_no_sense_is_refused(source: str) -> None:
     with pytest.raises(UsageError, match="fault 1"):
         read_plan(source)
-    assert isinstance(CliRunner().invoke(market, ["serve", "--faults", source]).exception, UsageError)
+    assert isinstance(CliRunner().invoke(cli, ["market", "serve", "--faults", source]).exception, UsageError)
 
 
 @pytest.mark.parametrize("text", ["fault = 3", "[fault", "seed = 3", "[[fault]]\nkind = 3"])

@@ -200,3 +200,15 @@ def test_C01_C68_what_the_client_sends_again_by_itself_makes_one_hit(
     assert [fault["happened"] for fault in plan.happened()] == [1, 1, 1]
     plan.replace((), 0)
     assert len(client("ListHITs")["HITs"]) == 1
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_clock_that_jumps_is_followed_by_the_javascript_client(
+    server: MarketServer, plan: Faults, hours: int
+) -> None:
+    plan.replace(read_line(f"clock,seconds={hours * 3600},times=1"), 0)
+    environment = {"AWS_ENDPOINT_URL_MTURK": server.url, **KEYS}
+    with with_javascript(environment) as call:
+        assert call("GetAccountBalance")["AvailableBalance"] == "10000.00"
+        assert call("GetAccountBalance")["AvailableBalance"] == "10000.00"
+    assert plan.happened()[0]["happened"] == 1

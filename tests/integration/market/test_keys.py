@@ -24,8 +24,10 @@ from flask.testing import FlaskClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.cli.market import market
-from humaneval.errors import HumanEvalError, SettingsError
+from humaneval.cli.main import cli
+from humaneval.crowd.endpoints import local
+from humaneval.crowd.mturk import MTurk
+from humaneval.errors import HumanEvalError, PlatformError, SettingsError
 from humaneval.market import Keys, MarketServer, Mode, create_market_app, open_market
 from humaneval.market.keys import read_file, read_pairs, write_new_pair
 
@@ -159,13 +161,23 @@ def test_boto3_with_the_key_gets_in_and_without_it_does_not(tmp_path: Path, mode
     engine.dispose()
 
 
+def test_the_toolkits_own_client_signs_with_the_first_of_the_same_keys(tmp_path: Path) -> None:
+    engine = open_market(tmp_path / "market.db")
+    pairs = f"{ID}:{SECRET} PANEL2:{SECRET[::-1]}"
+    with MarketServer(engine, mode=Mode.LOCAL, keys=read_pairs(pairs)) as server:
+        assert MTurk(local(server.url), keys=pairs).balance() == 10000
+        with pytest.raises(PlatformError, match="access key"):
+            MTurk(local(server.url)).balance()
+    engine.dispose()
+
+
 def test_the_workers_site_asks_for_no_key(client: FlaskClient) -> None:
     assert client.get("/signin").status_code == 200
 
 
 def test_a_made_key_is_its_owners_alone_and_works_at_both_ends(tmp_path: Path) -> None:
     file = tmp_path / "keys"
-    made = CliRunner().invoke(market, ["key", str(file)])
+    made = CliRunner().invoke(cli, ["market", "key", str(file)])
     assert made.exit_code == 0, made.output
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     secret = file.read_text().split()[-1]
