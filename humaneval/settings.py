@@ -99,6 +99,13 @@ class Settings(BaseModel):
             raise ValueError("must be a web address such as https://study.example.org")
         return value.rstrip("/")
 
+    @field_validator("market_keys")
+    @classmethod
+    def _pairs(cls, value: str) -> str:
+        if not all(":" in pair for pair in value.split()):
+            raise ValueError("must be ID:SECRET pairs with a space between two")
+        return value
+
     @field_validator("secret_key")
     @classmethod
     def _long_enough(cls, value: str) -> str:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from waitress.channel import ClientDisconnected
 from werkzeug.wrappers import Response
@@ -68,6 +68,38 @@ def happening(environ: WSGIEnvironment) -> Trouble | None:
     return trouble
 
 
+def error_body(kind: str, message: str, code: str = "") -> dict[str, str]:
+    """The body of an error answer: its AWS type, its message, and MTurk's own code where there is one."""
+    body = {"__type": kind, "message": message, "Message": message}
+    return {**body, "TurkErrorCode": code} if code else body
+
+
+class _Failure(NamedTuple):
+    """An error answer of the network or the service, not of the marketplace."""
+
+    status: int
+    kind: str
+    message: str
+    code: str = ""
+
+    def answer(self, step: str) -> WSGIApplication:
+        """As programs read it, and as people do on the worker site."""
+        if step in SITE_STEPS:
+            return Response(self.message, self.status, content_type="text/plain")
+        body = json.dumps(error_body(self.kind, self.message, self.code))
+        return Response(body, self.status, content_type=CONTENT_TYPE)
+
+
+_AGAIN = "Try your call again."
+_FAULT = "AWS.MechanicalTurk.ServiceFault"
+_REFUSALS = {
+    Trouble.THROTTLED: _Failure(400, "ThrottlingException", "Rate exceeded"),
+    Trouble.UNAVAILABLE: _Failure(503, "ServiceFault", _AGAIN, "AWS.MechanicalTurk.ServiceUnavailable"),
+    Trouble.ODD_STATUS: _Failure(505, "ServiceFault", _AGAIN, _FAULT),
+}
+_LOST = _Failure(500, "ServiceFault", _AGAIN, _FAULT)
+
+
 class WithTrouble:
     """A WSGI application whose calls go wrong when the trouble maker says so."""
 
@@ -77,36 +109,14 @@ class WithTrouble:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Refuse, lose the reply, or leave it to the application, which finds the trouble by `happening`."""
-        step = step_of(environ)
+        step = step_of(environ) or ""
         trouble = self._trouble(step) if step else None
         if trouble in _REFUSALS:
-            return _REFUSALS[trouble](environ, start_response)
+            return _REFUSALS[trouble].answer(step)(environ, start_response)
         if trouble in (Trouble.REPLY_LOST, Trouble.DROPPED):
             Response.from_app(self._app, environ, buffered=True).close()
             if trouble is Trouble.DROPPED:
                 raise ClientDisconnected
-            return _failed(environ, start_response)
+            return _LOST.answer(step)(environ, start_response)
         environ[_HAPPENING] = trouble
         return self._app(environ, start_response)
-
-
-def error_body(kind: str, message: str, code: str = "") -> dict[str, str]:
-    """The body of an error answer: its AWS type, its message, and MTurk's own code where there is one."""
-    body = {"__type": kind, "message": message, "Message": message}
-    return {**body, "TurkErrorCode": code} if code else body
-
-
-def _answer(status: int, kind: str, message: str, code: str = "") -> WSGIApplication:
-    return Response(json.dumps(error_body(kind, message, code)), status, content_type=CONTENT_TYPE)
-
-
-_REFUSALS = {
-    Trouble.THROTTLED: _answer(400, "ThrottlingException", "Rate exceeded"),
-    Trouble.UNAVAILABLE: _answer(
-        503, "ServiceFault", "Try your call again.", "AWS.MechanicalTurk.ServiceUnavailable"
-    ),
-    Trouble.ODD_STATUS: _answer(
-        505, "ServiceFault", "Try your call again.", "AWS.MechanicalTurk.ServiceFault"
-    ),
-}
-_failed = _answer(500, "ServiceFault", "Try your call again.", "AWS.MechanicalTurk.ServiceFault")

@@ -125,15 +125,17 @@ CLIENTS = {"boto3": with_boto3, "cli": with_cli, "javascript": with_javascript}
 
 @pytest.fixture(params=CLIENTS)
 def client(request: pytest.FixtureRequest, server: MarketServer, tmp_path: Path) -> Iterator[Call]:
-    """One of AWS's clients, told by its environment alone where to go."""
+    """One of AWS's clients, told by its environment alone where to go and how to send again."""
+    name, _, mode = request.param.partition(", ")
     environment = {
         "AWS_ENDPOINT_URL_MTURK": server.url,
         "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_RETRY_MODE": mode or "standard",
         "AWS_MAX_ATTEMPTS": "6",
         "HOME": str(tmp_path),
         **KEYS,
     }
-    with CLIENTS[request.param](environment) as call:
+    with CLIENTS[name](environment) as call:
         yield call
 
 
@@ -185,6 +187,15 @@ def test_a_hit_lives_its_whole_life(client: Call, person: Callable[..., Any], ht
     assert spent == Decimal("0.75") + Decimal("0.15") + Decimal("0.30") + Decimal("0.06")
 
 
+@pytest.mark.parametrize(
+    "client",
+    [
+        *(f"boto3, {mode}" for mode in ("legacy", "standard", "adaptive")),
+        *(f"cli, {mode}" for mode in ("legacy", "adaptive")),
+        *(f"javascript, {mode}" for mode in ("standard", "adaptive")),
+    ],
+    indirect=True,
+)
 def test_C01_C68_what_the_client_sends_again_by_itself_makes_one_hit(
     client: Call, plan: Faults, html: str
 ) -> None:
