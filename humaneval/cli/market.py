@@ -178,6 +178,7 @@ def _announce(
         environment |= {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
     elif keys_file is not None:
         environment["AWS_SHARED_CREDENTIALS_FILE"] = str(keys_file.resolve())
+    environment["AWS_REGION"] = REGION  # the JavaScript client's name for it
     document = {"worker_site": f"{server.url}/", "mode": mode, "environment": environment}
     if server.faults_token:
         document["faults"] = {"url": server.faults_url, "header": TOKEN_HEADER, "token": server.faults_token}

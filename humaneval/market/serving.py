@@ -56,7 +56,7 @@ class MarketServer:
         except BaseException:
             self._socket.close()
             raise
-        self.faults_url = f"http://{shown}:{self.port}{admin.PATH}"
+        self.faults_url = f"http://{shown if is_loopback(host) else '127.0.0.1'}:{self.port}{admin.PATH}"
         self.faults_token: str = app.config[admin.TOKEN]
         """For programs that change the faults while it runs; empty where there is no plan of faults."""
         self._map: dict[int, object] = {}

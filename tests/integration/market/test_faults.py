@@ -6,8 +6,10 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import threading
 import time
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -28,7 +30,8 @@ from humaneval.cli.main import cli
 from humaneval.errors import UsageError
 from humaneval.market import Faults, MarketServer, Mode, Trouble, create_market_app
 from humaneval.market.admin import TOKEN_HEADER
-from humaneval.market.faults import KINDS, Fault, read_line, read_plan
+from humaneval.market.faults import KINDS, Fault, faults_from, read_line, read_plan
+from tests.conftest import ROOT
 
 STEPS = ("CreateHIT", "GetHIT", "SendBonus")
 
@@ -108,12 +111,28 @@ def test_a_line_and_a_file_say_the_same(tmp_path: Path) -> None:
     assert read_plan("none") == ()
 
 
+def test_what_the_documentation_says_of_faults_is_true() -> None:
+    text = (ROOT / "docs" / "marketplace.md").read_text(encoding="utf-8")
+    for kind in KINDS:
+        assert re.search(rf"^\| .*`{kind}`", text, re.M), kind
+    lines = re.findall(r'--faults "([^"]+)"|`(\w[\w-]*=[\d.]+,only=\w+)`', text)
+    assert len(lines) == 2
+    assert all(read_line(one or other) for one, other in lines)
+    (toml,) = re.findall(r"^    \[\[fault\]\]\n(?:(?:    .*)?\n)+", text, re.M)
+    assert len(faults_from(tomllib.loads(textwrap.dedent(toml))["fault"])) == 2
+    (body,) = re.findall(r"-d '(.+)'", text)
+    assert read_line(json.loads(body)["faults"])
+    assert TOKEN_HEADER in text
+
+
 @pytest.mark.parametrize(
     "source",
     [
         "thunder",
         "throttled=2",
         "throttled=often",
+        "throttled=nan",
+        "clock,seconds=inf",
         "throttled,only=MakeHIT",
         "throttled,times=0",
         "throttled,seconds=3",
