@@ -23,9 +23,9 @@ test: $(VENV)/.test browser-tools
 test-long: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 
-# axe-core, for the accessibility tests; without npm those tests skip and say so.
+# axe-core and AWS's JavaScript client; without npm the tests that need them skip and say so.
 browser-tools:
-	@if command -v npm >/dev/null; then [ -d node_modules/axe-core ] || npm ci --silent --no-audit --no-fund; fi
+	@if command -v npm >/dev/null; then [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund; fi
 
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.docs.write_cli_reference

@@ -26,13 +26,14 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "port": ("HUMANEVAL_PORT",),
     "market_url": ("HUMANEVAL_MARKET_URL", "AWS_ENDPOINT_URL_MTURK"),
     "market_site": ("HUMANEVAL_MARKET_SITE",),
+    "market_keys": ("HUMANEVAL_MARKET_KEYS",),
     "secret_key": ("HUMANEVAL_SECRET_KEY",),
     "aws_profile": ("HUMANEVAL_AWS_PROFILE", "AWS_PROFILE"),
     "trusted_proxies": ("HUMANEVAL_TRUSTED_PROXIES",),
 }
 """Which environment variables set which setting, the first that is set wins."""
 
-SECRETS = frozenset({"secret_key"})
+SECRETS = frozenset({"market_keys", "secret_key"})
 """Settings that are read from the environment only and never printed."""
 
 OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_ENDPOINT_", "HUMANEVAL_TEST_")
@@ -59,6 +60,11 @@ class Settings(BaseModel):
     )
     market_site: str = Field(
         "", description="The marketplace's address as annotators' browsers see it; empty means `market_url`."
+    )
+    market_keys: str = Field(
+        "",
+        description="Access keys of the marketplace, ID:SECRET with a space between two: it asks for one of them, "
+        "and `--to local` signs with the first.",
     )
     secret_key: str = Field(
         "", description="Signs the forms; empty means a key made once and kept in the database."
@@ -92,6 +98,13 @@ class Settings(BaseModel):
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ValueError("must be a web address such as https://study.example.org")
         return value.rstrip("/")
+
+    @field_validator("market_keys")
+    @classmethod
+    def _pairs(cls, value: str) -> str:
+        if not all(":" in pair for pair in value.split()):
+            raise ValueError("must be ID:SECRET pairs with a space between two")
+        return value
 
     @field_validator("secret_key")
     @classmethod

@@ -57,7 +57,7 @@ class App:
         where = endpoint(name, self.settings)
         if name == "link":
             return Link(where, self.engine, pay=settings_of_study(self.engine, study).link.pay)
-        return MTurk(where, profile=self.settings.aws_profile)
+        return MTurk(where, profile=self.settings.aws_profile, keys=self.settings.market_keys)
 
 
 def with_app(function: F) -> F:

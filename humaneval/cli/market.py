@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
-from humaneval.cli.context import App, with_app
-from humaneval.errors import UsageError
+from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
+from humaneval.errors import StoreError, UsageError
 from humaneval.fees import money
+
+if TYPE_CHECKING:
+    from humaneval.market import Keys, MarketServer
 
 REGION = "us-east-1"
 DEFAULT_PORT = 8731
@@ -31,6 +36,15 @@ def market() -> None:
     """The self-hosted marketplace: Mechanical Turk's protocol for programs, a worker site for people."""
 
 
+database_option = click.option(
+    "--database",
+    type=click.Path(dir_okay=False),
+    default="market.db",
+    show_default=True,
+    help="The marketplace's own file.",
+)
+
+
 @market.command()
 @click.option(
     "--mode",
@@ -40,20 +54,29 @@ def market() -> None:
     help="Whether the account counts every cent, or has a balance that never falls.",
 )
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on. Any key pair is accepted."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on. Others than this machine's own need access keys.",
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="0 takes any free one. [default: the port of `market_url`]"
 )
-@click.option(
-    "--database",
-    type=click.Path(dir_okay=False),
-    default="market.db",
-    show_default=True,
-    help="The marketplace's own file, made when it is not there.",
-)
+@database_option
 @click.option("--balance", type=Dollars(), help="What a new account opens with. [default: 10000.00]")
 @click.option("--public-url", help="Where workers' browsers reach it, if not at the address it listens on.")
+@click.option(
+    "--keys",
+    "keys_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File of the access keys that calls must be signed with. [default: HUMANEVAL_MARKET_KEYS, else any]",
+)
+@click.option(
+    "--faults",
+    metavar="FILE|FAULTS",
+    help="What goes wrong, to try programs on: a plan, or a file of one. `none`: to be said while it runs.",
+)
+@click.option("--fault-seed", type=SEED, default=0, show_default=True, help="The seed of every draw.")
 @click.option("--json", "as_json", is_flag=True, help="Print the addresses as one JSON document.")
 @with_app
 def serve(
@@ -64,11 +87,14 @@ def serve(
     database: str,
     balance: Decimal | None,
     public_url: str | None,
+    keys_file: Path | None,
+    faults: str | None,
+    fault_seed: int,
     as_json: bool,
 ) -> None:
     """Serve the marketplace until Ctrl-C.
 
-    Prints the worker site's address and the lines that point any boto3 program at it.
+    Its database is made when it is not there. Prints the worker site's address and the lines that point any boto3 program at it.
     """
     if host in ("0.0.0.0", "::", "") and public_url is None:
         raise UsageError(
@@ -78,31 +104,94 @@ def serve(
     if port is None:
         port = urlsplit(app.settings.market_url).port or DEFAULT_PORT
     # Here, so that listing the commands needs no web server.
-    from humaneval.market import MarketServer, Mode, open_account, open_market
-    from humaneval.market.questions import is_loopback
+    from humaneval.market import Faults, MarketServer, Mode, open_account, open_market
+    from humaneval.market.faults import read_plan
 
+    keys = _keys(app, keys_file)
+    trouble = None if faults is None else Faults(read_plan(faults), fault_seed)
     engine = open_market(database)
     try:
         open_account(engine, Mode(mode), balance=balance)
-        server = MarketServer(engine, mode=Mode(mode), host=host, port=port, public_url=public_url)
-        environment = {
-            "AWS_ENDPOINT_URL_MTURK": server.url,
-            "AWS_DEFAULT_REGION": REGION,
-            "AWS_ACCESS_KEY_ID": "local",
-            "AWS_SECRET_ACCESS_KEY": "local",
-        }
-        if as_json:
-            click.echo(
-                json.dumps({"worker_site": f"{server.url}/", "mode": mode, "environment": environment})
-            )
-        else:
-            click.echo(f"Worker site: {server.url}/")
-            click.echo("For a program of your own:")
-            for name, value in environment.items():
-                click.echo(f"  export {name}={value}")
-            click.echo("Press Ctrl-C to stop.", err=True)
-        if not is_loopback(host):
-            click.echo("Warning: whoever can reach this address can spend the account's money.", err=True)
+        server = MarketServer(
+            engine, mode=Mode(mode), host=host, port=port, public_url=public_url, keys=keys, trouble=trouble
+        )
+        _announce(server, mode, keys, keys_file, as_json=as_json)
         server.serve_forever()
     finally:
         engine.dispose()
+
+
+@market.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@json_option
+def key(file: Path, as_json: bool) -> None:
+    """Make an access key in FILE.
+
+    AWS's clients read the file, too; nobody but its owner may.
+    """
+    from humaneval.market.keys import write_new_pair
+
+    key_id = write_new_pair(file)
+    if as_json:
+        emit({"file": str(file), "key": key_id})
+        return
+    say(f"Access key {key_id} written to {file}.")
+    say(f"Serve with --keys {file}; programs find it by AWS_SHARED_CREDENTIALS_FILE={file}")
+
+
+@market.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@database_option
+@json_option
+def backup(file: Path | None, database: str, as_json: bool) -> None:
+    """Copy the marketplace's database to FILE while it is in use."""
+    from humaneval.store import migrate
+    from humaneval.store.engine import open_engine
+
+    if not Path(database).is_file():
+        raise StoreError(f"{database} is not there", "Name the marketplace's file with --database.")
+    engine = open_engine(f"sqlite:///{database}")
+    copy = migrate.backup(engine, file)
+    engine.dispose()
+    if as_json:
+        emit({"copy": copy})
+    else:
+        say(f"Copied to {copy}.")
+
+
+def _keys(app: App, file: Path | None) -> Keys | None:
+    from humaneval.market.keys import read_file, read_pairs
+
+    if file is not None:
+        return read_file(file)
+    return read_pairs(app.settings.market_keys) if app.settings.market_keys else None
+
+
+def _announce(
+    server: MarketServer, mode: str, keys: Keys | None, keys_file: Path | None, *, as_json: bool
+) -> None:
+    """Print what a program of one's own needs. Secrets are not printed, only where they are."""
+    from humaneval.market.admin import TOKEN_HEADER
+
+    environment = {"AWS_ENDPOINT_URL_MTURK": server.url, "AWS_DEFAULT_REGION": REGION}
+    if keys is None:
+        environment |= {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+    elif keys_file is not None:
+        environment["AWS_SHARED_CREDENTIALS_FILE"] = str(keys_file.resolve())
+    environment["AWS_REGION"] = REGION  # the JavaScript client's name for it
+    document = {"worker_site": f"{server.url}/", "mode": mode, "environment": environment}
+    if server.faults_token:
+        document["faults"] = {"url": server.faults_url, "header": TOKEN_HEADER, "token": server.faults_token}
+    if as_json:
+        click.echo(json.dumps(document))
+        return
+    click.echo(f"Worker site: {server.url}/")
+    click.echo("For a program of your own:")
+    for name, value in environment.items():
+        click.echo(f"  export {name}={value}")
+    if keys is not None and keys_file is None:
+        click.echo("  and one of the key pairs in HUMANEVAL_MARKET_KEYS")
+    if server.faults_token:
+        click.echo("Faults on demand: do not put people to work here. To see or change them:")
+        click.echo(f"  curl -H '{TOKEN_HEADER}: {server.faults_token}' {server.faults_url}")
+    click.echo("Press Ctrl-C to stop.", err=True)

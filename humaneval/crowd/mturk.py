@@ -38,11 +38,14 @@ _LOCALE = "00000000000000000071"
 class MTurk:
     """The platform at `endpoint`. `profile` is an AWS profile; `local` needs neither profile nor keys."""
 
-    def __init__(self, endpoint: Endpoint, *, profile: str = "", session: Any = None) -> None:
+    def __init__(self, endpoint: Endpoint, *, profile: str = "", keys: str = "", session: Any = None) -> None:
+        """`keys` are ID:SECRET pairs of the local marketplace; the first one signs."""
         self._endpoint = endpoint
-        self._tokened = _client(endpoint, profile, session, retries={"mode": "standard", "max_attempts": 8})
+        self._tokened = _client(
+            endpoint, profile, keys, session, retries={"mode": "standard", "max_attempts": 8}
+        )
         self._once = _client(
-            endpoint, profile, session, retries={"mode": "standard", "total_max_attempts": 1}
+            endpoint, profile, keys, session, retries={"mode": "standard", "total_max_attempts": 1}
         )
 
     @property
@@ -235,7 +238,7 @@ class MTurk:
             ) from error
 
 
-def _client(endpoint: Endpoint, profile: str, session: Any, *, retries: Any) -> MTurkClient:
+def _client(endpoint: Endpoint, profile: str, keys: str, session: Any, *, retries: Any) -> MTurkClient:
     import boto3
     from botocore.config import Config
     from botocore.exceptions import ProfileNotFound
@@ -259,10 +262,9 @@ def _client(endpoint: Endpoint, profile: str, session: Any, *, retries: Any) -> 
             raise PlatformError(
                 str(error), "Set AWS_PROFILE to one of the profiles in ~/.aws/config."
             ) from None
-    keys = (
-        {"aws_access_key_id": "local", "aws_secret_access_key": "local"} if endpoint.name == "local" else {}
-    )
-    return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **keys)  # type: ignore[no-any-return]
+    key_id, _, secret = (keys.split() or ["local:local"])[0].partition(":")
+    pair = {"aws_access_key_id": key_id, "aws_secret_access_key": secret} if endpoint.name == "local" else {}
+    return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)  # type: ignore[no-any-return]
 
 
 def _submission(work: Any) -> Submission:

@@ -2,7 +2,19 @@
 
 from humaneval.market.app import create_market_app
 from humaneval.market.database import Mode, open_account, open_market
+from humaneval.market.faults import Faults
+from humaneval.market.keys import Keys
 from humaneval.market.serving import MarketServer
-from humaneval.market.wire import Trouble
+from humaneval.market.trouble import SENT_AGAIN, Trouble
 
-__all__ = ["MarketServer", "Mode", "Trouble", "create_market_app", "open_account", "open_market"]
+__all__ = [
+    "SENT_AGAIN",
+    "Faults",
+    "Keys",
+    "MarketServer",
+    "Mode",
+    "Trouble",
+    "create_market_app",
+    "open_account",
+    "open_market",
+]

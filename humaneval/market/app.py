@@ -9,12 +9,18 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
 from humaneval.errors import SettingsError
+from humaneval.market.admin import TOKEN, admin_blueprint
 from humaneval.market.database import Clock, Mode, open_account
+from humaneval.market.faults import Faults
 from humaneval.market.frames import frames_blueprint
+from humaneval.market.help import help_blueprint
+from humaneval.market.keys import Keys
 from humaneval.market.market import Market
+from humaneval.market.mishaps import unseen_blueprint
 from humaneval.market.pages import WorkerSite, pages_blueprint
 from humaneval.market.security import Seals, is_site
-from humaneval.market.wire import TroubleMaker, wire_blueprint
+from humaneval.market.trouble import TroubleMaker, WithTrouble
+from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import duration_text, moment_text, money_text
 from humaneval.store.types import now
 
@@ -28,29 +34,43 @@ def create_market_app(
     mode: Mode,
     public_url: str,
     clock: Clock = now,
+    keys: Keys | None = None,
     trouble: TroubleMaker | None = None,
 ) -> Flask:
     """The application over an opened market.
 
-    `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo`. `trouble` lets a test of a
-    client bring about throttling, outages and lost replies.
+    `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo`. With `keys` every call of the API
+    must be signed. `trouble` is asked what goes wrong with each step; where it is a plan of faults, it also moves
+    the clock and can be replaced while the application runs.
     """
     if not is_site(public_url):
         raise SettingsError(
             f"{public_url!r} is not where a marketplace can be reached",
             "Give scheme, host and port only, for example https://panel.lab.example.",
         )
+    if isinstance(trouble, Faults):
+        clock = trouble.moved(clock)
     seals = Seals(open_account(engine, mode, clock=clock))
     market = Market(engine, mode, clock)
     site = WorkerSite(market, seals, public_url)
     app = Flask(__name__)
     app.config.update(
-        MAX_CONTENT_LENGTH=MOST_BYTES, MAX_FORM_MEMORY_SIZE=MOST_BYTES, MAX_FORM_PARTS=MOST_FIELDS
+        {TOKEN: ""},
+        MAX_CONTENT_LENGTH=MOST_BYTES,
+        MAX_FORM_MEMORY_SIZE=MOST_BYTES,
+        MAX_FORM_PARTS=MOST_FIELDS,
     )
     app.jinja_env.filters.update(money=money_text, duration=duration_text, moment=moment_text)
-    app.register_blueprint(wire_blueprint(market, trouble))
+    app.register_blueprint(wire_blueprint(market, keys, clock))
     app.register_blueprint(frames_blueprint(market, public_url))
     app.register_blueprint(pages_blueprint(site))
+    app.register_blueprint(help_blueprint(site, signed=keys is not None))
+    if trouble is not None:
+        app.register_blueprint(unseen_blueprint(market, public_url))
+        app.wsgi_app = WithTrouble(app.wsgi_app, trouble)  # type: ignore[method-assign]
+    if isinstance(trouble, Faults):
+        app.config[TOKEN] = seals.admin_token
+        app.register_blueprint(admin_blueprint(trouble, seals.admin_token))
 
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Response:

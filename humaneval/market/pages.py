@@ -15,6 +15,7 @@ from humaneval.market.bookkeeping import counts
 from humaneval.market.database import Transaction
 from humaneval.market.frames import NOT_ACCEPTED
 from humaneval.market.market import Market
+from humaneval.market.mishaps import UNSEEN_PATH, reuse_id
 from humaneval.market.qualifications import describe
 from humaneval.market.questions import ExternalQuestion, read_question, with_query
 from humaneval.market.security import (
@@ -28,6 +29,7 @@ from humaneval.market.security import (
     safe_path,
 )
 from humaneval.market.tables import Hit, State, Worker
+from humaneval.market.trouble import Trouble, happening
 from humaneval.market.wording import countries, time_left
 from humaneval.market.workplace import NotPossibleError
 
@@ -215,7 +217,11 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
     @blueprint.post("/hits/<hit_id>/accept")
     @site.signed_in
     def accept(work: Transaction, worker: Worker, hit_id: str) -> Answer:
-        return redirect(f"/assignments/{workplace.accept(work, worker, hit_id).id}", 303)
+        in_hand = workplace.open_assignment(work, worker, hit_id)
+        assignment = workplace.accept(work, worker, hit_id)
+        if in_hand is None and happening(request.environ) is Trouble.REUSED_ID:
+            reuse_id(work, assignment)
+        return redirect(f"/assignments/{assignment.id}", 303)
 
     @blueprint.get("/assignments/<assignment_id>")
     @site.signed_in
@@ -230,6 +236,8 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
                 workerId=worker.id,
                 turkSubmitTo=site.origin,
             )
+            if happening(request.environ) is Trouble.UNSEEN and frame.origin:
+                frame = Frame(f"{UNSEEN_PATH}/{assignment.id}", frame.height, "", FRAME_SANDBOX)
         left = time_left(assignment.deadline, work.now)
         return site.page(
             "work.html", worker, frame=frame, assignment=assignment, hit=assignment.hit, left=left

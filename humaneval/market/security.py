@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from flask import Request, Response
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature, Signer, URLSafeTimedSerializer
 
 COOKIE = "market_worker"
 SIGNED_IN_SECONDS = 30 * 24 * 3600
@@ -20,6 +20,7 @@ class Seals:
     def __init__(self, key: str) -> None:
         self._cookie = URLSafeTimedSerializer(key, salt="market-worker")
         self._form = URLSafeTimedSerializer(key, salt="market-form")
+        self.admin_token = Signer(key, salt="market-admin").get_signature(b"faults").decode()
 
     def cookie(self, worker_id: str) -> str:
         """The value that keeps a worker signed in."""

@@ -11,10 +11,13 @@ from sqlalchemy import Engine
 from waitress import wasyncore
 from waitress.server import create_server
 
-from humaneval.errors import PrerequisiteError
+from humaneval.errors import PrerequisiteError, SettingsError
+from humaneval.market import admin
 from humaneval.market.app import create_market_app
 from humaneval.market.database import Clock, Mode
-from humaneval.market.wire import TroubleMaker
+from humaneval.market.keys import Keys
+from humaneval.market.questions import is_loopback
+from humaneval.market.trouble import TroubleMaker
 from humaneval.store.types import now
 
 THREADS = 16
@@ -37,6 +40,7 @@ class MarketServer:
         port: int = 0,
         public_url: str | None = None,
         clock: Clock = now,
+        keys: Keys | None = None,
         trouble: TroubleMaker | None = None,
     ) -> None:
         self._socket = _listen(host, port)
@@ -44,10 +48,17 @@ class MarketServer:
             self.port: int = self._socket.getsockname()[1]
             shown = f"[{host}]" if ":" in host else host
             self.url = (public_url or f"http://{shown}:{self.port}").rstrip("/")
-            app = create_market_app(engine, mode=mode, public_url=self.url, clock=clock, trouble=trouble)
+            if keys is None:
+                _refuse_others(host, self.url)
+            app = create_market_app(
+                engine, mode=mode, public_url=self.url, clock=clock, keys=keys, trouble=trouble
+            )
         except BaseException:
             self._socket.close()
             raise
+        self.faults_url = f"http://{shown if is_loopback(host) else '127.0.0.1'}:{self.port}{admin.PATH}"
+        self.faults_token: str = app.config[admin.TOKEN]
+        """For programs that change the faults while it runs; empty where there is no plan of faults."""
         self._map: dict[int, object] = {}
         self._server = create_server(
             app,
@@ -99,6 +110,16 @@ class MarketServer:
         self._server.task_dispatcher.shutdown()
         wasyncore.close_all(self._map)
         self._socket.close()
+
+
+def _refuse_others(host: str, url: str) -> None:
+    """Without access keys whoever reaches the marketplace can spend its money: nobody else may reach it."""
+    for name in (host, urlsplit(url).hostname or ""):
+        if not is_loopback(name):
+            raise SettingsError(
+                f"Other machines can reach {name}, and without access keys all of them could spend the account's money",
+                "Make a key pair with `humaneval market key FILE` and serve with --keys FILE.",
+            )
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,42 +1,29 @@
 """Mechanical Turk's requester protocol over HTTP: JSON 1.1 in, JSON 1.1 out, checked against botocore's model.
 
-There is one requester account. Any key pair is accepted and no signature is verified: whoever can reach the port
-can spend the account's money, so the server binds to this machine only unless it is told otherwise. Web pages
-cannot: browsers name the page's origin with a POST, programs do not, and a request that has one is refused.
+There is one requester account. With access keys a request must be signed with one of them; without, any key pair
+will do, and the server answers this machine only. Web pages can never call: browsers name the page's origin with a
+POST, programs do not, and a request that has one is refused.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
-from enum import Enum
 from typing import Any, NoReturn
 
 from botocore.model import OperationModel
 from flask import Blueprint, Response, request
 from sqlalchemy.exc import OperationalError
 
+from humaneval.market.database import Clock
+from humaneval.market.keys import Keys, NotSignedError
 from humaneval.market.market import Market
+from humaneval.market.paging import emptied
 from humaneval.market.refusals import RefusedError
 from humaneval.market.shapes import faults, operation_model, read_times, write_times
-
-TARGET = "MTurkRequesterServiceV20170117."
-CONTENT_TYPE = "application/x-amz-json-1.1"
+from humaneval.market.trouble import CONTENT_TYPE, TARGET, Trouble, error_body, happening
 
 _log = logging.getLogger(__name__)
-
-
-class Trouble(Enum):
-    """What can go wrong between a client and a service, for programs that want to be tried against it."""
-
-    THROTTLED = "refused before anything was done: too many calls"
-    UNAVAILABLE = "refused before anything was done: HTTP 503"
-    REPLY_LOST = "done, and then HTTP 500 instead of the reply"
-
-
-TroubleMaker = Callable[[str], Trouble | None]
-"""Asked before every operation, by its name."""
 
 
 class _WireError(Exception):
@@ -45,37 +32,35 @@ class _WireError(Exception):
     def __init__(self, status: int, kind: str, message: str, code: str = "") -> None:
         super().__init__(message)
         self.status = status
-        self.body = {"__type": kind, "message": message, "Message": message}
-        if code:
-            self.body["TurkErrorCode"] = code
+        self.body = error_body(kind, message, code)
 
 
-def wire_blueprint(market: Market, trouble: TroubleMaker | None = None) -> Blueprint:
+def wire_blueprint(market: Market, keys: Keys | None, clock: Clock) -> Blueprint:
     """The one route of the protocol: POST / with an X-Amz-Target header."""
     blueprint = Blueprint("wire", __name__)
 
     @blueprint.post("/")
     def call() -> Response:
-        if "Origin" in request.headers:
-            return _answer(
-                403, {"__type": "AccessDeniedException", "message": "No web page may call this API."}
-            )
         try:
-            return _answer(200, _perform(market, trouble))
+            if "Origin" in request.headers:
+                raise _WireError(403, "AccessDeniedException", "No web page may call this API.")
+            if keys is not None:
+                keys.check(request, clock())
+            answer = _answer(200, _perform(market))
+        except NotSignedError as error:
+            answer = _answer(error.status, error_body(error.kind, error.message))
         except _WireError as error:
-            return _answer(error.status, error.body)
+            answer = _answer(error.status, error.body)
+        # Clients whose own clock is wrong take the time from here.
+        answer.date = clock()
+        return answer
 
     return blueprint
 
 
-def _perform(market: Market, trouble: TroubleMaker | None) -> Any:
+def _perform(market: Market) -> Any:
     operation = _operation()
     params = _params(operation)
-    happens = trouble(operation.name) if trouble else None
-    if happens is Trouble.THROTTLED:
-        raise _WireError(400, "ThrottlingException", "Rate exceeded")
-    if happens is Trouble.UNAVAILABLE:
-        raise _WireError(503, "ServiceFault", "Try your call again.", "AWS.MechanicalTurk.ServiceUnavailable")
     try:
         reply = market.perform(operation.name, params)
     except RefusedError as refusal:
@@ -88,11 +73,11 @@ def _perform(market: Market, trouble: TroubleMaker | None) -> Any:
     except Exception:
         _log.exception("%s failed", operation.name)
         _fail()
+    if happening(request.environ) is Trouble.EMPTY_PAGE and "NumResults" in reply:
+        reply = emptied(reply, params)
     wrong = faults(reply, operation.output_shape) if operation.output_shape is not None else []
     if wrong:
         _log.error("%s gave a reply that breaks the model: %s", operation.name, "; ".join(wrong))
-        _fail()
-    if happens is Trouble.REPLY_LOST:
         _fail()
     return write_times(reply)
 

@@ -215,7 +215,7 @@ def test_C08_no_get_moves_money_answers_or_the_platforms_state(
         work.page.url,
     ):
         work.person.browser.get(url)
-    assert troubles.seen == []
+    assert set(troubles.seen) <= {"work"}  # the worker's own page, and no call of the API
     assert (_market_state(market_engine), platform.balance()) == before
     with reading(sqlite_engine) as session:
         assert session.scalar(select(func.count()).select_from(AnswerRow)) == 1

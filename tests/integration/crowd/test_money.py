@@ -19,7 +19,7 @@ from humaneval.crowd.progress import study_status
 from humaneval.crowd.review import approval_cost, approve, review
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import money
-from humaneval.market import Trouble
+from humaneval.market import SENT_AGAIN, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, PassageRow, PaymentRow, ResponseRow
 
@@ -215,7 +215,7 @@ def test_C04_two_bonuses_alike_that_were_both_interrupted_are_both_paid(
     assert bonuses(assignment) == ["0.50", "0.50"]
 
 
-@pytest.mark.parametrize("trouble", list(Trouble))
+@pytest.mark.parametrize("trouble", SENT_AGAIN)
 def test_C04_a_bonus_that_the_client_sends_again_is_paid_once(
     sqlite_engine: Engine, work: Callable, bonus: Callable, bonuses: Callable, troubles: Any, trouble: Trouble
 ) -> None:

@@ -19,6 +19,7 @@ from botocore.config import Config
 from sqlalchemy import Engine
 
 from humaneval.market import MarketServer, Mode, Trouble, open_market
+from humaneval.market.trouble import SITE_STEPS
 
 EXTERNAL = """<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
 <ExternalURL>https://lab.example/form?study=7&amp;x=%26</ExternalURL><FrameHeight>600</FrameHeight></ExternalQuestion>"""
@@ -150,8 +151,8 @@ def mode() -> Mode:
 def server(
     engine: Engine, clock: TestClock, mode: Mode, troubles: list[Trouble | None]
 ) -> Iterator[MarketServer]:
-    def trouble(_operation: str) -> Trouble | None:
-        return troubles.pop(0) if troubles else None
+    def trouble(step: str) -> Trouble | None:
+        return troubles.pop(0) if troubles and step not in SITE_STEPS else None
 
     with MarketServer(engine, mode=mode, clock=clock, trouble=trouble) as server:
         yield server

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from humaneval.cli.market import market
+from humaneval.cli.main import cli
 from humaneval.errors import HumanEvalError, PrerequisiteError, SettingsError, StoreError, UsageError
-from humaneval.market import MarketServer, Mode, create_market_app, open_market
+from humaneval.market import Keys, MarketServer, Mode, create_market_app, open_market
 
 
 def refused(*arguments: str) -> HumanEvalError:
     """The error that `humaneval market serve` ends with."""
-    result = CliRunner().invoke(market, ["serve", "--port", "0", *arguments])
+    result = CliRunner().invoke(cli, ["market", "serve", "--port", "0", *arguments])
     assert isinstance(result.exception, HumanEvalError), result.output
     return result.exception
 
@@ -81,3 +81,37 @@ def test_what_cannot_be_served_is_refused_in_words(tmp_path: Path) -> None:
     assert isinstance(refused(*database, "--public-url", "https://lab.example/panel?x"), SettingsError)
     assert isinstance(refused(*database, "--balance", "1.005"), UsageError)
     assert isinstance(refused(*database, "--host", "host.invalid"), PrerequisiteError)
+
+
+def test_a_copy_made_while_it_is_in_use_is_a_whole_marketplace(tmp_path: Path) -> None:
+    database, copy = tmp_path / "market.db", tmp_path / "copy.db"
+    engine = open_market(database)
+    app = create_market_app(engine, mode=Mode.LOCAL, public_url="http://localhost:1")
+    cookie = app.test_client().post("/signin", data={"name": "Ada"}).headers["Set-Cookie"].split(";")[0]
+    made = CliRunner().invoke(cli, ["market", "backup", str(copy), "--database", str(database), "--json"])
+    assert made.exit_code == 0, made.output
+    engine.dispose()
+    for file in tmp_path.glob("market.db*"):
+        file.unlink()
+    copy.rename(database)
+    engine = open_market(database)
+    restored = create_market_app(engine, mode=Mode.LOCAL, public_url="http://localhost:1")
+    assert b"Ada" in restored.test_client(use_cookies=False).get("/hits", headers={"Cookie": cookie}).data
+    engine.dispose()
+    absent = CliRunner().invoke(cli, ["market", "backup", "--database", str(tmp_path / "nowhere.db")])
+    assert isinstance(absent.exception, StoreError)
+    assert not (tmp_path / "nowhere.db").exists()
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_requester_reads_how_to_point_a_script_here(tmp_path: Path, signed: bool) -> None:
+    engine = open_market(tmp_path / "market.db")
+    keys = Keys({"PANEL": "a secret of sixteen"}) if signed else None
+    app = create_market_app(engine, mode=Mode.LOCAL, public_url="https://panel.lab.example", keys=keys)
+    page = app.test_client().get("/help").text
+    assert "export AWS_ENDPOINT_URL_MTURK=https://panel.lab.example" in page
+    assert ("AWS_SHARED_CREDENTIALS_FILE" in page) is signed
+    assert ("AWS_SECRET_ACCESS_KEY=local" in page) is not signed
+    assert "a secret" not in page
+    assert 'href="/help"' in app.test_client().get("/signin").text
+    engine.dispose()

@@ -1,0 +1,69 @@
+"""The marketplace's own mishaps against the real form server and `collect`: forms and ids that went astray."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.people import external_worker_id
+from humaneval.market import Trouble
+from humaneval.store.engine import reading
+from humaneval.store.tables import AssignmentRow, ResponseRow
+
+
+def sources(engine: Engine) -> Counter[str]:
+    with reading(engine) as session:
+        return Counter(session.scalars(select(ResponseRow.source)))
+
+
+def test_C07_a_form_that_went_to_the_marketplace_alone_is_collected_all_the_same(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    troubles.coming["work"] = [Trouble.UNSEEN]
+    done = person("Ada").accept(up.preview)
+    assert "/unseen/" in done.frame
+    assert done.post(4).status == 200  # and there is no page to hand over: this was it
+    found = collect(sqlite_engine, "study", platform)
+    assert (found.new, found.rebuilt, found.responses, found.strays) == (1, 1, 4, 0)
+    assert sources(sqlite_engine) == {"platform": 4}
+    person("Ben").accept(up.preview).do()
+    assert collect(sqlite_engine, "study", platform).rebuilt == 0
+
+
+def test_C06_an_id_that_went_to_another_worker_gets_that_workers_answers(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    ada = person("Ada").accept(up.preview)
+    ada.post(5)  # answered at our server, and then given back
+    ada.give_back()
+    troubles.coming["accept"] = [Trouble.REUSED_ID]
+    ben = person("Ben").accept(up.preview)
+    assert ben.id == ada.id
+    ben.do(2)
+    found = collect(sqlite_engine, "study", platform)
+    assert (found.submissions, found.new) == (1, 1)
+    with reading(sqlite_engine) as session:
+        states = {
+            external_worker_id(session, row.worker_id): row.state for row in session.query(AssignmentRow)
+        }
+        choices = set(session.scalars(select(ResponseRow.choice)))
+    assert states == {ada.person.id: "superseded", ben.person.id: "submitted"}
+    assert choices == {2}
+
+
+def test_C26_pages_that_come_back_empty_hide_no_submission(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    for name in ("Ada", "Ben", "Cy"):
+        person(name).accept(up.preview).do()
+    troubles.coming["ListAssignmentsForHIT"] = [Trouble.EMPTY_PAGE] * 9
+    troubles.coming["ListHITs"] = [Trouble.EMPTY_PAGE] * 9
+    assert collect(sqlite_engine, "study", platform).new == 3
