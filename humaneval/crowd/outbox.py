@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Engine, select
@@ -111,19 +111,43 @@ def perform(
     `record` changes what it must in the same transaction and returns what to keep of the answer. What surely changed
     nothing at the platform is noted as refused, with its reason; anything else, a kill too, leaves the intent pending.
     """
-    with writing(engine) as session:
-        row = session.get_one(OutboxRow, intent.id)
-        row.attempts += 1
-        row.attempted_at = now()
-    try:
-        result = call()
-    except PlatformError as error:
+    return next(
+        perform_each(engine, [intent], lambda _: call(), lambda session, _, result: record(session, result))
+    )
+
+
+def perform_each(
+    engine: Engine,
+    intents: Sequence[Intent],
+    call: Callable[[Intent], T],
+    record: Callable[[Session, Intent, T], Mapping[str, Any]],
+) -> Iterator[T]:
+    """As `perform`, one intent after the other. One commit confirms a write and counts the attempt at the next.
+
+    A kill after that commit leaves an attempt counted that was never made, which is what is looked up at the platform.
+    """
+    if intents:
         with writing(engine) as session:
+            _attempt(session, intents[0])
+    for number, intent in enumerate(intents, 1):
+        try:
+            result = call(intent)
+        except PlatformError as error:
+            with writing(engine) as session:
+                row = session.get_one(OutboxRow, intent.id)
+                row.state, row.error = "refused" if error.nothing_done else "pending", error.message
+            raise
+        with writing(engine) as session:
+            if number < len(intents):
+                _attempt(session, intents[number])
             row = session.get_one(OutboxRow, intent.id)
-            row.state, row.error = "refused" if error.nothing_done else "pending", error.message
-        raise
-    with writing(engine) as session:
-        row = session.get_one(OutboxRow, intent.id)
-        row.answer = dict(record(session, result))
-        row.state, row.error, row.confirmed_at = "confirmed", "", now()
-    return result
+            row.answer = dict(record(session, intent, result))
+            row.state, row.error, row.confirmed_at = "confirmed", "", now()
+        yield result
+
+
+def _attempt(session: Session, intent: Intent) -> None:
+    """Count an attempt at `intent`: this is committed before the call."""
+    row = session.get_one(OutboxRow, intent.id)
+    row.attempts += 1
+    row.attempted_at = now()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from decimal import Decimal
-from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, select
@@ -15,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.claims import form_of
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform
+from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform_each
 from humaneval.crowd.platform import Cost, Endpoint, Offer, Participants, Platform, Published
 from humaneval.crowd.questions import Delivery, render_form
 from humaneval.crowd.review import lost_assignments
@@ -241,11 +240,15 @@ def publish(
     if offers:
         _refuse_if_too_poor(platform, offers.values(), settings)
     advance(adopted)
-    for intent in intents:
-        offer = offers[intent.id]
-        _make(
-            engine, intent, offer.key, offer.lifetime_seconds, partial(platform.publish, offer, intent.token)
-        )
+    made = perform_each(
+        engine,
+        intents,
+        lambda intent: platform.publish(offers[intent.id], intent.token),
+        lambda session, intent, published: _up(
+            session, offers[intent.id].key, settings.hit.lifetime_seconds, published
+        ),
+    )
+    for _ in made:
         advance(1)
     assignments = sum(offer.assignments for offer in offers.values())
     return PublishResult(len(intents), adopted, already_up, assignments, preview_urls(engine, name, endpoint))
@@ -263,25 +266,27 @@ def adopt(engine: Engine, name: str, platform: Platform) -> int:
         intents = pending(session, study_id=study.id, endpoint=endpoint, operation=PUBLISH)
         keys = {intent: _hit_of(session, intent).key for intent in intents if intent.attempted}
     found = platform.find(list(keys.values())) if keys else {}
-    for intent, key in keys.items():
-        if key in found:
-            _make(engine, intent, key, lifetime, partial(found.__getitem__, key))
-    return len(found)
+    there = [intent for intent, key in keys.items() if key in found]
+    adopted = perform_each(
+        engine,
+        there,
+        lambda intent: found[keys[intent]],
+        lambda session, intent, published: _up(session, keys[intent], lifetime, published),
+    )
+    return sum(1 for _ in adopted)
 
 
 def _hit_of(session: Session, intent: Intent) -> HitRow:
     return session.get_one(HitRow, int(intent.subject.removeprefix("hit ")))
 
 
-def _make(engine: Engine, intent: Intent, key: str, lifetime: int, call: Callable[[], Published]) -> None:
-    def record(session: Session, published: Published) -> dict[str, Any]:
-        hit = session.scalars(select(HitRow).where(HitRow.key == key)).one()
-        hit.external_id = published.external_id
-        hit.expires_at = now() + timedelta(seconds=lifetime)
-        hit.study.published_at = hit.study.published_at or now()
-        return asdict(published)
-
-    perform(engine, intent, call, record)
+def _up(session: Session, key: str, lifetime: int, published: Published) -> dict[str, Any]:
+    """Note that the HIT with `key` is up; returns what to keep of the platform's answer."""
+    hit = session.scalars(select(HitRow).where(HitRow.key == key)).one()
+    hit.external_id = published.external_id
+    hit.expires_at = now() + timedelta(seconds=lifetime)
+    hit.study.published_at = hit.study.published_at or now()
+    return asdict(published)
 
 
 def _offer(
