@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from generators.documents import UNTITLED
 from generators.options import refuse_unless
 from humaneval.domain import Blank, Filling, Gap, GappedText, Infill, InfillStatus, Provenance
-from humaneval.text import normalise, refused_characters, split_sentences
+from humaneval.text import has_words, normalise, refused_characters, split_sentences
 
 OK = InfillStatus.OK
 WINDOW = 4
@@ -221,8 +221,8 @@ def check(draft: Draft, gap: Gap) -> Draft:
     draft = draft._replace(text=text)
     if draft.status is not OK:
         return draft
-    if not text:
-        return draft._replace(status=InfillStatus.EMPTY)
+    if not text or (gap.type not in ("word", "ngram") and not has_words(text)):
+        return draft._replace(status=InfillStatus.EMPTY, detail="no word in it" if text else "")
     words = len(text.split())
     if words < gap.min_words or 0 < gap.max_words < words:
         limits = f"at least {gap.min_words}" if words < gap.min_words else f"at most {gap.max_words}"

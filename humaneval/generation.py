@@ -28,7 +28,7 @@ from humaneval.domain import (
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
-from humaneval.text import hidden_characters, normalise, refused_characters, split_sentences
+from humaneval.text import has_words, hidden_characters, normalise, refused_characters, split_sentences
 
 GROUP = "humaneval.generators"
 COMMIT_EVERY = 50
@@ -115,8 +115,8 @@ def judge(infill: Infill) -> Infill:
         )
     if infill.status is not InfillStatus.OK:
         return replace(infill, text=text)
-    if not text:
-        return replace(infill, text="", status=InfillStatus.EMPTY)
+    if not has_words(text):
+        return replace(infill, text=text, status=InfillStatus.EMPTY, detail="no word in it" if text else "")
     blank = infill.blank
     if text == normalise(blank.original):
         return replace(infill, text=text, status=InfillStatus.SAME_AS_ORIGINAL)

@@ -87,6 +87,15 @@ def mojibake(text: str) -> str | None:
     return None
 
 
+def has_words(text: str) -> bool:
+    """Whether there is a letter or a digit in it, of any script.
+
+    >>> has_words("Да!"), has_words(" …”")
+    (True, False)
+    """
+    return any(character.isalnum() for character in text)
+
+
 def split_sentences(text: str) -> list[str]:
     """Running English `text` cut into sentences. For free text only: a story's sentences are never re-cut."""
     text = normalise(text)

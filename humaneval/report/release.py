@@ -60,7 +60,7 @@ def write_release(
     _refuse_occupied(folder)
     release = _collect(engine, study, stories)
     counts = Counts(
-        len(release.infills), len(release.passages), len({run["generator"] for run in release.runs}), len(release.stories)
+        len(release.infills), len(release.passages), len({line[3] for line in release.infills}), len(release.stories)
     )  # fmt: skip
     if not (counts.infills or counts.passages):
         raise DesignError("there are no infills yet", "`humaneval generate` writes them.")

@@ -228,6 +228,7 @@ def test_shards_cover_each_blank_once_and_keep_stories_whole(stories: tuple[Stor
         ("“Who?” he said.", InfillStatus.OK),
         ("{{7*7}} <script>alert(1)</script> ]]> 🎂", InfillStatus.OK),
         ("", InfillStatus.EMPTY),
+        (" .”", InfillStatus.EMPTY),
         (" \t\n ", InfillStatus.EMPTY),
         ("She let it cool.", InfillStatus.SAME_AS_ORIGINAL),
         (" She  let it\ncool. ", InfillStatus.SAME_AS_ORIGINAL),

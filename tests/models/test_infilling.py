@@ -95,6 +95,7 @@ def test_control_tokens_and_line_ends_never_come_out(build: Build, blanks: list[
         (" One came. ", InfillStatus.OK),
         ("One came. Two left.", InfillStatus.SEVERAL_SENTENCES),
         (" ", InfillStatus.EMPTY),
+        (" .", InfillStatus.EMPTY),
         ("One\ufffd came.", InfillStatus.UNPRINTABLE),
         ("One\x07 came.", InfillStatus.UNPRINTABLE),
     ],
