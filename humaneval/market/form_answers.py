@@ -116,7 +116,7 @@ def _chosen(
 def _count_fault(least: int, most: int) -> str:
     if least == most:
         return "Choose one." if most == 1 else f"Choose {most}."
-    return f"Choose at most {most}." if least == 0 else f"Choose from {least} to {most}."
+    return f"Choose up to {most}." if least == 0 else f"Choose from {least} to {most}."
 
 
 def _text_fault(answer: TextAnswer, written: str) -> str:

@@ -12,23 +12,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from humaneval.market import Mode, Trouble
+from tests.integration.market.asking import balances, refusal
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
-
-
-def refusal(call: Callable[..., Any], **params: Any) -> str:
-    """The TurkErrorCode that a call is refused with, without its prefix; AWS's own code where there is none."""
-    with pytest.raises(ClientError) as caught:
-        call(**params)
-    response: dict[str, Any] = dict(caught.value.response)
-    code: str = response.get("TurkErrorCode") or response["Error"]["Code"]
-    return code.removeprefix("AWS.MechanicalTurk.")
-
-
-def balances(mturk: Any) -> tuple[Decimal, Decimal]:
-    reply = mturk.get_account_balance()
-    return Decimal(reply["AvailableBalance"]), Decimal(reply["OnHoldBalance"])
 
 
 def hit_now(mturk: Any, hit: dict[str, Any]) -> dict[str, Any]:
