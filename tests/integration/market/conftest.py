@@ -82,6 +82,10 @@ class Person:
     def post(self, path: str, headers: dict[str, str] | None = None, **fields: str) -> Reply:
         return self._send(path, urllib.parse.urlencode(fields).encode(), headers)
 
+    def post_fields(self, path: str, fields: list[tuple[str, str]]) -> Reply:
+        """Fields in their order, each as often as it stands there."""
+        return self._send(path, urllib.parse.urlencode(fields).encode())
+
     def post_file(self, path: str, name: str, filename: str, content: bytes, **fields: str) -> Reply:
         """A multipart form with one file in it."""
         boundary = "a-boundary"
