@@ -18,9 +18,12 @@ from humaneval.errors import InputError
     is_flag=True,
     help="So that Excel shows it right: a byte order mark, and no cell that it would run as a formula.",
 )
+@click.option(
+    "--all", "everything", is_flag=True, help="Also forms that were rejected, or by people who had taken part."
+)
 @json_option
 @with_app
-def export(app: App, study: str, file: Path, excel: bool, as_json: bool) -> None:
+def export(app: App, study: str, file: Path, excel: bool, everything: bool, as_json: bool) -> None:
     """Write the responses of STUDY to FILE: .csv, .tsv or .jsonl by its name."""
     import pandas as pd
 
@@ -30,7 +33,7 @@ def export(app: App, study: str, file: Path, excel: bool, as_json: bool) -> None
     from humaneval.studies import get_study
 
     with reading(app.engine) as session:
-        lines = response_lines(session, get_study(session, study))
+        lines = response_lines(session, get_study(session, study), everything=everything)
     if not lines:
         raise InputError(
             f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work."
