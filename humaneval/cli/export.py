@@ -19,7 +19,10 @@ from humaneval.errors import InputError
     help="So that Excel shows it right: a byte order mark, and no cell that it would run as a formula.",
 )
 @click.option(
-    "--all", "everything", is_flag=True, help="Also forms that were rejected, or by people who had taken part."
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also forms that were rejected, or by people who had taken part.",
 )
 @json_option
 @with_app

@@ -15,7 +15,7 @@ from humaneval.errors import HumanEvalError
 VERBS: dict[str, tuple[str, str]] = {
     "init": ("humaneval.cli.init:init", "Write a commented humaneval.toml and study.toml."),
     "demo": ("humaneval.cli.demo:demo", "Run a whole small study with simulated annotators."),
-    "doctor": ("humaneval.cli.doctor:doctor", "Check this machine, the database and the marketplace."),
+    "doctor": ("humaneval.cli.doctor:doctor", "Check this machine; rehearse a study before it is published."),
     "stories": ("humaneval.cli.stories:stories", "Import, list and show stories."),
     "generators": ("humaneval.cli.generators:generators", "List, check or forget generators."),
     "generate": ("humaneval.cli.generate:generate", "Fill blanks: write infills into the database."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from humaneval.cli.context import (
@@ -14,7 +16,9 @@ from humaneval.cli.context import (
     to_option,
     with_app,
 )
-from humaneval.crowd.workers import Turned
+
+if TYPE_CHECKING:
+    from humaneval.crowd.workers import Turned
 
 
 @click.group()

@@ -129,6 +129,12 @@ class Link:
     def take_off_list(self, external_id: str, worker: str) -> None:
         """As `block`."""
 
+    def has_list(self, external_id: str) -> bool:
+        return True
+
+    def check_access(self) -> Decimal | None:
+        return None
+
     def balance(self) -> Decimal | None:
         return None
 

@@ -298,6 +298,22 @@ class MTurk:
             if not error.nothing_done or "DoesNotExist" not in error.code + error.message.replace(" ", ""):
                 raise
 
+    def has_list(self, external_id: str) -> bool:
+        try:
+            self._call(
+                "look up a qualification",
+                lambda: self.client.get_qualification_type(QualificationTypeId=external_id),
+            )
+        except PlatformError as error:
+            if not error.nothing_done:
+                raise
+            return False
+        return True
+
+    def check_access(self) -> Decimal | None:
+        reply = self._call("read the balance", lambda: self._once.get_account_balance())
+        return Decimal(reply["AvailableBalance"])
+
     def balance(self) -> Decimal | None:
         return Decimal(
             self._call("read the balance", lambda: self.client.get_account_balance())["AvailableBalance"]

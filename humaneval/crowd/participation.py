@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from sqlalchemy import Engine, select
@@ -18,7 +19,7 @@ from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Participants, Platform, Qualified
 from humaneval.crowd.switches import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
 from humaneval.errors import PlatformError, UsageError
-from humaneval.store.engine import writing
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, StudyRow
 from humaneval.studies import get_study, settings_of
 
@@ -196,20 +197,15 @@ def participants_of(engine: Engine, name: str, platform: Platform) -> Participan
     A study of a single HIT needs none of its own: no platform gives one person the same HIT twice.
     """
     endpoint = platform.endpoint.name
+    people = known_participants(engine, name, endpoint)
     with writing(engine) as session:
         study = hold_study(session, name)
-        people = settings_of(study).participants
         hits = session.scalars(
             select(HitRow.id).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
         ).all()
-        names = [*people.exclude_studies, *([name] if len(hits) > 1 else [])]
-        for other in people.exclude_studies:
-            get_study(session, other)
-    qualified = [
-        Qualified(each.id, each.at_least, each.lacking)
-        for each in people.qualifications
-        if each.endpoint in ("", endpoint)
-    ]
+        earlier = settings_of(study).participants.exclude_studies
+        names = [*earlier, *([name] if len(hits) > 1 else [])]
+    qualified = list(people.qualified)
     for other in names if endpoint != "link" else ():
         qualified.append(Qualified(make_list(engine, other, platform), lacking=True))
         with writing(engine) as session:
@@ -217,12 +213,23 @@ def participants_of(engine: Engine, name: str, platform: Platform) -> Participan
         failed = perform_exclusions(engine, other, platform).failed
         if failed:
             raise PlatformError(failed[0], "Nothing was published. Run the command again to go on.")
+    return replace(people, qualified=tuple(qualified))
+
+
+def known_participants(engine: Engine, name: str, endpoint: str) -> Participants:
+    """Who may take part by the study file alone."""
+    with reading(engine) as session:
+        people = settings_of(get_study(session, name)).participants
     return Participants(
         people.countries,
         people.min_approved_percent,
         people.min_approved_hits,
         people.masters,
-        tuple(qualified),
+        tuple(
+            Qualified(each.id, each.at_least, each.lacking)
+            for each in people.qualifications
+            if each.endpoint in ("", endpoint)
+        ),
     )
 
 

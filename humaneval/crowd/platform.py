@@ -194,6 +194,12 @@ class Platform(Protocol):
     def take_off_list(self, external_id: str, worker: str) -> None:
         """Take a worker off a list; one who is not on it is success."""
 
+    def has_list(self, external_id: str) -> bool:
+        """Whether there is a list, or another qualification, of this id."""
+
+    def check_access(self) -> Decimal | None:
+        """The balance, asked for once and without patience: says at once what is wrong with keys or address."""
+
     def balance(self) -> Decimal | None:
         """What can still be spent; None where the platform does not say."""
 

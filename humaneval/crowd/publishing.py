@@ -18,7 +18,7 @@ from humaneval.crowd.claims import form_of
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform
 from humaneval.crowd.participation import participants_of, refuse_unknown_studies
-from humaneval.crowd.platform import Cost, Endpoint, Offer, Participants, Platform, Published
+from humaneval.crowd.platform import Cost, Endpoint, Offer, Platform, Published
 from humaneval.crowd.questions import Delivery, render_form
 from humaneval.crowd.reconciling import note_balance
 from humaneval.crowd.review import lost_assignments
@@ -311,12 +311,6 @@ def _offer(
         auto_approval_seconds=round(settings.hit.auto_approval_days * 86_400),
         form_url="" if page else f"{public_url}/form/{hit.key}",
         page=page,
-        participants=Participants(
-            settings.participants.countries,
-            settings.participants.min_approved_percent,
-            settings.participants.min_approved_hits,
-            settings.participants.masters,
-        ),
     )
 
 

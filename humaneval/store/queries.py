@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.store.tables import (
@@ -35,7 +35,7 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
     Workers are pseudonyms; superseded assignments have no responses to show. Forms that were rejected, or filled in by
     people who had taken part before, are left out, unless `everything` is asked for.
     """
-    counts = [AssignmentRow.state.in_(("submitted", "approved", "rejected"))]
+    counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(("submitted", "approved", "rejected"))]
     if not everything:
         counts += [AssignmentRow.state != "rejected", AssignmentRow.excluded.not_in(SET_ASIDE)]
     lines = session.execute(
