@@ -35,7 +35,11 @@ class TurkClient:
 
     def __init__(self, endpoint: Endpoint, profile: str = "", session: Any = None) -> None:
         self._endpoint = endpoint
-        self.tokened = _client(endpoint, profile, session, retries={"mode": "standard", "max_attempts": 8})
+        # Where the service is known to have closed, waiting long for it makes no sense.
+        tries = 3 if endpoint.closed_since else 8
+        self.tokened = _client(
+            endpoint, profile, session, retries={"mode": "standard", "max_attempts": tries}
+        )
         self.once = _client(endpoint, profile, session, retries={"mode": "standard", "total_max_attempts": 1})
 
     def call(self, what: str, call: Callable[[], T]) -> T:
