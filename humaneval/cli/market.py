@@ -106,3 +106,35 @@ def serve(
         server.serve_forever()
     finally:
         engine.dispose()
+
+
+@market.command()
+@click.option(
+    "--database",
+    type=click.Path(exists=True, dir_okay=False),
+    default="market.db",
+    show_default=True,
+    help="The marketplace's own file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print them as one JSON document.")
+def events(database: str, as_json: bool) -> None:
+    """Print the events of HITs that a program asked to be told of, oldest first.
+
+    Mechanical Turk sent them by e-mail, SQS or SNS (UpdateNotificationSettings, SendTestEventNotification). None of
+    these can be reached from here, so the marketplace keeps each message instead, whatever its destination.
+    """
+    from humaneval.market import open_market
+    from humaneval.market.events import kept_events
+
+    engine = open_market(database)
+    try:
+        kept = kept_events(engine)
+    finally:
+        engine.dispose()
+    if as_json:
+        click.echo(json.dumps({"events": kept}))
+        return
+    for each in kept:
+        for event in each["document"]["Events"]:
+            subject = event.get("AssignmentId", event["HITId"])
+            click.echo(f"{event['EventTimestamp']}  {event['EventType']}  {subject}  {each['destination']}")
