@@ -322,15 +322,20 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
         )
 
 
+def test_words(study: StudyRow, endpoint: str) -> str:
+    """What kind of test the study is at `endpoint`, for its pages; empty for the real thing."""
+    words = ["This is a pilot."] * study.is_test
+    if endpoint in TEST_ENDPOINTS:
+        words.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
+    return " ".join(words)
+
+
 def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
     """What row `row_id` of `study` shows at `endpoint`; None shows nothing."""
     settings = settings_of(study)
     if endpoint == "link":
         settings = settings.by_link
-    tests = ["This is a pilot."] * study.is_test
-    if endpoint in TEST_ENDPOINTS:
-        tests.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
-    test = " ".join(tests)
+    test = test_words(study, endpoint)
     if row_id is None:
         return Form(settings, (), "", study.simulated, test)
     row = session.get_one(

@@ -63,16 +63,29 @@ def is_kept_out(session: Session, study: StudyRow, endpoint: str, worker_id: int
     studies = [study, *_excluded_studies(session, study)]
     if any(is_on(session, endpoint, EXCLUDE, worker_subject(worker_id, each.id)) for each in studies):
         return True
-    return took_part_elsewhere(session, study, endpoint, worker_id)
+    return worker_id in who_took_part_elsewhere(session, study, endpoint)
 
 
-def took_part_elsewhere(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> bool:
-    """Whether a worker has done a form of a study whose participants this one excludes."""
-    return any(forms_done(session, other, endpoint, worker_id) for other in _excluded_studies(session, study))
+def who_took_part_elsewhere(session: Session, study: StudyRow, endpoint: str) -> set[int]:
+    """The workers who have done a form of a study whose participants this one excludes."""
+    others = [other.id for other in _excluded_studies(session, study)]
+    if not others:
+        return set()
+    return set(
+        session.scalars(
+            select(AssignmentRow.worker_id).where(
+                AssignmentRow.study_id.in_(others),
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.state.in_(DONE),
+            )
+        )
+    )
 
 
 def _excluded_studies(session: Session, study: StudyRow) -> Sequence[StudyRow]:
     names = settings_of(study).participants.exclude_studies
+    if not names:
+        return []
     return session.scalars(select(StudyRow).where(StudyRow.name.in_(names)).order_by(StudyRow.id)).all()
 
 
@@ -88,8 +101,21 @@ def intend_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
     )
     for worker_id in session.scalars(work):
         done[worker_id] += 1
+    turned = select(OutboxRow.subject, OutboxRow.operation).where(
+        OutboxRow.study_id == study.id,
+        OutboxRow.endpoint == endpoint,
+        OutboxRow.operation.in_(EXCLUDE),
+        OutboxRow.state == "confirmed",
+    )
+    last = {_worker_in(row.subject): row.operation for row in session.execute(turned.order_by(OutboxRow.id))}
     for worker_id, forms in sorted(done.items()):
-        intend_exclusion(session, study, endpoint, worker_id, forms)
+        if last.get(worker_id) != EXCLUDE.on:
+            intend_exclusion(session, study, endpoint, worker_id, forms)
+
+
+def _worker_in(subject: str) -> int:
+    """The worker whom a turn of EXCLUDE is about: `study 3 worker 7 #1`."""
+    return int(subject.split()[3])
 
 
 def intend_exclusion(
@@ -144,7 +170,7 @@ def perform_exclusions(engine: Engine, name: str, platform: Platform) -> Perform
         intents = [
             (
                 Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0),
-                external_worker_id(session, int(row.subject.split()[3])),
+                external_worker_id(session, _worker_in(row.subject)),
             )
             for row in rows
         ]
@@ -194,7 +220,7 @@ def _key(session: Session, study: StudyRow) -> str:
 def participants_of(engine: Engine, name: str, platform: Platform) -> Participants:
     """Who may take part in the study on this platform; makes the exclusion lists that it needs, and fills them.
 
-    A study of a single HIT needs none of its own: no platform gives one person the same HIT twice.
+    A study of a single HIT makes none of its own: no platform gives one person the same HIT twice.
     """
     endpoint = platform.endpoint.name
     people = known_participants(engine, name, endpoint)
@@ -204,7 +230,8 @@ def participants_of(engine: Engine, name: str, platform: Platform) -> Participan
             select(HitRow.id).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
         ).all()
         earlier = settings_of(study).participants.exclude_studies
-        names = [*earlier, *([name] if len(hits) > 1 else [])]
+        own = len(hits) > 1 or _has_list(session, study, endpoint)
+        names = [*earlier, *([name] if own else [])]
     qualified = list(people.qualified)
     for other in names if endpoint != "link" else ():
         qualified.append(Qualified(make_list(engine, other, platform), lacking=True))

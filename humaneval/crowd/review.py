@@ -11,7 +11,7 @@ from sqlalchemy import Engine, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.participation import forms_allowed, took_part_elsewhere
+from humaneval.crowd.participation import forms_allowed, who_took_part_elsewhere
 from humaneval.store.engine import writing
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
 from humaneval.store.tables import AssignmentRow, PassageRow, ResponseRow, StudyRow
@@ -119,10 +119,13 @@ def _repeats(
     for assignment in sorted(work, key=lambda one: (one.submitted_at or one.answered_at or now(), one.id)):
         by_worker[assignment.worker_id].append(assignment)
     found: dict[int, str] = {}
+    elsewhere = who_took_part_elsewhere(session, study, endpoint)
+    allowed = settings_of(study).design.rows_per_annotator
     for worker_id, forms in by_worker.items():
-        allowed = forms_allowed(session, study, endpoint, worker_id)
-        found.update({each.id: TOOK_PART for each in forms[allowed:]})
-        if took_part_elsewhere(session, study, endpoint, worker_id):
+        if len(forms) > allowed:
+            more = forms_allowed(session, study, endpoint, worker_id)
+            found.update({each.id: TOOK_PART for each in forms[more:]})
+        if worker_id in elsewhere:
             found.update({each.id: TOOK_PART_ELSEWHERE for each in forms})
     return found
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import joinedload
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form
+from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form, test_words
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.questions import EXAMPLE, Delivery
 from humaneval.errors import StoreError
@@ -43,6 +43,7 @@ class _Hit(NamedTuple):
     name: str
     study: StudyFile
     simulated: bool
+    test: str
 
 
 @blueprint.before_request
@@ -87,7 +88,7 @@ def show(hit_key: str) -> Response:
     if only_looking():
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
-        return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated)
+        return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated, test=hit.test)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
         return pages.incomplete()
     engine = context().engine
@@ -233,7 +234,14 @@ def _find(hit_key: str) -> _Hit | None:
             return None
         g.study = settings_of(row.study)
         endpoint = endpoints.known(row.endpoint, context().settings)
-        return _Hit(row.key, endpoint, row.study.name, g.study, row.study.simulated)
+        return _Hit(
+            row.key,
+            endpoint,
+            row.study.name,
+            g.study,
+            row.study.simulated,
+            test_words(row.study, row.endpoint),
+        )
 
 
 def _frames(endpoint: Endpoint) -> None:

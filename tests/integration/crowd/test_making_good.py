@@ -130,7 +130,7 @@ def paid(put_up: Callable, answer: Callable, platform: MTurk) -> Callable[[Engin
     return make
 
 
-def test_a_letter_goes_to_each_of_those_it_may_go_to_once(
+def test_C80_a_letter_goes_to_each_of_those_it_may_go_to_once(
     engine: Engine, paid: Callable, platform: MTurk, troubles: Any
 ) -> None:
     paid(engine)
@@ -142,7 +142,7 @@ def test_a_letter_goes_to_each_of_those_it_may_go_to_once(
     assert notify(engine, "study", platform, subject="Another", text="More.") == Notified(1, 0, {}, ())
 
 
-def test_whom_a_letter_does_not_reach_is_named_by_pseudonym_and_tried_again(
+def test_C80_whom_a_letter_does_not_reach_is_named_by_pseudonym_and_tried_again(
     sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any
 ) -> None:
     paid(sqlite_engine)
@@ -154,7 +154,7 @@ def test_whom_a_letter_does_not_reach_is_named_by_pseudonym_and_tried_again(
     assert notify(sqlite_engine, "study", platform, **LETTER, workers=[other]).sent == 1
 
 
-def test_a_letter_whose_answer_was_lost_is_not_written_twice_unless_somebody_says_so(
+def test_C80_a_letter_whose_answer_was_lost_is_not_written_twice_unless_somebody_says_so(
     sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any
 ) -> None:
     worker = paid(sqlite_engine)
@@ -168,7 +168,7 @@ def test_a_letter_whose_answer_was_lost_is_not_written_twice_unless_somebody_say
 @pytest.mark.parametrize(
     "letter", [{"subject": "x" * 201}, {"text": "x" * 4097}, {"text": "🎉"}, {"text": " "}]
 )
-def test_a_letter_that_the_platform_would_not_take_is_not_sent(
+def test_C80_a_letter_that_the_platform_would_not_take_is_not_sent(
     sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any, letter: dict[str, str]
 ) -> None:
     worker = paid(sqlite_engine)
