@@ -19,6 +19,7 @@ from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 
 APPROVE = "approve"
+REJECT = "reject"
 BONUS = "bonus"
 
 
@@ -49,7 +50,9 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
     if there is not None:
         return
     hit = session.get_one(HitRow, assignment.hit_id)
-    each = platform.cost(settings_of(study).hit.reward, hit.assignments).each(hit.assignments)
+    settings = settings_of(study)
+    cost = platform.cost(settings.hit.reward, hit.assignments, masters=settings.participants.masters)
+    each = cost.each(hit.assignments)
     if not each.total:
         return
     session.add(
@@ -69,6 +72,16 @@ def find_assignment(session: Session, study_id: int, endpoint: str, external_id:
         ).order_by(AssignmentRow.state.in_(("opened", "answered")), AssignmentRow.id.desc())
     ).first()  # fmt: skip
     if found is None:
+        elsewhere = session.scalar(
+            select(AssignmentRow.endpoint).where(
+                AssignmentRow.study_id == study_id, AssignmentRow.external_id == external_id
+            )
+        )
+        if elsewhere is not None:
+            raise UsageError(
+                f"assignment {external_id} is one of {elsewhere}, not of {endpoint}",
+                f"Say so with --to {elsewhere}.",
+            )
         raise UsageError(
             f"the study has no assignment {external_id!r} at {endpoint}",
             "`humaneval review STUDY` lists them; `humaneval collect` brings new ones in.",
