@@ -18,8 +18,8 @@ from humaneval.crowd.addresses import up
 from humaneval.crowd.answers import Answers, read_answers
 from humaneval.crowd.claims import row_is_free
 from humaneval.crowd.compensation import settle_compensations
-from humaneval.crowd.ledger import REJECT, approval_subject, reward_paid
-from humaneval.crowd.outbox import hold_study, settle
+from humaneval.crowd.ledger import rejection_done, reward_paid
+from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participation import intend_exclusions, perform_exclusions
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
@@ -323,4 +323,4 @@ def _follow(
     if submission.state == "approved":
         reward_paid(session, study, platform, assignment)
     elif submission.state == "rejected":
-        settle(session, assignment.endpoint, REJECT, approval_subject(assignment))
+        rejection_done(session, assignment)

@@ -10,7 +10,14 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.ledger import APPROVE, REJECT, approval_subject, find_assignment, reward_paid
+from humaneval.crowd.ledger import (
+    APPROVE,
+    REJECT,
+    approval_subject,
+    find_assignment,
+    rejection_done,
+    reward_paid,
+)
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.platform import Cost, Platform
 from humaneval.errors import PartialError, PlatformError, UsageError
@@ -104,7 +111,9 @@ def reject(
 
     def refuse(one: _Work) -> None:
         def record(session: Session, _: None) -> dict[str, str]:
-            session.get_one(AssignmentRow, one.assignment_id).state = "rejected"
+            assignment = session.get_one(AssignmentRow, one.assignment_id)
+            assignment.state = "rejected"
+            rejection_done(session, assignment)
             return {"assignment": one.external_id}
 
         perform(engine, one.intent, lambda: platform.reject(one.external_id, reason), record)

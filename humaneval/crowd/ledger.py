@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform, settle
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform, settle, withdraw
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Platform
 from humaneval.errors import PlatformError, UsageError
@@ -40,6 +40,7 @@ def approval_subject(assignment: AssignmentRow) -> str:
 def reward_paid(session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow) -> None:
     """Enter the reward of an assignment that the platform has approved, once; an approval that was intended is done."""
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
+    withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), "approved instead")
     there = session.scalar(
         select(PaymentRow).where(
             PaymentRow.endpoint == assignment.endpoint,
@@ -61,6 +62,12 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
             amount=each.rewards, fee=each.fees, state="paid", paid_at=now(),
         )
     )  # fmt: skip
+
+
+def rejection_done(session: Session, assignment: AssignmentRow) -> None:
+    """Note that the platform has rejected an assignment: a rejection that was intended is done, an approval is not."""
+    settle(session, assignment.endpoint, REJECT, approval_subject(assignment))
+    withdraw(session, assignment.endpoint, APPROVE, approval_subject(assignment), "rejected instead")
 
 
 def find_assignment(session: Session, study_id: int, endpoint: str, external_id: str) -> AssignmentRow:

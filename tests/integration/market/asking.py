@@ -1,4 +1,4 @@
-"""Words the tests share: the code of a refusal, and the account's two sums."""
+"""What the tests share: the code of a refusal, the account's two sums, a worker who asks for a qualification."""
 
 from __future__ import annotations
 
@@ -23,3 +23,21 @@ def balances(mturk: Any) -> tuple[Decimal, Decimal]:
     """What is available and what is on hold."""
     reply = mturk.get_account_balance()
     return Decimal(reply["AvailableBalance"]), Decimal(reply["OnHoldBalance"])
+
+
+def ask(worker: Any, kind: str) -> Any:
+    """Ask for a qualification, as its button does."""
+    return worker.post(f"/qualifications/{kind}/ask", csrf=worker.csrf())
+
+
+def hand_in(worker: Any, kind: str, **answers: str) -> Any:
+    """Send a test."""
+    return worker.post(f"/qualifications/{kind}/test", csrf=worker.csrf(), **answers)
+
+
+def score(mturk: Any, kind: str, worker: Any) -> int:
+    """The score that a worker holds."""
+    found: int = mturk.get_qualification_score(QualificationTypeId=kind, WorkerId=worker.id)["Qualification"][
+        "IntegerValue"
+    ]
+    return found

@@ -262,3 +262,17 @@ def new_hit(mturk: Any) -> Callable[..., dict[str, Any]]:
 def submit_raw(server: MarketServer) -> Callable[[list[tuple[str, str]]], Reply]:
     """Posts fields to externalSubmit, in their order and as often as they stand there."""
     return lambda fields: send(server.url + "/mturk/externalSubmit", fields)
+
+
+@pytest.fixture
+def new_type(mturk: Any) -> Callable[..., str]:
+    """Creates a qualification type and gives its id."""
+
+    def create(name: str = "Reader", **values: Any) -> str:
+        values = {"Description": "Reads with care.", "QualificationTypeStatus": "Active", **values}
+        created: str = mturk.create_qualification_type(Name=name, **values)["QualificationType"][
+            "QualificationTypeId"
+        ]
+        return created
+
+    return create
