@@ -143,6 +143,7 @@ def refresh(work: Transaction, hit: Hit) -> Counts:
         work.session.execute(delete(Upload).where(Upload.assignment_number.in_(mine)))
     else:
         hit.finished_at = None
+        hit.policy_due = hit.hit_policy is not None
     work.session.flush()
     return count
 

@@ -41,7 +41,8 @@ def hit_type_of(work: Transaction, params: Params) -> HitType:
             0,
             MOST_AUTO_APPROVAL,
         ),
-        "qualifications": list(requirements),
+        # Their order makes no difference.
+        "qualifications": sorted(requirements, key=lambda each: json.dumps(each, sort_keys=True)),
     }
     fingerprint = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
     found = work.session.scalar(select(HitType).where(HitType.fingerprint == fingerprint))

@@ -95,7 +95,6 @@ def update_expiration(work: Transaction, params: Params) -> Reply:
         note(work, "HITExpired" if expires_now else "HITExtended", hit)
     hit.expires_at = expires_at
     hit.expired = expires_at <= work.now
-    hit.policy_due = hit.hit_policy is not None
     refresh(work, hit)
     return {}
 
@@ -122,7 +121,6 @@ def add_places(work: Transaction, hit: Hit, more: int) -> None:
             f" {MANY_ASSIGNMENTS} or more assignments.",
         )
     hit.max_assignments = total
-    hit.policy_due = hit.hit_policy is not None
     refresh(work, hit)
     note(work, "HITExtended", hit)
 
@@ -205,7 +203,6 @@ def _create(work: Transaction, params: Params, hit_type: HitType) -> Hit:
         expires_at=work.now + timedelta(seconds=lifetime),
         assignment_policy=policies.assignment,
         hit_policy=policies.hit,
-        policy_due=policies.hit is not None,
         made_at=work.now,
     )
     work.session.add(hit)

@@ -125,17 +125,15 @@ def unmet(requirements: Sequence[Mapping[str, Any]], record: Record, action: str
 
 
 def obstacles(
-    session: Session, requirements: Sequence[Mapping[str, Any]], record: Record, action: str
+    requirements: Sequence[Mapping[str, Any]],
+    record: Record,
+    action: str,
+    known: Mapping[str, QualificationType],
 ) -> list[Obstacle]:
-    """What keeps a worker from `action`, for that worker to read."""
-    missing = unmet(requirements, record, action)
-    known = types_of(session, missing)
+    """What keeps a worker from `action`, for that worker to read; `known` are the types that `types_of` gives."""
     return [
-        Obstacle(
-            describe(each, known),
-            each["QualificationTypeId"] if _can_be_asked_for(each, known) else "",
-        )
-        for each in missing
+        Obstacle(describe(each, known), each["QualificationTypeId"] if _can_be_asked_for(each, known) else "")
+        for each in unmet(requirements, record, action)
     ]
 
 

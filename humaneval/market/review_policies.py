@@ -87,7 +87,7 @@ def score_known_answers(work: Transaction, assignment: Assignment) -> None:
 
 
 def apply_due_policies(work: Transaction) -> None:
-    """Apply the HIT review policy of every HIT that has become Reviewable."""
+    """Apply the HIT review policy of every HIT that has become Reviewable, once each time it does."""
     due = select(Hit).where(Hit.policy_due, Hit.status == "Reviewable")
     for hit in work.session.scalars(due).all():
         hit.policy_due = False

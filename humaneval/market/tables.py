@@ -268,7 +268,7 @@ class RequestToken(MarketTable):
     operation: Mapped[str]
     token: Mapped[str]
     made: Mapped[str]
-    made_at: Mapped[datetime]
+    made_at: Mapped[datetime] = mapped_column(index=True)
 
     __table_args__ = (UniqueConstraint("operation", "token"),)
 

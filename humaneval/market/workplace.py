@@ -15,7 +15,7 @@ from humaneval.market.database import Transaction
 from humaneval.market.identifiers import new_entity_id, new_worker_id
 from humaneval.market.notes import note
 from humaneval.market.people import is_blocked
-from humaneval.market.requirements import Obstacle, obstacles, record_of, unmet
+from humaneval.market.requirements import Obstacle, obstacles, record_of, types_of, unmet
 from humaneval.market.review_policies import score_known_answers
 from humaneval.market.tables import FINISHED, TAKEN, Assignment, Bonus, Entry, Hit, State, Worker
 from humaneval.market.wording import NotPossibleError
@@ -81,8 +81,9 @@ def offers(work: Transaction, worker: Worker) -> list[Offer]:
         .order_by(Hit.number.desc())
     ).all()
     record = record_of(work.session, worker)
+    known = types_of(work.session, [each for hit, _ in rows for each in hit.hit_type.qualifications])
     return [
-        Offer(hit, available, obstacles(work.session, hit.hit_type.qualifications, record, "accept"))
+        Offer(hit, available, obstacles(hit.hit_type.qualifications, record, "accept", known))
         for hit, available in rows
         if not unmet(hit.hit_type.qualifications, record, "discover")
     ]
@@ -100,10 +101,11 @@ def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> tuple[Hit,
     """A HIT, and in words what keeps this worker from accepting it. Raises NotPossibleError where it may not be seen."""
     hit = _hit(work, worker, hit_id)
     record, asked = record_of(work.session, worker), hit.hit_type.qualifications
-    hidden = obstacles(work.session, asked, record, "preview")
+    known = types_of(work.session, asked)
+    hidden = obstacles(asked, record, "preview", known)
     if hidden:
         raise NotPossibleError(f"This HIT can be seen only where {' and '.join(map(str, hidden))}.", 403)
-    return hit, obstacles(work.session, asked, record, "accept")
+    return hit, obstacles(asked, record, "accept", known)
 
 
 def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignment | None:
@@ -132,7 +134,7 @@ def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
     if mine is not None:
         raise NotPossibleError("You have done this HIT already. Each HIT can be done once.")
     record, asked = record_of(work.session, worker), hit.hit_type.qualifications
-    missing = obstacles(work.session, asked, record, "accept")
+    missing = obstacles(asked, record, "accept", types_of(work.session, asked))
     if missing:
         raise NotPossibleError(
             f"You cannot accept this HIT. It asks that {' and that '.join(map(str, missing))}.", 403

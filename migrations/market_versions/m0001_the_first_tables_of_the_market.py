@@ -106,6 +106,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("number", name=op.f("pk_request_tokens")),
         sa.UniqueConstraint("operation", "token", name=op.f("uq_request_tokens_operation_token")),
     )
+    with op.batch_alter_table("request_tokens", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_request_tokens_made_at"), ["made_at"], unique=False)
+
     op.create_table(
         "workers",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -496,6 +499,9 @@ def downgrade() -> None:
 
     op.drop_table("hit_type_requirements")
     op.drop_table("workers")
+    with op.batch_alter_table("request_tokens", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_request_tokens_made_at"))
+
     op.drop_table("request_tokens")
     with op.batch_alter_table("qualification_types", schema=None) as batch_op:
         batch_op.drop_index(

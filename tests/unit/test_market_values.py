@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humaneval.market import answers, bookkeeping, characters, questions, wording
+from humaneval.market import answers, bookkeeping, characters, questions, wording, xml_reading
 from humaneval.market.answers import Field, UnusableAnswerError, answer_xml
 from humaneval.market.database import Mode
 from humaneval.market.questions import (
@@ -37,7 +37,7 @@ def external(url: str, height: str = "400", schema: str = EXTERNAL_SCHEMA) -> st
     return ElementTree.tostring(root, encoding="unicode")
 
 
-@pytest.mark.parametrize("module", [answers, bookkeeping, characters, questions, wording])
+@pytest.mark.parametrize("module", [answers, bookkeeping, characters, questions, wording, xml_reading])
 def test_the_examples_in_the_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

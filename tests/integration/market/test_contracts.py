@@ -77,6 +77,34 @@ class TestTypes:
         mturk.delete_hit(HITId=hit["HITId"])
         assert refusal(mturk.update_hit_type_of_hit, **call) == "InvalidHITState"
 
+    def test_a_type_is_equal_by_value_however_it_is_written(self, mturk: Any) -> None:
+        record = {
+            "QualificationTypeId": "000000000000000000L0",
+            "Comparator": "EqualTo",
+            "IntegerValues": [100],
+        }
+        known = {"QualificationTypeId": "00000000000000000071", "Comparator": "Exists"}
+        first = mturk.create_hit_type(**KIND, QualificationRequirements=[record, known])["HITTypeId"]
+        same = {
+            **KIND,
+            "Reward": "00.1",
+            "Keywords": "",
+            "AutoApprovalDelayInSeconds": 30 * 86400,
+            "QualificationRequirements": [known, record],
+        }
+        assert mturk.create_hit_type(**same)["HITTypeId"] == first
+        for name, other in (("Title", "t"), ("AutoApprovalDelayInSeconds", 1), ("Keywords", "k")):
+            assert mturk.create_hit_type(**{**same, name: other})["HITTypeId"] != first
+
+    @pytest.mark.parametrize(
+        ("written", "cents"),
+        [("5", "5.00"), ("5.", "5.00"), ("0.1", "0.10"), ("007.25", "7.25"), ("0", "0.00")],
+    )
+    def test_C17_a_reward_may_be_written_in_every_way_the_model_allows(
+        self, new_hit: NewHit, written: str, cents: str
+    ) -> None:
+        assert new_hit(Reward=written)["Reward"] == cents
+
 
 class TestAges:
     """A HIT is kept for 120 days after it became Reviewable."""

@@ -224,6 +224,17 @@ class TestPlurality:
         assert mturk.get_hit(HITId=hit["HITId"])["HIT"]["HITStatus"] == "Reviewable"
         assert balances(mturk) == (Decimal("9998.80"), Decimal("0.00"))
 
+    def test_expiring_a_measured_hit_again_does_nothing_a_second_time(
+        self, mturk: Any, new_hit: NewHit, person: SignIn, clock: Any
+    ) -> None:
+        policy = plurality(ApproveIfWorkerAgreementScoreIsAtLeast=100)
+        hit = new_hit(MaxAssignments=3, HITReviewPolicy=policy)
+        self.do_all(person, hit)
+        call = {"HITId": hit["HITId"], "MaxResults": 100}
+        before = mturk.list_review_policy_results_for_hit(**call)["HITReviewReport"]
+        mturk.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=clock.now)
+        assert mturk.list_review_policy_results_for_hit(**call)["HITReviewReport"] == before
+
     def test_what_was_rejected_or_missed_known_answers_can_be_left_out(
         self, mturk: Any, new_hit: NewHit, person: SignIn
     ) -> None:

@@ -104,7 +104,7 @@ _VALUES = st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=3), max_l
 
 @given(st.data())
 @settings(
-    max_examples=150,
+    max_examples=400,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
