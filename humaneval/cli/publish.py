@@ -146,7 +146,7 @@ def publish(
         say(f"Workers find it at {url}")
     if static:
         say(
-            "Static pages cannot keep one person from taking several of these HITs: our server does not see them come."
+            "Only `collect` keeps one person from taking several of these static HITs: run it often while they are up."
         )
     if not static and endpoint == "local":
         say(f"The forms must be served at {app.settings.public_url}: humaneval serve")

@@ -386,6 +386,7 @@ def keep_answers(
             assignment.holds_row = assignment.holds_row or (
                 row_id is not None and row_is_free(session, assignment.endpoint, row_id)
             )
-        session.flush()
-        intend_exclusion(session, assignment.hit.study, assignment.endpoint, assignment.worker_id)
+        if not assignment.hit.audience:  # links have no list: our own record of who answered is all there is
+            session.flush()
+            intend_exclusion(session, assignment.hit.study, assignment.endpoint, assignment.worker_id)
         return dict(fields)

@@ -55,7 +55,7 @@ class Collected:
     strays: int
     """Submissions at our HITs that match no form of the study: kept apart, neither paid nor refused."""
     differences: tuple[str, ...]
-    not_listed: tuple[str, ...]
+    not_listed: tuple[str, ...] = ()
     """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
 
 

@@ -154,8 +154,12 @@ class MTurk:
             )
         try:
             self._call(what, call)
-        except PlatformError:
-            if self._status(assignment) != wanted:
+        except PlatformError as error:
+            try:
+                status = self._status(assignment)
+            except PlatformError:
+                raise error from None  # this one says whether anything may have been done
+            if status != wanted:
                 raise
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:

@@ -220,7 +220,7 @@ def _key(session: Session, study: StudyRow) -> str:
 def participants_of(engine: Engine, name: str, platform: Platform) -> Participants:
     """Who may take part in the study on this platform; makes the exclusion lists that it needs, and fills them.
 
-    A study of a single HIT makes none of its own: no platform gives one person the same HIT twice.
+    A study that stays with a single HIT makes none of its own: no platform gives one person the same HIT twice.
     """
     endpoint = platform.endpoint.name
     people = known_participants(engine, name, endpoint)
@@ -229,8 +229,10 @@ def participants_of(engine: Engine, name: str, platform: Platform) -> Participan
         hits = session.scalars(
             select(HitRow.id).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
         ).all()
-        earlier = settings_of(study).participants.exclude_studies
-        own = len(hits) > 1 or _has_list(session, study, endpoint)
+        settings = settings_of(study)
+        earlier = settings.participants.exclude_studies
+        # With top-up there will be more HITs; with other requirements these would be another group for workers.
+        own = len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, study, endpoint)
         names = [*earlier, *([name] if own else [])]
     qualified = list(people.qualified)
     for other in names if endpoint != "link" else ():

@@ -17,6 +17,7 @@ from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.progress import study_status
 from humaneval.crowd.review import review
 from humaneval.errors import PartialError, PlatformError
+from humaneval.market import Trouble
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow
 
@@ -55,6 +56,33 @@ def test_C69_an_odd_status_on_a_read_is_an_error_to_run_again_and_on_an_approval
     assert sent == ["ApproveAssignment"]
     assert study_status(sqlite_engine, "study")[0].unconfirmed == 1
     assert approve(sqlite_engine, "study", platform) == 1
+
+
+class _Refusal:
+    def stream(self) -> Any:
+        yield b'{"__type": "RequestError", "Message": "Not now."}'
+
+
+def test_C10_an_approval_of_which_nobody_knows_is_not_called_refused(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any
+) -> None:
+    answer(put_up(sqlite_engine, design={"annotators": 4}))
+    collect(sqlite_engine, "study", platform)
+    looks = iter((None, AWSResponse("", 400, {}, _Refusal())))
+    name = "before-send.mturk.GetAssignment"
+
+    def second_look_fails(**_: Any) -> AWSResponse | None:
+        return next(looks)
+
+    platform.client.meta.events.register(name, second_look_fails)
+    troubles.coming["ApproveAssignment"] = [Trouble.REPLY_LOST]
+    with pytest.raises(PartialError):
+        approve(sqlite_engine, "study", platform)
+    platform.client.meta.events.unregister(name, second_look_fails)
+    (status,) = study_status(sqlite_engine, "study")
+    assert (status.unconfirmed, status.refused, status.approved) == (1, 0, 0)
+    assert approve(sqlite_engine, "study", platform) == 1
+    assert study_status(sqlite_engine, "study")[0].unconfirmed == 0
 
 
 def test_C24_C37_everything_is_found_by_asking_no_notification_is_set_up_or_needed(

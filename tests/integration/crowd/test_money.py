@@ -352,7 +352,7 @@ def test_everyone_is_paid_whose_answers_the_rule_excludes(
 def test_who_missed_a_control_in_one_form_is_excluded_with_all_forms_as_score_does(
     sqlite_engine: Engine, work: Callable
 ) -> None:
-    work(sqlite_engine, 2)
+    work(sqlite_engine, 2, design={"annotators": 4, "rows_per_annotator": 2})
     with writing(sqlite_engine) as session:
         first, second = session.scalars(select(AssignmentRow).order_by(AssignmentRow.id)).all()
         second.worker_id = first.worker_id  # one person with two forms

@@ -158,6 +158,21 @@ def test_C55_C56_a_grant_that_fails_is_made_by_the_next_collect_and_loses_no_ans
     assert turns(sqlite_engine, "exclude") == [("exclude", "confirmed")]
 
 
+@pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
+def test_C56_a_kill_while_collect_sees_to_the_list_loses_nothing(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, die: Callable, die_unconfirmed: Callable,
+    when: str,
+) -> None:  # fmt: skip
+    answer(put_up(sqlite_engine, design=TWO_HITS))
+    operation = "AssociateQualificationWithWorker"
+    with die_unconfirmed("exclude") if when == "unconfirmed" else die(when, operation, client=platform.once):
+        collect(sqlite_engine, "study", platform)
+    assert turns(sqlite_engine, "exclude") == [("exclude", "pending")]
+    again = collect(sqlite_engine, "study", platform)
+    assert (again.new, again.responses, again.not_listed) == (0, 4, ())
+    assert turns(sqlite_engine, "exclude") == [("exclude", "confirmed")]
+
+
 @pytest.mark.parametrize("trouble", list(Trouble))
 def test_C55_a_list_is_made_once_and_found_by_its_exact_name(
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk, troubles: Any, person: Callable, trouble: Trouble
