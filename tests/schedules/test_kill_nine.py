@@ -89,7 +89,9 @@ def _die_at(nth: int, verb: str, database: str, market: str, forms: str) -> None
             os.kill(os.getpid(), signal.SIGKILL)
 
     def call(event_name: str, **_: Any) -> None:
-        if not event_name.rpartition(".")[2].startswith(("Get", "List")):  # whose death changes nothing anywhere
+        if not event_name.rpartition(".")[2].startswith(
+            ("Get", "List")
+        ):  # whose death changes nothing anywhere
             boundary()
 
     for client in (platform._turk.tokened, platform._turk.once):
