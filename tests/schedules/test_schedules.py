@@ -79,7 +79,7 @@ def tried(count: int) -> Callable[[Any], Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_a_thousand_schedules_double_nothing_and_lose_nothing(part: int, world: World) -> None:
-    @tried(40)
+    @tried(250)
     @given(SCHEDULE)
     def schedules(schedule: tuple[int, list[Any]]) -> None:
         seed, steps = schedule
