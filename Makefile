@@ -29,6 +29,7 @@ browser-tools:
 
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.docs.write_cli_reference
+	$(BIN)/python -m tests.docs.write_cases
 
 $(VENV)/.models: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable ".[models]"

@@ -161,12 +161,30 @@ class LinkSection(_Section):
         return self
 
 
+class QualificationSection(_Section):
+    """A qualification of the requester's own, by its id at the platform."""
+
+    id: str = Field(pattern="^[A-Z0-9]{1,64}$")
+    at_least: Whole | None = None
+    lacking: bool = False
+    endpoint: Literal["", "local", "sandbox", "production"] = ""
+
+    @model_validator(mode="after")
+    def _one_sense(self) -> QualificationSection:
+        if self.lacking and self.at_least is not None:
+            raise ValueError("lacking and at_least do not go together")
+        return self
+
+
 class ParticipantsSection(_Section):
     """Who may take part, as far as the platform can tell."""
 
     countries: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ()
     min_approved_percent: Whole = Field(0, ge=0, le=100)
     min_approved_hits: Whole = Field(0, ge=0)
+    masters: bool = False
+    qualifications: tuple[QualificationSection, ...] = ()
+    exclude_studies: tuple[Required, ...] = ()
 
 
 class ExclusionsSection(_Section):

@@ -126,7 +126,7 @@ def stories() -> tuple[Story, ...]:
     return tuple(story for story in bundled_stories() if story.split == "test")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def study_factory(stories: tuple[Story, ...]) -> Callable[..., StudyFile]:
     """Makes a study of the four bundled generators in a database; settings by section, for example
     `factory(engine, "s", design={"annotators": 8}, hit={"reward": "0.50"})`."""

@@ -17,10 +17,6 @@ from generators.endpoint.replies import usage_of
 from humaneval.errors import InputError
 
 
-class NotThereError(InputError):
-    """Offline, and the cache does not have the answer."""
-
-
 @dataclass(frozen=True, slots=True)
 class Answers:
     """Answers of one model at one server. For several threads."""
@@ -41,7 +37,7 @@ class Answers:
     ) -> Reply:
         """The reply to a request. `key` names the draw: another key, another answer.
 
-        NotThereError offline; InputError where the server does not answer, or money is short.
+        Raises InputError offline where the cache has no answer, where the server does not answer, or money is short.
         """
         request = {**body, "model": self.options.model}
         if self.options.send_seed:
@@ -51,7 +47,7 @@ class Answers:
         if kept is not None:
             return Reply(*kept)
         if self.options.offline:
-            raise NotThereError(
+            raise InputError(
                 f"offline, and the cache {self.options.cache} has no answer of {self.options.model} to this",
                 "Run it with the network first, into the same cache; what was answered so far is kept.",
             )

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.context import App, confirm_spending, emit, json_option, say, to_option, with_app
+from humaneval.cli.context import (
+    App,
+    confirm_spending,
+    dry_run_option,
+    emit,
+    json_option,
+    say,
+    spending,
+    to_option,
+    with_app,
+)
 
 
 @click.command()
@@ -19,8 +29,8 @@ from humaneval.cli.context import App, confirm_spending, emit, json_option, say,
     help="A second bonus for the same work needs a purpose of its own.",
 )
 @to_option
-@click.option("--live", is_flag=True, help="Yes, spend real money.")
-@click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
+@spending
+@dry_run_option
 @json_option
 @with_app
 def bonus(
@@ -33,6 +43,7 @@ def bonus(
     endpoint: str,
     live: bool,
     spend: str | None,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Pay the worker of ASSIGNMENT a bonus. Running the same command again pays nothing more."""
@@ -42,6 +53,12 @@ def bonus(
     platform = app.platform(endpoint, study)
     dollars = money(amount)
     cost = platform.bonus_cost(dollars)
+    if dry_run:
+        if as_json:
+            emit({"study": study, "endpoint": endpoint, "assignment": assignment, "purpose": purpose, "would_cost": str(cost.total)})  # fmt: skip
+        else:
+            say(f"Would pay ${dollars} at {endpoint} for {purpose!r}, unless it is paid: ${cost.total} with fees.")  # fmt: skip
+        return
     confirm_spending(
         platform.endpoint.spends_money and dollars > 0, endpoint, cost.total, live=live, spend=spend
     )

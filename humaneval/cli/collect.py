@@ -6,18 +6,30 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, to_option, with_app
+from humaneval.cli.context import App, dry_run_option, emit, json_option, say, to_option, with_app
 
 
 @click.command()
 @click.argument("study")
 @to_option
+@dry_run_option
 @json_option
 @with_app
-def collect(app: App, study: str, endpoint: str, as_json: bool) -> None:
+def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Fetch all submitted work of STUDY, compare it with our server's copy, and store the responses."""
     from humaneval.crowd.collecting import collect as fetch
+    from humaneval.crowd.collecting import would_collect
     from humaneval.progress import progress
+
+    if dry_run:
+        waiting = would_collect(app.engine, study, app.platform(endpoint, study))
+        if as_json:
+            emit({"study": study, "endpoint": endpoint, **waiting._asdict()})
+        else:
+            say(
+                f"{waiting.submissions} submitted at {endpoint}, {waiting.new} of them new. Nothing was stored."
+            )
+        return
 
     with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
         found = fetch(app.engine, study, app.platform(endpoint, study), advance)
@@ -33,5 +45,7 @@ def collect(app: App, study: str, endpoint: str, as_json: bool) -> None:
         )
     if found.strays:
         say(f"{found.strays} submissions match no form of this study: kept apart, neither paid nor refused.")
+    for reason in found.not_listed:
+        say(f"Somebody is not on the exclusion list yet; collect again: {reason}")
     for difference in found.differences:
         say(f"Differs: {difference}")

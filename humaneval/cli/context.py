@@ -86,6 +86,18 @@ def is_simulated(app: App, study: str) -> bool:
         return get_study(session, study).simulated
 
 
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Only say what would be done; nothing is sent or written."
+)
+
+
+def spending(function: F) -> F:
+    """Give a verb --live and --spend, without which no real money goes out."""
+    live = click.option("--live", is_flag=True, help="Yes, spend real money.")
+    spend = click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
+    return live(spend(function))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 to_option = click.option(
     "--to",

@@ -204,9 +204,9 @@ def _simulate(models: bool) -> None:
 
 def _wait_for_me(app: App) -> None:
     """Open the worker site, wait until something was submitted, and say how each guess went."""
+    from humaneval.crowd.addresses import preview_urls
     from humaneval.crowd.collecting import collect
     from humaneval.crowd.endpoints import endpoint
-    from humaneval.crowd.publishing import preview_urls
     from humaneval.store.engine import reading
     from humaneval.store.queries import response_lines
     from humaneval.studies import get_study

@@ -5,30 +5,29 @@ from __future__ import annotations
 import sys
 from http.client import HTTPException
 from pathlib import Path
-from typing import NamedTuple
 from urllib.request import urlopen
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.context import App, emit, json_option, say, to_option, with_app
+from humaneval.crowd.preflight import Finding
 from humaneval.errors import HumanEvalError
 
 
-class Finding(NamedTuple):
-    """One thing looked at. `needed` is False for what only some verbs use."""
-
-    what: str
-    ok: bool
-    needed: bool
-    detail: str
-
-
 @click.command()
+@click.argument("study", required=False)
+@to_option
 @json_option
 @with_app
-def doctor(app: App, as_json: bool) -> None:
-    """Check Python, the settings, the database, Chromium, the form server and the marketplace."""
-    findings = [_python(), _database(app), _chromium(), *_servers(app)]
+def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
+    """Check Python, the settings, the database, Chromium, the form server and the marketplace.
+
+    With STUDY, find out what would fail if it were published: a pretend worker goes through a copy of it, from
+    publishing to paying, at a marketplace made for this alone; and address, frames, clock, keys, balance and
+    qualifications are looked at where --to says. Nothing is published, and nothing is written.
+    """
+    findings = [_python(), _database(app), _chromium()]
+    findings += _servers(app) if study is None else _study(app, study, endpoint)
     if as_json:
         emit([finding._asdict() for finding in findings])
     else:
@@ -73,6 +72,17 @@ def _servers(app: App) -> list[Finding]:
     return [
         _answers("Form server", f"{settings.public_url}/health", "humaneval serve"),
         _answers("Marketplace", f"{settings.market_url}/signin", "humaneval market serve"),
+    ]
+
+
+def _study(app: App, study: str, endpoint: str) -> list[Finding]:
+    from humaneval.cli.rehearsal import rehearse
+    from humaneval.crowd.preflight import look
+
+    platform = app.platform(endpoint, study)
+    return [
+        *look(app.engine, study, platform, app.settings.public_url),
+        *rehearse(app.engine, study, as_new_marketplace=endpoint == "local"),
     ]
 
 

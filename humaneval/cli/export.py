@@ -30,6 +30,12 @@ from humaneval.errors import InputError, UsageError
     is_flag=True,
     help="So that Excel shows it right: a byte order mark, and no cell that it would run as a formula.",
 )
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also forms that were rejected, or by people who had taken part.",
+)
 @json_option
 @with_app
 def export(
@@ -39,6 +45,7 @@ def export(
     folder: Path | None,
     with_stories: bool,
     excel: bool,
+    everything: bool,
     as_json: bool,
 ) -> None:
     """Write the responses of STUDY to FILE (.csv, .tsv or .jsonl by its name), or infills to a FOLDER to publish."""
@@ -56,10 +63,10 @@ def export(
             "`export` needs a study and a file",
             "`humaneval export STUDY responses.csv`, or `humaneval export --infills FOLDER`.",
         )
-    _responses(app, study, file, excel, as_json)
+    _responses(app, study, file, excel, everything, as_json)
 
 
-def _responses(app: App, study: str, file: Path, excel: bool, as_json: bool) -> None:
+def _responses(app: App, study: str, file: Path, excel: bool, everything: bool, as_json: bool) -> None:
     import pandas as pd
 
     from humaneval.responses_table import write_responses
@@ -68,7 +75,7 @@ def _responses(app: App, study: str, file: Path, excel: bool, as_json: bool) -> 
     from humaneval.studies import get_study
 
     with reading(app.engine) as session:
-        lines = response_lines(session, get_study(session, study))
+        lines = response_lines(session, get_study(session, study), everything=everything)
     if not lines:
         raise InputError(
             f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work."

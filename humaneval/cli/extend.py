@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, to_option, with_app
+from humaneval.cli.context import App, dry_run_option, emit, json_option, say, to_option, with_app
 
 
 @click.command()
 @click.argument("study")
 @click.option("--days", type=click.FloatRange(min=0, min_open=True, max=365), required=True, help="From now.")
 @to_option
+@dry_run_option
 @json_option
 @with_app
-def extend(app: App, study: str, days: float, endpoint: str, as_json: bool) -> None:
+def extend(app: App, study: str, days: float, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Let the HITs of STUDY be found for so many days from now."""
     from humaneval.crowd.lifetime import extend_all
 
+    if dry_run:
+        _dry(app, study, endpoint, "extend", as_json)
+        return
     changed = extend_all(app.engine, study, app.platform(endpoint, study), days)
     if as_json:
         emit({"study": study, "endpoint": endpoint, "extended": changed})
@@ -27,12 +31,16 @@ def extend(app: App, study: str, days: float, endpoint: str, as_json: bool) -> N
 @click.command()
 @click.argument("study")
 @to_option
+@dry_run_option
 @json_option
 @with_app
-def expire(app: App, study: str, endpoint: str, as_json: bool) -> None:
+def expire(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Take the HITs of STUDY off the list. Who has accepted one can still finish and is paid."""
     from humaneval.crowd.lifetime import expire_all
 
+    if dry_run:
+        _dry(app, study, endpoint, "expire", as_json)
+        return
     expired = expire_all(app.engine, study, app.platform(endpoint, study))
     if as_json:
         emit(
@@ -47,3 +55,13 @@ def expire(app: App, study: str, endpoint: str, as_json: bool) -> None:
         say(
             f"{expired.hits} HITs at {endpoint} taken down; {expired.still_working} people have an open form and may still submit."
         )
+
+
+def _dry(app: App, study: str, endpoint: str, verb: str, as_json: bool) -> None:
+    from humaneval.crowd.addresses import up
+
+    hits = len(up(app.engine, study, endpoint))
+    if as_json:
+        emit({"study": study, "endpoint": endpoint, f"would_{verb}": hits})
+    else:
+        say(f"Would {verb} {hits} HITs at {endpoint}. Nothing was done.")

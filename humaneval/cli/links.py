@@ -22,6 +22,7 @@ def publish_links(
 ) -> None:
     """Make the links of STUDY that are not there yet and print them, or write them beside a list of people."""
     from humaneval.crowd import publishing
+    from humaneval.crowd.addresses import links_of
     from humaneval.crowd.link import open_invitation, panel_invitation, read_people
     from humaneval.crowd.people import stored_secret
     from humaneval.store.engine import writing
@@ -64,7 +65,7 @@ def publish_links(
         )
         return
     result = publishing.publish(app.engine, study, platform, public_url=app.settings.public_url)
-    links = publishing.links_of(app.engine, study, platform.endpoint, invitations)
+    links = links_of(app.engine, study, platform.endpoint, invitations)
     if listed is not None and out is not None:
         part = out.with_name(out.name + ".part")
         part.write_text(listed.with_links(links), encoding="utf-8-sig", newline="")

@@ -148,8 +148,7 @@ def backup(file: Path | None, database: str, as_json: bool) -> None:
     from humaneval.store import migrate
     from humaneval.store.engine import open_engine
 
-    if not Path(database).is_file():
-        raise StoreError(f"{database} is not there", "Name the marketplace's file with --database.")
+    _refuse_missing(database)
     engine = open_engine(f"sqlite:///{database}")
     copy = migrate.backup(engine, file)
     engine.dispose()
@@ -157,6 +156,33 @@ def backup(file: Path | None, database: str, as_json: bool) -> None:
         emit({"copy": copy})
     else:
         say(f"Copied to {copy}.")
+
+
+@market.command()
+@database_option
+@click.option("--json", "as_json", is_flag=True, help="Print them as one JSON document.")
+def events(database: str, as_json: bool) -> None:
+    """Print the events of HITs that a program asked to be told of, oldest first.
+
+    Mechanical Turk sent them by e-mail, SQS or SNS (UpdateNotificationSettings, SendTestEventNotification). None of
+    these can be reached from here, so the marketplace keeps each message instead, whatever its destination.
+    """
+    from humaneval.market import open_market
+    from humaneval.market.events import kept_events
+
+    _refuse_missing(database)
+    engine = open_market(database)
+    try:
+        kept = kept_events(engine)
+    finally:
+        engine.dispose()
+    if as_json:
+        click.echo(json.dumps({"events": kept}))
+        return
+    for each in kept:
+        for event in each["document"]["Events"]:
+            subject = event.get("AssignmentId", event["HITId"])
+            click.echo(f"{event['EventTimestamp']}  {event['EventType']}  {subject}  {each['destination']}")
 
 
 def _keys(app: App, file: Path | None) -> Keys | None:
@@ -195,3 +221,8 @@ def _announce(
         click.echo("Faults on demand: do not put people to work here. To see or change them:")
         click.echo(f"  curl -H '{TOKEN_HEADER}: {server.faults_token}' {server.faults_url}")
     click.echo("Press Ctrl-C to stop.", err=True)
+
+
+def _refuse_missing(database: str) -> None:
+    if not Path(database).is_file():
+        raise StoreError(f"{database} is not there", "Name the marketplace's file with --database.")

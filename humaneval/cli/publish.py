@@ -7,7 +7,17 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import App, confirm_spending, emit, json_option, say, to_option, with_app
+from humaneval.cli.context import (
+    App,
+    confirm_spending,
+    dry_run_option,
+    emit,
+    json_option,
+    say,
+    spending,
+    to_option,
+    with_app,
+)
 from humaneval.cli.links import publish_links
 from humaneval.errors import UsageError
 
@@ -39,9 +49,8 @@ from humaneval.errors import UsageError
     type=click.IntRange(min=1),
     help="With --to link: for how many. [default: as many as it has; a new link as many as the study has rows]",
 )
-@click.option("--live", is_flag=True, help="Yes, spend real money.")
-@click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be published and what it costs.")
+@spending
+@dry_run_option
 @json_option
 @with_app
 def publish(
@@ -93,6 +102,13 @@ def publish(
         if plan.lost_rows:
             say(f"{plan.lost_rows} rows were lost to excluded annotators; --top-up hands them out again.")
         say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
+        if plan.fees_unsplit > cost.fees:
+            say(
+                f"In HITs of 10 assignments or more the fees would be ${plan.fees_unsplit}: so it is split, at most 9 to a HIT."
+            )
+        say(
+            f"Pay: ${plan.hourly} an hour for who takes the {plan.expected_minutes:g} minutes that you expect."
+        )
     if dry_run:
         if as_json:
             emit(
@@ -103,6 +119,10 @@ def publish(
                     "already_up": plan.already_up,
                     "lost_rows": plan.lost_rows,
                     "cost": str(cost.total),
+                    "rewards": str(cost.rewards),
+                    "fees": str(cost.fees),
+                    "fees_unsplit": str(plan.fees_unsplit),
+                    "hourly": str(plan.hourly),
                 }
             )
         return
@@ -126,7 +146,7 @@ def publish(
         say(f"Workers find it at {url}")
     if static:
         say(
-            "Static pages cannot keep one person from taking several of these HITs: our server does not see them come."
+            "Only `collect` keeps one person from taking several of these static HITs: run it often while they are up."
         )
     if not static and endpoint == "local":
         say(f"The forms must be served at {app.settings.public_url}: humaneval serve")

@@ -1,21 +1,21 @@
-"""`review` and `approve`: look through what came in, and pay for it."""
+"""`review`: look through what came in."""
 
 from __future__ import annotations
 
 from collections import Counter
-from decimal import Decimal
 
 import click
 
 from humaneval.cli.context import (
     SIMULATED,
     App,
-    confirm_spending,
     console,
+    dry_run_option,
     emit,
     is_simulated,
     json_option,
     say,
+    spending,
     to_option,
     with_app,
 )
@@ -30,23 +30,34 @@ from humaneval.cli.context import (
     is_flag=True,
     help="Approve everything that is submitted, excluded or not: work is paid.",
 )
-@click.option("--live", is_flag=True, help="Yes, spend real money.")
-@click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
+@spending
+@dry_run_option
 @json_option
 @with_app
 def review(
-    app: App, study: str, endpoint: str, approve_all: bool, live: bool, spend: str | None, as_json: bool
+    app: App,
+    study: str,
+    endpoint: str,
+    approve_all: bool,
+    live: bool,
+    spend: str | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """List collected work with what the study's own rule excludes, and approve it with --approve.
 
-    An excluded annotator is paid like any other: exclusion is about scores, not about money.
+    An excluded annotator is paid like any other: exclusion is about scores, not about money. Nothing is ever rejected
+    here: `reject` does that, by id and with a reason.
     """
+    from humaneval.cli.approve import approve_work
     from humaneval.crowd.review import review as look_through
 
     work = look_through(app.engine, study, endpoint)
     approved = 0
     if approve_all:
-        approved = _approve(app, study, endpoint, None, "", live, spend)
+        approved = approve_work(
+            app, study, endpoint, None, "", live, spend, dry_run=dry_run, as_json=as_json, quiet=as_json or not dry_run
+        )  # fmt: skip
         work = look_through(app.engine, study, endpoint)
     states = Counter(line.state for line in work)
     reasons = Counter(line.excluded for line in work if line.excluded)
@@ -99,7 +110,7 @@ def review(
         )
     waiting = [line for line in work if line.state == "submitted"]
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
-    if approve_all:
+    if approve_all and not dry_run:
         say(f"{approved} approved at {endpoint} now.")
     elif waiting:
         when = (
@@ -110,51 +121,3 @@ def review(
         say(
             f"{len(waiting)} wait for approval{when}. Approve them all with: humaneval review {study} --to {endpoint} --approve"
         )
-
-
-@click.command()
-@click.argument("study")
-@click.argument("assignments", nargs=-1, required=True)
-@to_option
-@click.option("--feedback", default="", help="A word to the workers.")
-@click.option("--live", is_flag=True, help="Yes, spend real money.")
-@click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
-@json_option
-@with_app
-def approve(
-    app: App,
-    study: str,
-    assignments: tuple[str, ...],
-    endpoint: str,
-    feedback: str,
-    live: bool,
-    spend: str | None,
-    as_json: bool,
-) -> None:
-    """Approve ASSIGNMENTS of STUDY by their ids. One that is approved already stays so."""
-    approved = _approve(app, study, endpoint, list(dict.fromkeys(assignments)), feedback, live, spend)
-    if as_json:
-        emit({"study": study, "endpoint": endpoint, "approved_now": approved})
-    else:
-        say(f"{approved} approved at {endpoint} now.")
-
-
-def _approve(
-    app: App,
-    study: str,
-    endpoint: str,
-    assignments: list[str] | None,
-    feedback: str,
-    live: bool,
-    spend: str | None,
-) -> int:
-    from humaneval.crowd.review import approval_cost
-    from humaneval.crowd.review import approve as pay
-    from humaneval.progress import progress
-
-    platform = app.platform(endpoint, study)
-    cost = approval_cost(app.engine, study, platform, assignments)
-    if cost.total > Decimal(0):
-        confirm_spending(platform.endpoint.spends_money, endpoint, cost.total, live=live, spend=spend)
-    with progress(f"Approving at {endpoint}", None, unit="assignments") as advance:
-        return pay(app.engine, study, platform, assignments=assignments, feedback=feedback, advance=advance)

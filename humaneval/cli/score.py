@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     "--tests", is_flag=True, help="Score pilots and sandbox answers alone, instead of leaving them out."
 )
 @click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Count also forms that were rejected, or by people who had taken part before.",
+)
+@click.option(
     "--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals."
 )
 @json_option
@@ -44,6 +50,7 @@ def score(
     human: str | None,
     missed_control: Literal["annotator", "row", "none"] | None,
     tests: bool,
+    everything: bool,
     level: float,
     as_json: bool,
 ) -> None:
@@ -55,7 +62,7 @@ def score(
             raise UsageError(
                 "--control, --human and --missed-control go with --responses", "A study knows its own."
             )
-        table = study_table(app, study, tests=tests, level=level)
+        table = study_table(app, study, tests=tests, level=level, everything=everything)
     else:
         from humaneval.responses_table import read_responses
         from humaneval.scoring import Rule
@@ -70,17 +77,33 @@ def score(
             level=level,
         )
     simulated = study is not None and is_simulated(app, study)
+    aside = 0 if study is None or everything else _set_aside(app, study)
     if as_json:
-        emit({**table.to_json(), "simulated": simulated})
+        emit({**table.to_json(), "simulated": simulated, "forms_set_aside": aside})
         return
     if simulated:
         say(SIMULATED)
     from humaneval.report.terminal import render_table
 
     render_table(table, console())
+    if aside:
+        say(
+            f"{aside} forms are left out: rejected, or by people who had taken part before. --all counts them."
+        )
 
 
-def study_table(app: App, study: str, *, tests: bool = False, level: float = 0.95) -> ScoreTable:
+def _set_aside(app: App, study: str) -> int:
+    from humaneval.store.engine import reading
+    from humaneval.store.queries import forms_set_aside
+    from humaneval.studies import get_study
+
+    with reading(app.engine) as session:
+        return forms_set_aside(session, get_study(session, study))
+
+
+def study_table(
+    app: App, study: str, *, tests: bool = False, level: float = 0.95, everything: bool = False
+) -> ScoreTable:
     """The scores of a study under its own frozen rule. A study that is a pilot, or all in a sandbox, is scored as such."""
     import pandas as pd
 
@@ -91,7 +114,7 @@ def study_table(app: App, study: str, *, tests: bool = False, level: float = 0.9
 
     with reading(app.engine) as session:
         row = get_study(session, study)
-        lines = response_lines(session, row)
+        lines = response_lines(session, row, everything=everything)
         rule = study_rule(row.settings, tests)
     if not lines:
         raise InputError(

@@ -14,9 +14,11 @@ from humaneval.cli.context import App, say, with_app
 def serve(app: App, host: str | None, port: int | None) -> None:
     """Serve the annotators' forms until Ctrl-C. They must be reachable under `public_url`."""
     from humaneval.web.app import create_app, run
+    from humaneval.web.excluding import Excluder
 
     host, port = host or app.settings.host, app.settings.port if port is None else port
-    application = create_app(app.settings, app.engine)
+    excluder = Excluder(app.engine, app.platform)
+    application = create_app(app.settings, app.engine, excluder.answered)
     say(
         f"Serving forms on http://{host}:{port}, for browsers at {app.settings.public_url}. Ctrl-C stops.",
         err=True,

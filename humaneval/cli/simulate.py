@@ -68,8 +68,8 @@ def simulate(
     `humaneval serve` and, for --to local, `humaneval market serve` must be running. With a control in the study, say what it takes
     to notice it: --skill control=1.
     """
+    from humaneval.crowd.addresses import is_static, preview_urls
     from humaneval.crowd.endpoints import endpoint
-    from humaneval.crowd.publishing import is_static, preview_urls
     from humaneval.progress import progress
     from humaneval.simulated import Crowd, follow_links, work_through
     from humaneval.studies import mark_simulated, settings_of_study, study_key

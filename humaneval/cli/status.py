@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from humaneval.cli.context import SIMULATED, App, emit, is_simulated, json_option, say, with_app
 
+if TYPE_CHECKING:
+    from humaneval.crowd.reconciling import Reconciled
+
 
 @click.command()
 @click.argument("study")
+@click.option(
+    "--reconcile",
+    is_flag=True,
+    help="Ask each marketplace for its own books, and compare bonuses, approvals and the balance.",
+)
 @json_option
 @with_app
-def status(app: App, study: str, as_json: bool) -> None:
+def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
     """Say for each endpoint of STUDY how many forms are submitted and usable, when the rest will be, and the cost.
 
     "About done at" is when the rest comes in if it comes as fast as so far, counted from the moment when the first
@@ -22,12 +32,14 @@ def status(app: App, study: str, as_json: bool) -> None:
     from humaneval.store.types import now
 
     lines = study_status(app.engine, study)
+    books = {line.endpoint: _books(app, study, line.endpoint) for line in lines if reconcile}
     if as_json:
         emit(
             {
                 "study": study,
                 "simulated": is_simulated(app, study),
                 "endpoints": [line._asdict() for line in lines],
+                **({"books": {name: each._asdict() for name, each in books.items()}} if reconcile else {}),
             }
         )
         return
@@ -44,6 +56,14 @@ def status(app: App, study: str, as_json: bool) -> None:
         say(
             f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things} up; ${line.rewards} paid + ${line.fees} fees."
         )
+        if line.median_minutes is not None and line.hourly is not None:
+            say(
+                f"  Half took {line.median_minutes:g} minutes or less: ${line.hourly} an hour, expected ${line.hourly_expected}."
+            )
+        if line.rejected:
+            say(f"  {line.rejected} rejected: not paid, and left out of scores.")
+        if line.compensations_due:
+            say(f"  {line.compensations_due} compensations not taken yet, as of the last `collect`.")
         if line.next_auto_approval:
             left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
             say(
@@ -59,3 +79,27 @@ def status(app: App, study: str, as_json: bool) -> None:
             say(
                 f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted."
             )
+        if line.endpoint in books:
+            _say_books(books[line.endpoint], line.endpoint)
+
+
+def _books(app: App, study: str, endpoint: str) -> Reconciled:
+    from humaneval.crowd.reconciling import reconcile
+
+    return reconcile(app.engine, study, app.platform(endpoint, study))
+
+
+def _say_books(books: Reconciled, endpoint: str) -> None:
+    say(f"  Bonuses: ${books.bonuses} by our ledger, ${books.bonuses_there} by {endpoint}'s.")
+    if books.balance is not None:
+        say(
+            f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost ${books.held}."
+        )
+    if books.unexplained:
+        say(
+            f"  Since its first HIT the balance went down by ${books.unexplained} that this study does not explain."
+            if books.unexplained > 0
+            else f"  Since its first HIT ${-books.unexplained} came in that this study does not explain."
+        )
+    for difference in books.differences:
+        say(f"  Differs: {difference}")

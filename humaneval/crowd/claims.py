@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, joinedload, selectinload
 
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.participation import DONE, forms_allowed, forms_done, intend_exclusion, is_kept_out
 from humaneval.crowd.people import external_worker_id, worker_row
 from humaneval.crowd.questions import Form, ShownPassage
 from humaneval.domain import Sentences
@@ -32,7 +33,6 @@ from humaneval.store.tables import (
 )
 from humaneval.studies import settings_of
 
-ANSWERED = ("answered", "submitted", "approved", "rejected")
 GRACE = timedelta(minutes=5)
 """After the platform's own deadline, for clocks that differ and answers on their way."""
 
@@ -47,6 +47,10 @@ class Outcome(StrEnum):
     """Every row is taken."""
     LIMIT = "limit"
     """This person has done as many forms as the study allows."""
+    IN_HAND = "in hand"
+    """This person has a form of the study open in another HIT."""
+    KEPT_OUT = "kept out"
+    """This person is blocked, on the study's list, or took part in a study that this one excludes."""
     CLOSED = "closed"
     """A link of ours that takes nobody new."""
     UNKNOWN = "unknown"
@@ -55,18 +59,28 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The outcome, and for FORM and ANSWERED which assignment it is about."""
+    """The outcome, and for FORM, ANSWERED and IN_HAND which assignment it is about."""
 
     outcome: Outcome
     assignment_id: int = 0
 
 
 def open_form(
-    engine: Engine, *, hit_key: str, external_hit: str, assignment: str, worker: str, now: datetime
+    engine: Engine,
+    *,
+    hit_key: str,
+    external_hit: str,
+    assignment: str,
+    worker: str,
+    now: datetime,
+    move: bool = False,
 ) -> Opened:
-    """Give (assignment, worker) its row: the one it has, else the next free one."""
+    """Give (assignment, worker) its row: the one it has, else the next free one.
+
+    Who has a form open in another HIT keeps it there, unless `move` says that they returned that one.
+    """
     with writing(engine) as session:
-        return _open(session, hit_key, external_hit, assignment, worker, now)
+        return _open(session, hit_key, external_hit, assignment, worker, now, move)
 
 
 def reopen_form(engine: Engine, assignment_id: int, now: datetime) -> Opened:
@@ -80,9 +94,8 @@ def reopen_form(engine: Engine, assignment_id: int, now: datetime) -> Opened:
         ).first()
         if mine is None:
             return Opened(Outcome.UNKNOWN)
-        return _open(
-            session, mine.key, "", mine.external_id, external_worker_id(session, mine.worker_id), now
-        )
+        worker = external_worker_id(session, mine.worker_id)
+        return _open(session, mine.key, "", mine.external_id, worker, now, False)
 
 
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
@@ -99,7 +112,13 @@ def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
 
 
 def _open(
-    session: Session, hit_key: str, external_hit: str, external_id: str, worker_id: str, now: datetime
+    session: Session,
+    hit_key: str,
+    external_hit: str,
+    external_id: str,
+    worker_id: str,
+    now: datetime,
+    move: bool,
 ) -> Opened:
     hit = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
     # Until publish has confirmed the HIT we do not know the platform's id; the unguessable key vouches for it.
@@ -124,23 +143,20 @@ def _open(
         mine = _unanswered(session, hit, worker.id)
         if mine is not None:
             mine.external_id = external_id
-    if mine is not None and mine.state in ANSWERED:
+    if mine is not None and mine.state in DONE:
         return Opened(Outcome.ANSWERED, mine.id)
     if mine is not None and mine.state == "opened" and mine.holds_row:
         return Opened(Outcome.FORM, mine.id)
-    settings = settings_of(hit.study)
-    earlier = session.scalars(
-        select(AssignmentRow).where(
-            AssignmentRow.study_id == hit.study_id,
-            AssignmentRow.endpoint == hit.endpoint,
-            AssignmentRow.worker_id == worker.id,
-        )
-    ).all()
-    done = [other for other in earlier if other.state in ANSWERED]
-    if len(done) >= settings.design.rows_per_annotator:
+    done = forms_done(session, hit.study, hit.endpoint, worker.id)
+    if len(done) >= forms_allowed(session, hit.study, hit.endpoint, worker.id):
         return Opened(Outcome.LIMIT)
+    if is_kept_out(session, hit.study, hit.endpoint, worker.id):
+        return Opened(Outcome.KEPT_OUT)
     if hit.audience and hit.expires_at is not None and hit.expires_at <= now:
         return Opened(Outcome.CLOSED)
+    in_hand = None if move else _in_hand(session, hit, worker.id, now)
+    if in_hand is not None:
+        return Opened(Outcome.IN_HAND, in_hand)
     _release(session, hit, external_id, worker.id, now)
     if hit.audience and _taken(session, hit) >= hit.assignments:
         return Opened(Outcome.FULL)
@@ -162,9 +178,23 @@ def _open(
         )
         session.add(mine)
     mine.hit_id, mine.state, mine.row_id, mine.holds_row, mine.opened_at = hit.id, "opened", row_id, True, now
-    mine.lease_until = now + timedelta(minutes=settings.hit.assignment_minutes) + GRACE
+    mine.lease_until = now + timedelta(minutes=settings_of(hit.study).hit.assignment_minutes) + GRACE
     session.flush()
     return Opened(Outcome.FORM, mine.id)
+
+
+def _in_hand(session: Session, hit: HitRow, worker_id: int, now: datetime) -> int | None:
+    """The form that this person has open in another HIT of the study: a platform lets them take several."""
+    other = select(AssignmentRow.id).where(
+        AssignmentRow.study_id == hit.study_id,
+        AssignmentRow.endpoint == hit.endpoint,
+        AssignmentRow.worker_id == worker_id,
+        AssignmentRow.hit_id != hit.id,
+        AssignmentRow.state == "opened",
+        AssignmentRow.holds_row,
+        AssignmentRow.lease_until >= now,
+    )
+    return session.scalar(other.limit(1)) if not hit.audience else None
 
 
 def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow | None:
@@ -209,7 +239,7 @@ def _release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
     here = (AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row)
     taken = session.scalar(
         select(func.count()).select_from(AssignmentRow).where(
-            *here, AssignmentRow.state.in_(ANSWERED),
+            *here, AssignmentRow.state.in_(DONE),
             # Answered, never handed over and out of time: that place is on offer again.
             or_(AssignmentRow.state != "answered", AssignmentRow.lease_until >= now),
         )
@@ -231,7 +261,7 @@ def _taken(session: Session, hit: HitRow) -> int:
         .select_from(AssignmentRow)
         .where(AssignmentRow.hit_id == hit.id, ~AssignmentRow.row_replaced)
     )
-    return session.scalar(here.where(or_(AssignmentRow.holds_row, AssignmentRow.state.in_(ANSWERED)))) or 0
+    return session.scalar(here.where(or_(AssignmentRow.holds_row, AssignmentRow.state.in_(DONE)))) or 0
 
 
 def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
@@ -292,15 +322,20 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
         )
 
 
+def test_words(study: StudyRow, endpoint: str) -> str:
+    """What kind of test the study is at `endpoint`, for its pages; empty for the real thing."""
+    words = ["This is a pilot."] * study.is_test
+    if endpoint in TEST_ENDPOINTS:
+        words.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
+    return " ".join(words)
+
+
 def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
     """What row `row_id` of `study` shows at `endpoint`; None shows nothing."""
     settings = settings_of(study)
     if endpoint == "link":
         settings = settings.by_link
-    tests = ["This is a pilot."] * study.is_test
-    if endpoint in TEST_ENDPOINTS:
-        tests.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
-    test = " ".join(tests)
+    test = test_words(study, endpoint)
     if row_id is None:
         return Form(settings, (), "", study.simulated, test)
     row = session.get_one(
@@ -351,4 +386,7 @@ def keep_answers(
             assignment.holds_row = assignment.holds_row or (
                 row_id is not None and row_is_free(session, assignment.endpoint, row_id)
             )
+        if not assignment.hit.audience:  # links have no list: our own record of who answered is all there is
+            session.flush()
+            intend_exclusion(session, assignment.hit.study, assignment.endpoint, assignment.worker_id)
         return dict(fields)

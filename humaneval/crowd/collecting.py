@@ -14,13 +14,16 @@ from typing import NamedTuple
 from sqlalchemy import Engine, Select, func, select, update
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.addresses import up
 from humaneval.crowd.answers import Answers, read_answers
 from humaneval.crowd.claims import row_is_free
-from humaneval.crowd.ledger import reward_paid
+from humaneval.crowd.compensation import settle_compensations
+from humaneval.crowd.ledger import rejection_done, reward_paid
 from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.participation import intend_exclusions, perform_exclusions
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
-from humaneval.crowd.publishing import adopt, up
+from humaneval.crowd.publishing import adopt
 from humaneval.crowd.review import decide_exclusions
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
@@ -52,6 +55,8 @@ class Collected:
     strays: int
     """Submissions at our HITs that match no form of the study: kept apart, neither paid nor refused."""
     differences: tuple[str, ...]
+    not_listed: tuple[str, ...] = ()
+    """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
 
 
 def collect(
@@ -87,7 +92,11 @@ def collect(
             "A HIT that was deleted keeps no answers; what was collected before is still there.",
         )
     with writing(engine) as session:
-        decide_exclusions(session, hold_study(session, name), endpoint)
+        study = hold_study(session, name)
+        decide_exclusions(session, study, endpoint)
+        intend_exclusions(session, study, endpoint)
+    not_listed = perform_exclusions(engine, name, platform).failed
+    settle_compensations(engine, name, platform)
     with reading(engine) as session:
         study = get_study(session, name)
         mine = (AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
@@ -107,7 +116,36 @@ def collect(
                 select(StrayRow.id).where(StrayRow.study_id == study.id, StrayRow.endpoint == endpoint),
             ),
             differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in differing),
+            not_listed=not_listed,
         )
+
+
+class Waiting(NamedTuple):
+    """What `collect` would find: submissions at the HITs that our database knows, and how many of them are new."""
+
+    submissions: int
+    new: int
+
+
+def would_collect(engine: Engine, name: str, platform: Platform) -> Waiting:
+    """Ask the platform what is submitted; nothing is stored."""
+    found = [
+        (hit.id, work.external_id)
+        for hit in up(engine, name, platform.endpoint.name)
+        for work in platform.submissions(hit.external_id)
+    ]
+    with reading(engine) as session:
+        known = {
+            (hit_id, external_id)
+            for table in (
+                select(AssignmentRow.hit_id, AssignmentRow.external_id).where(
+                    AssignmentRow.state.in_(("submitted", "approved", "rejected"))
+                ),
+                select(StrayRow.hit_id, StrayRow.external_id),
+            )
+            for hit_id, external_id in session.execute(table)
+        }
+    return Waiting(len(found), sum(one not in known for one in found))
 
 
 def _count(session: Session, query: Select[int]) -> int:
@@ -284,3 +322,5 @@ def _follow(
     assignment.auto_approval_at = submission.auto_approval_at
     if submission.state == "approved":
         reward_paid(session, study, platform, assignment)
+    elif submission.state == "rejected":
+        rejection_done(session, assignment)

@@ -10,6 +10,7 @@ from humaneval.crowd.platform import Endpoint
 from humaneval.errors import SettingsError, UsageError
 from humaneval.settings import Settings
 
+MTURK_CLOSED = "30 September 2026"
 NAMES = ("local", "sandbox", "production", "link")
 
 SANDBOX = Endpoint(
@@ -20,6 +21,8 @@ SANDBOX = Endpoint(
     preview_url="https://workersandbox.mturk.com/mturk/preview?groupId={type}",
     spends_money=False,
     is_test=True,
+    return_url="https://workersandbox.mturk.com/tasks",
+    closed_since=MTURK_CLOSED,
 )
 PRODUCTION = Endpoint(
     name="production",
@@ -29,6 +32,8 @@ PRODUCTION = Endpoint(
     preview_url="https://worker.mturk.com/mturk/preview?groupId={type}",
     spends_money=True,
     is_test=False,
+    return_url="https://worker.mturk.com/tasks",
+    closed_since=MTURK_CLOSED,
 )
 
 
@@ -48,6 +53,7 @@ def local(api_url: str, site: str = "") -> Endpoint:
         preview_url=origin + "/mturk/preview?groupId={type}",
         spends_money=False,
         is_test=False,
+        return_url=origin + "/assignments/{assignment}",
     )
 
 

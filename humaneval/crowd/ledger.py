@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform, settle
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform, settle, withdraw
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Platform
 from humaneval.errors import PlatformError, UsageError
@@ -19,6 +19,7 @@ from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 
 APPROVE = "approve"
+REJECT = "reject"
 BONUS = "bonus"
 
 
@@ -39,6 +40,7 @@ def approval_subject(assignment: AssignmentRow) -> str:
 def reward_paid(session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow) -> None:
     """Enter the reward of an assignment that the platform has approved, once; an approval that was intended is done."""
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
+    withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), "approved instead")
     there = session.scalar(
         select(PaymentRow).where(
             PaymentRow.endpoint == assignment.endpoint,
@@ -49,7 +51,9 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
     if there is not None:
         return
     hit = session.get_one(HitRow, assignment.hit_id)
-    each = platform.cost(settings_of(study).hit.reward, hit.assignments).each(hit.assignments)
+    settings = settings_of(study)
+    cost = platform.cost(settings.hit.reward, hit.assignments, masters=settings.participants.masters)
+    each = cost.each(hit.assignments)
     if not each.total:
         return
     session.add(
@@ -58,6 +62,12 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
             amount=each.rewards, fee=each.fees, state="paid", paid_at=now(),
         )
     )  # fmt: skip
+
+
+def rejection_done(session: Session, assignment: AssignmentRow) -> None:
+    """Note that the platform has rejected an assignment: a rejection that was intended is done, an approval is not."""
+    settle(session, assignment.endpoint, REJECT, approval_subject(assignment))
+    withdraw(session, assignment.endpoint, APPROVE, approval_subject(assignment), "rejected instead")
 
 
 def find_assignment(session: Session, study_id: int, endpoint: str, external_id: str) -> AssignmentRow:
@@ -69,6 +79,16 @@ def find_assignment(session: Session, study_id: int, endpoint: str, external_id:
         ).order_by(AssignmentRow.state.in_(("opened", "answered")), AssignmentRow.id.desc())
     ).first()  # fmt: skip
     if found is None:
+        elsewhere = session.scalar(
+            select(AssignmentRow.endpoint).where(
+                AssignmentRow.study_id == study_id, AssignmentRow.external_id == external_id
+            )
+        )
+        if elsewhere is not None:
+            raise UsageError(
+                f"assignment {external_id} is one of {elsewhere}, not of {endpoint}",
+                f"Say so with --to {elsewhere}.",
+            )
         raise UsageError(
             f"the study has no assignment {external_id!r} at {endpoint}",
             "`humaneval review STUDY` lists them; `humaneval collect` brings new ones in.",

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 
+from humaneval.crowd.addresses import UpHit, up
 from humaneval.crowd.platform import Platform
-from humaneval.crowd.publishing import UpHit, adopt, up
+from humaneval.crowd.publishing import adopt
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow

@@ -22,7 +22,7 @@ from typing import Literal
 from sqlalchemy import Engine, select
 
 from humaneval.crowd.people import external_worker_id
-from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Submission
+from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
@@ -84,13 +84,19 @@ class Link:
             ]
         yield from submissions
 
-    def approve(self, assignment: str, feedback: str = "") -> None:
+    def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> None:
         """Nothing is to be done: the approval stands in our own ledger."""
+
+    def reject(self, assignment: str, reason: str) -> None:
+        """As `approve`."""
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
         raise PlatformError(NO_BONUS, PAY_THERE)
 
     def bonuses(self, assignment: str) -> Iterator[PaidBonus]:
+        return iter(())
+
+    def bonuses_of(self, external_id: str) -> Iterator[PaidBonus]:
         return iter(())
 
     def extend(self, external_id: str, expires_at: datetime) -> None:
@@ -99,10 +105,40 @@ class Link:
     def expire(self, external_id: str) -> None:
         """As `extend`."""
 
+    def standing(self, external_id: str) -> Standing | None:
+        return Standing(deletable=True, free=0, in_hand=0, expired=True)
+
+    def close(self, external_id: str) -> None:
+        """A link that takes nobody new is all the closing there is."""
+
+    def notify(self, worker: str, subject: str, text: str) -> str:
+        raise PlatformError("nobody can be written to by link", "Write to them where you found them.")
+
+    def block(self, worker: str, reason: str) -> None:
+        """Nothing but our own record, which the form server reads."""
+
+    def unblock(self, worker: str, reason: str) -> None:
+        """As `block`."""
+
+    def make_list(self, name: str, description: str) -> str:
+        return name
+
+    def put_on_list(self, external_id: str, worker: str) -> None:
+        """As `block`."""
+
+    def take_off_list(self, external_id: str, worker: str) -> None:
+        """As `block`."""
+
+    def has_list(self, external_id: str) -> bool:
+        return True
+
+    def check_access(self) -> Decimal | None:
+        return None
+
     def balance(self) -> Decimal | None:
         return None
 
-    def cost(self, reward: Decimal, assignments: int) -> Cost:
+    def cost(self, reward: Decimal, assignments: int, *, masters: bool = False) -> Cost:
         return Cost(reward * assignments if self._pay == "elsewhere" else ZERO, ZERO)
 
     def bonus_cost(self, amount: Decimal) -> Cost:

@@ -1,38 +1,36 @@
-"""Mechanical Turk, or anything that speaks its protocol, through the real boto3 client.
-
-Two clients: calls that carry a token or only read may be re-sent by botocore after a fault; approvals carry no
-token, so their client sends once and a repeat is ours to decide.
-"""
+"""Mechanical Turk, or anything that speaks its protocol, through the real boto3 client."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from humaneval.crowd.answers import fields_from_xml
-from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Submission
+from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission
 from humaneval.crowd.questions import external_question, html_question
+from humaneval.crowd.requirements import requirements
+from humaneval.crowd.turk_client import TurkClient
 from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
 
 if TYPE_CHECKING:
     from types_boto3_mturk import MTurkClient
 
-T = TypeVar("T")
-REGION = "us-east-1"
 ANNOTATION = "humaneval:"
 """How the annotation of every HIT of ours begins; nothing else is ever touched."""
 
 MAX_KEYWORDS = 1000
+MAX_MESSAGE = 1024
+"""Characters of a reason or feedback."""
+MAX_SUBJECT, MAX_LETTER = 200, 4096
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 """An expiry that is surely past: the platform refuses moments near now."""
-
-_APPROVAL_PERCENT = "000000000000000000L0"
-_APPROVED_HITS = "00000000000000000040"
-_LOCALE = "00000000000000000071"
+LAGS = (0.0, 0.2, 1.0, 3.0)
+"""Seconds between looks for a list that exists: the platform's search is behind."""
 
 
 class MTurk:
@@ -41,12 +39,8 @@ class MTurk:
     def __init__(self, endpoint: Endpoint, *, profile: str = "", keys: str = "", session: Any = None) -> None:
         """`keys` are ID:SECRET pairs of the local marketplace; the first one signs."""
         self._endpoint = endpoint
-        self._tokened = _client(
-            endpoint, profile, keys, session, retries={"mode": "standard", "max_attempts": 8}
-        )
-        self._once = _client(
-            endpoint, profile, keys, session, retries={"mode": "standard", "total_max_attempts": 1}
-        )
+        self._turk = TurkClient(endpoint, profile, keys, session)
+        self._call, self._once = self._turk.call, self._turk.once
 
     @property
     def endpoint(self) -> Endpoint:
@@ -55,7 +49,12 @@ class MTurk:
     @property
     def client(self) -> MTurkClient:
         """The client whose calls may be re-sent, for reading what this class has no word for."""
-        return self._tokened
+        return self._turk.tokened
+
+    @property
+    def once(self) -> MTurkClient:
+        """The client that sends a call once, whatever comes back."""
+        return self._once
 
     def check(self, offer: Offer) -> None:
         self._question(offer)
@@ -64,11 +63,8 @@ class MTurk:
             ("title", offer.title), ("description", offer.description), ("keywords", keywords),
         ):  # fmt: skip
             _plain(what, text)
-        if len(keywords) > MAX_KEYWORDS:
-            raise PlatformError(
-                f"the keywords have {len(keywords):,} characters; the platform takes {MAX_KEYWORDS:,}",
-                "Use fewer or shorter keywords.",
-            )
+        _short("keywords", keywords, MAX_KEYWORDS)
+        requirements(offer.participants, sandbox=self._endpoint.name == "sandbox")
 
     def publish(self, offer: Offer, token: str) -> Published:
         request: dict[str, Any] = {
@@ -82,17 +78,19 @@ class MTurk:
             "AutoApprovalDelayInSeconds": offer.auto_approval_seconds,
             "Question": self._question(offer),
             "RequesterAnnotation": ANNOTATION + offer.key,
-            "QualificationRequirements": _requirements(offer),
+            "QualificationRequirements": requirements(
+                offer.participants, sandbox=self._endpoint.name == "sandbox"
+            ),
             "UniqueRequestToken": token,
         }
         try:
-            hit = self._call("publish", lambda: self._tokened.create_hit(**request))["HIT"]
+            hit = self._call("publish", lambda: self.client.create_hit(**request))["HIT"]
         except PlatformError as error:
             if "HitAlreadyExists" not in error.code and "HITAlreadyExists" not in error.code:
                 raise
             # An earlier try got through although its answer did not: that HIT is the one.
             for external_id in re.findall(r"\b[A-Z0-9]{20,40}\b", error.message):
-                hit = self._call("look up", lambda id=external_id: self._tokened.get_hit(HITId=id))["HIT"]  # type: ignore[misc]
+                hit = self._hit(external_id)
                 return Published(hit["HITId"], hit["HITTypeId"])
             adopted = self.find([offer.key])
             if offer.key not in adopted:
@@ -102,9 +100,8 @@ class MTurk:
 
     def find(self, keys: Collection[str]) -> Mapping[str, Published]:
         wanted = {ANNOTATION + key: key for key in keys}
-        pages = self._tokened.get_paginator("list_hits").paginate(PaginationConfig={"PageSize": 100})
         found: dict[str, Published] = {}
-        for page in self._paged("list HITs", pages):
+        for page in self._turk.pages("list HITs", "list_hits"):
             for hit in page["HITs"]:
                 key = wanted.get(hit.get("RequesterAnnotation", ""))
                 if key is not None:
@@ -112,36 +109,66 @@ class MTurk:
         return found
 
     def submissions(self, external_id: str) -> Iterator[Submission]:
-        pages = self._tokened.get_paginator("list_assignments_for_hit").paginate(
-            HITId=external_id, PaginationConfig={"PageSize": 100}
-        )
-        for page in self._paged("list assignments", pages):
+        pages = self._turk.pages("list assignments", "list_assignments_for_hit", HITId=external_id)
+        for page in pages:
             for work in page["Assignments"]:
                 yield _submission(work)
 
-    def approve(self, assignment: str, feedback: str = "") -> None:
+    def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> None:
         _plain("feedback", feedback)
-        status = self._status(assignment)
-        if status == "Approved":
-            return
-        if status != "Submitted":
-            raise PlatformError(
-                f"assignment {assignment} is {status.lower()}, not submitted",
-                "Run `humaneval collect` to see its state.",
-            )
+        _short("feedback", feedback, MAX_MESSAGE)
         request: dict[str, Any] = {"RequesterFeedback": feedback} if feedback else {}
+        if override:
+            request["OverrideRejection"] = True
+        self._decide(
+            "approve",
+            assignment,
+            "Approved",
+            ("Submitted", "Rejected") if override else ("Submitted",),
+            lambda: self._once.approve_assignment(AssignmentId=assignment, **request),
+        )
+
+    def reject(self, assignment: str, reason: str) -> None:
+        _plain("reason", reason)
+        _short("reason", reason, MAX_MESSAGE)
+        self._decide(
+            "reject",
+            assignment,
+            "Rejected",
+            ("Submitted",),
+            lambda: self._once.reject_assignment(AssignmentId=assignment, RequesterFeedback=reason),
+        )
+
+    def _decide(
+        self, what: str, assignment: str, wanted: str, before: Collection[str], call: Callable[[], Any]
+    ) -> None:
+        """Look, act, and where it was refused look again: the call may have got through although its answer did not."""
+        status = self._status(assignment)
+        if status == wanted:
+            return
+        if status not in before:
+            raise PlatformError(
+                f"assignment {assignment} is {status.lower()}, not {' or '.join(before).lower()}",
+                "Run `humaneval collect` to see its state.",
+                nothing_done=True,
+            )
         try:
-            self._call("approve", lambda: self._once.approve_assignment(AssignmentId=assignment, **request))
-        except PlatformError:
-            if self._status(assignment) != "Approved":
+            self._call(what, call)
+        except PlatformError as error:
+            try:
+                status = self._status(assignment)
+            except PlatformError:
+                raise error from None  # this one says whether anything may have been done
+            if status != wanted:
                 raise
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
         _plain("reason", reason)
+        _short("reason", reason, MAX_MESSAGE)
         try:
             self._call(
                 "pay a bonus",
-                lambda: self._tokened.send_bonus(
+                lambda: self.client.send_bonus(
                     AssignmentId=assignment,
                     WorkerId=worker,
                     BonusAmount=str(amount),
@@ -157,12 +184,17 @@ class MTurk:
                 raise
 
     def bonuses(self, assignment: str) -> Iterator[PaidBonus]:
-        pages = self._tokened.get_paginator("list_bonus_payments").paginate(
-            AssignmentId=assignment, PaginationConfig={"PageSize": 100}
-        )
-        for page in self._paged("list bonuses", pages):
+        return self._bonuses(AssignmentId=assignment)
+
+    def bonuses_of(self, external_id: str) -> Iterator[PaidBonus]:
+        return self._bonuses(HITId=external_id)
+
+    def _bonuses(self, **which: str) -> Iterator[PaidBonus]:
+        for page in self._turk.pages("list bonuses", "list_bonus_payments", **which):
             for payment in page["BonusPayments"]:
-                yield PaidBonus(Decimal(payment["BonusAmount"]), payment.get("Reason", ""))
+                yield PaidBonus(
+                    Decimal(payment["BonusAmount"]), payment.get("Reason", ""), payment["AssignmentId"]
+                )
 
     def extend(self, external_id: str, expires_at: datetime) -> None:
         self._update_expiration("extend", external_id, expires_at)
@@ -173,20 +205,127 @@ class MTurk:
     def _update_expiration(self, what: str, external_id: str, moment: datetime) -> None:
         try:
             self._call(
-                what, lambda: self._tokened.update_expiration_for_hit(HITId=external_id, ExpireAt=moment)
+                what, lambda: self.client.update_expiration_for_hit(HITId=external_id, ExpireAt=moment)
             )
         except PlatformError as error:
             # The client sent it twice and the first got through.
             if "idempotency token" not in error.message:
                 raise
 
-    def balance(self) -> Decimal | None:
-        return Decimal(
-            self._call("read the balance", lambda: self._tokened.get_account_balance())["AvailableBalance"]
+    def standing(self, external_id: str) -> Standing | None:
+        try:
+            hit = self._hit(external_id)
+        except PlatformError as error:
+            if error.code.endswith("HITDoesNotExist"):
+                return None
+            raise
+        if hit["HITStatus"] == "Disposed":
+            return None
+        return Standing(
+            deletable=hit["HITStatus"] in ("Reviewable", "Reviewing"),
+            free=hit["NumberOfAssignmentsAvailable"],
+            in_hand=hit["NumberOfAssignmentsPending"],
+            expired=hit["Expiration"] <= datetime.now(UTC),
         )
 
-    def cost(self, reward: Decimal, assignments: int) -> Cost:
-        return Cost(reward * assignments, reward_fee(reward, assignments) * assignments)
+    def close(self, external_id: str) -> None:
+        try:
+            self._call("delete", lambda: self._once.delete_hit(HITId=external_id))
+        except PlatformError:
+            if self.standing(external_id) is not None:
+                raise
+
+    def notify(self, worker: str, subject: str, text: str) -> str:
+        for what, words, most in (("subject", subject, MAX_SUBJECT), ("message", text, MAX_LETTER)):
+            _plain(what, words)
+            _short(what, words, most)
+        reply = self._call(
+            "write to a worker",
+            lambda: self._once.notify_workers(Subject=subject, MessageText=text, WorkerIds=[worker]),
+        )
+        failures = reply.get("NotifyWorkersFailureStatuses", [])
+        return failures[0].get("NotifyWorkersFailureMessage", "not delivered") if failures else ""
+
+    def block(self, worker: str, reason: str) -> None:
+        _plain("reason", reason)
+        self._call("block", lambda: self._once.create_worker_block(WorkerId=worker, Reason=reason))
+
+    def unblock(self, worker: str, reason: str) -> None:
+        _plain("reason", reason)
+        self._call("unblock", lambda: self._once.delete_worker_block(WorkerId=worker, Reason=reason))
+
+    def make_list(self, name: str, description: str) -> str:
+        if found := self._list_named(name):
+            return found
+        try:
+            made = self._call(
+                "make a qualification",
+                lambda: self._once.create_qualification_type(
+                    Name=name, Description=description, QualificationTypeStatus="Active"
+                ),
+            )
+        except PlatformError:
+            for seconds in LAGS:
+                time.sleep(seconds)
+                if found := self._list_named(name):
+                    return found
+            raise
+        return made["QualificationType"]["QualificationTypeId"]
+
+    def _list_named(self, name: str) -> str:
+        """The id of our qualification with exactly this name: the platform's search finds more, and in any order."""
+        pages = self._turk.pages(
+            "list qualifications", "list_qualification_types", Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True,
+        )  # fmt: skip
+        for page in pages:
+            for found in page["QualificationTypes"]:
+                if found["Name"] == name:
+                    return str(found["QualificationTypeId"])
+        return ""
+
+    def put_on_list(self, external_id: str, worker: str) -> None:
+        self._call(
+            "give a qualification",
+            lambda: self._once.associate_qualification_with_worker(
+                QualificationTypeId=external_id, WorkerId=worker, IntegerValue=1, SendNotification=False
+            ),
+        )
+
+    def take_off_list(self, external_id: str, worker: str) -> None:
+        try:
+            self._call(
+                "revoke a qualification",
+                lambda: self._once.disassociate_qualification_from_worker(
+                    QualificationTypeId=external_id, WorkerId=worker
+                ),
+            )
+        except PlatformError as error:
+            if not error.nothing_done or "DoesNotExist" not in error.code + error.message.replace(" ", ""):
+                raise
+
+    def has_list(self, external_id: str) -> bool:
+        try:
+            self._call(
+                "look up a qualification",
+                lambda: self.client.get_qualification_type(QualificationTypeId=external_id),
+            )
+        except PlatformError as error:
+            if not error.nothing_done:
+                raise
+            return False
+        return True
+
+    def check_access(self) -> Decimal | None:
+        reply = self._call("read the balance", lambda: self._once.get_account_balance())
+        return Decimal(reply["AvailableBalance"])
+
+    def balance(self) -> Decimal | None:
+        return Decimal(
+            self._call("read the balance", lambda: self.client.get_account_balance())["AvailableBalance"]
+        )
+
+    def cost(self, reward: Decimal, assignments: int, *, masters: bool = False) -> Cost:
+        return Cost(reward * assignments, reward_fee(reward, assignments, masters=masters) * assignments)
 
     def bonus_cost(self, amount: Decimal) -> Cost:
         return Cost(amount, bonus_fee(amount))
@@ -194,77 +333,13 @@ class MTurk:
     def _question(self, offer: Offer) -> str:
         return external_question(offer.form_url) if offer.form_url else html_question(offer.page)
 
+    def _hit(self, external_id: str) -> Any:
+        return self._call("look up", lambda: self.client.get_hit(HITId=external_id))["HIT"]
+
     def _status(self, assignment: str) -> str:
-        return self._call("look up", lambda: self._tokened.get_assignment(AssignmentId=assignment))[
+        return self._call("look up", lambda: self.client.get_assignment(AssignmentId=assignment))[
             "Assignment"
         ]["AssignmentStatus"]
-
-    def _paged(self, what: str, pages: Any) -> Iterator[Any]:
-        remaining = iter(pages)
-        while (page := self._call(what, lambda: next(remaining, None))) is not None:
-            yield page
-
-    def _call(self, what: str, call: Callable[[], T]) -> T:
-        from botocore.exceptions import (
-            BotoCoreError,
-            ClientError,
-            EndpointConnectionError,
-            NoCredentialsError,
-            ParamValidationError,
-        )
-
-        where = f"{self._endpoint.name} ({self._endpoint.api_url})"
-        try:
-            return call()
-        except ClientError as error:
-            code = str(error.response.get("TurkErrorCode") or error.response["Error"]["Code"])
-            message = str(error.response.get("Message") or error.response["Error"]["Message"])
-            refused = error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
-            raise PlatformError(
-                f"{where} would not {what}: {message}",
-                _hint(code, self._endpoint),
-                code,
-                nothing_done=refused,
-            ) from error
-        except BotoCoreError as error:
-            hint = (
-                "Is `humaneval market serve` running?"
-                if self._endpoint.name == "local"
-                else "Check the network and your AWS credentials."
-            )
-            unsent = isinstance(error, (NoCredentialsError, EndpointConnectionError, ParamValidationError))
-            raise PlatformError(
-                f"{where} could not {what}: {error}", hint, type(error).__name__, nothing_done=unsent
-            ) from error
-
-
-def _client(endpoint: Endpoint, profile: str, keys: str, session: Any, *, retries: Any) -> MTurkClient:
-    import boto3
-    from botocore.config import Config
-    from botocore.exceptions import ProfileNotFound
-    from botocore.session import Session as BotocoreSession
-
-    config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
-    if session is None:
-        if endpoint.name == "local":
-            # Whatever AWS profile or file there is has nothing to do with our own marketplace.
-            session = boto3.Session(
-                botocore_session=BotocoreSession(
-                    session_vars={
-                        "profile": (None, None, None, None),
-                        "config_file": (None, None, None, None),
-                    }
-                )
-            )
-        try:
-            session = session or boto3.Session(profile_name=profile or None)
-        except ProfileNotFound as error:
-            raise PlatformError(
-                str(error), "Set AWS_PROFILE to one of the profiles in ~/.aws/config."
-            ) from None
-    key_id, _, secret = (keys.split() or ["local:local"])[0].partition(":")
-    pair = {"aws_access_key_id": key_id, "aws_secret_access_key": secret} if endpoint.name == "local" else {}
-    return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)  # type: ignore[no-any-return]
 
 
 def _submission(work: Any) -> Submission:
@@ -293,40 +368,14 @@ def _plain(what: str, text: str) -> None:
         raise PlatformError(
             f"the {what} has characters that the platform does not take: {strange}",
             f"Leave emoji and other characters beyond U+FFFF out of the {what}.",
+            nothing_done=True,
         )
 
 
-def _requirements(offer: Offer) -> list[dict[str, Any]]:
-    people = offer.participants
-    requirements: list[dict[str, Any]] = []
-    if people.countries:
-        locales = [{"Country": country} for country in people.countries]
-        requirements.append({"QualificationTypeId": _LOCALE, "Comparator": "In", "LocaleValues": locales})
-    for type_id, least in (
-        (_APPROVAL_PERCENT, people.min_approved_percent),
-        (_APPROVED_HITS, people.min_approved_hits),
-    ):
-        if least:
-            requirements.append(
-                {
-                    "QualificationTypeId": type_id,
-                    "Comparator": "GreaterThanOrEqualTo",
-                    "IntegerValues": [least],
-                }
-            )
-    for requirement in requirements:
-        requirement["ActionsGuarded"] = "DiscoverPreviewAndAccept"
-    return requirements
-
-
-def _hint(code: str, endpoint: Endpoint) -> str:
-    if "InsufficientFunds" in code:
-        return "Add funds, then run the command again: it goes on where it stopped."
-    if code in (
-        "UnrecognizedClientException",
-        "InvalidSignatureException",
-        "AccessDeniedException",
-        "InvalidClientTokenId",
-    ):
-        return f"Check the AWS keys of your profile for {endpoint.name}."
-    return f"The platform's code is {code}."
+def _short(what: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise PlatformError(
+            f"the {what}: {len(text):,} characters; the platform takes {most:,}",
+            f"Shorten the {what}.",
+            nothing_done=True,
+        )

@@ -88,6 +88,17 @@ def settle(session: Session, endpoint: str, operation: str, subject: str) -> Non
         row.state, row.error, row.confirmed_at = "confirmed", "", now()
 
 
+def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> None:
+    """A write that was never confirmed, and that the platform shows not to be done, is not wanted any more."""
+    row = session.scalar(
+        select(OutboxRow).where(
+            OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject
+        )
+    )
+    if row is not None and row.state == "pending":
+        row.state, row.error = "refused", why
+
+
 def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:
     """The writes that are not confirmed yet, in the order in which they were intended. Refused ones are tried again."""
     rows = session.scalars(

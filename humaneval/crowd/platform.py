@@ -24,6 +24,20 @@ class Endpoint:
     spends_money: bool
     is_test: bool
     """Whether answers from here are tests, left out of scores unless asked for."""
+    return_url: str = ""
+    """Where a worker can give back work in hand; `{assignment}` stands for its id. Empty: there is nothing to return."""
+    closed_since: str = ""
+    """The day on which the service closed, in words; empty for one that is meant to be there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Qualified:
+    """Something that a platform attests of a worker, by its id there: that it is there, or how much of it."""
+
+    id: str
+    at_least: int | None = None
+    lacking: bool = False
+    """Only who does not have it may take part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,8 @@ class Participants:
     countries: tuple[str, ...] = ()
     min_approved_percent: int = 0
     min_approved_hits: int = 0
+    masters: bool = False
+    qualified: tuple[Qualified, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +101,18 @@ class PaidBonus:
 
     amount: Decimal
     reason: str
+    assignment: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one published offer stands at the platform, in assignments."""
+
+    deletable: bool
+    """Nobody can take it any more, and nobody works on it."""
+    free: int
+    in_hand: int
+    expired: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +149,11 @@ class Platform(Protocol):
     def submissions(self, external_id: str) -> Iterator[Submission]:
         """Everything submitted for one published offer, all pages of it."""
 
-    def approve(self, assignment: str, feedback: str = "") -> None:
-        """Pay for submitted work; approving approved work is success."""
+    def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> None:
+        """Pay for submitted work; approving approved work is success. `override`: work that was rejected, too."""
+
+    def reject(self, assignment: str, reason: str) -> None:
+        """Refuse to pay for submitted work; rejecting rejected work is success."""
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
         """Pay on top; the same token never pays twice."""
@@ -130,16 +161,49 @@ class Platform(Protocol):
     def bonuses(self, assignment: str) -> Iterator[PaidBonus]:
         """Every bonus that was paid for an assignment, all pages of them."""
 
+    def bonuses_of(self, external_id: str) -> Iterator[PaidBonus]:
+        """Every bonus that was paid for work on one published offer, all pages of them."""
+
     def extend(self, external_id: str, expires_at: datetime) -> None:
         """Let an offer be found until `expires_at`."""
 
     def expire(self, external_id: str) -> None:
         """Take an offer off the list; work that was accepted can be finished."""
 
+    def standing(self, external_id: str) -> Standing | None:
+        """How an offer stands; None where the platform has it no more."""
+
+    def close(self, external_id: str) -> None:
+        """Delete an offer that is done with; one that is gone already is success."""
+
+    def notify(self, worker: str, subject: str, text: str) -> str:
+        """Write to a worker, never twice by itself. Gives the platform's reason where it did not deliver, else ""."""
+
+    def block(self, worker: str, reason: str) -> None:
+        """Keep a worker from everything of this account."""
+
+    def unblock(self, worker: str, reason: str) -> None:
+        """Undo a block; of somebody who is not blocked this is success."""
+
+    def make_list(self, name: str, description: str) -> str:
+        """A list of workers that offers can refer to, found again by its exact name; gives the platform's id of it."""
+
+    def put_on_list(self, external_id: str, worker: str) -> None:
+        """Add a worker to a list; the worker is not told. One who is on it already is success."""
+
+    def take_off_list(self, external_id: str, worker: str) -> None:
+        """Take a worker off a list; one who is not on it is success."""
+
+    def has_list(self, external_id: str) -> bool:
+        """Whether there is a list, or another qualification, of this id."""
+
+    def check_access(self) -> Decimal | None:
+        """The balance, asked for once and without patience: says at once what is wrong with keys or address."""
+
     def balance(self) -> Decimal | None:
         """What can still be spent; None where the platform does not say."""
 
-    def cost(self, reward: Decimal, assignments: int) -> Cost:
+    def cost(self, reward: Decimal, assignments: int, *, masters: bool = False) -> Cost:
         """What one offer costs if all its assignments are approved."""
 
     def bonus_cost(self, amount: Decimal) -> Cost:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from decimal import Decimal
+from statistics import median
 from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 
 from humaneval.crowd.ledger import spent
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, RowRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
 from humaneval.store.types import now
-from humaneval.studies import get_study
+from humaneval.studies import get_study, settings_of
 
 ENOUGH = 3
 """Submissions from which on a rate means something."""
@@ -49,6 +51,15 @@ class EndpointStatus(NamedTuple):
     fees: Decimal
     spent: Decimal
     """Both together."""
+    rejected: int
+    compensations_due: int
+    """Compensations whose worker has not taken them yet, as far as we know."""
+    median_minutes: float | None
+    """From opening a form to having its answers; None before anyone has answered."""
+    hourly: Decimal | None
+    """The wage in dollars an hour of somebody who took the median time; None also where nothing is paid."""
+    hourly_expected: Decimal
+    """The same for who takes `expected_minutes`."""
 
 
 def about_done(submitted: int, planned: int, began: datetime | None, now: datetime) -> datetime | None:
@@ -68,6 +79,20 @@ def about_done(submitted: int, planned: int, began: datetime | None, now: dateti
     return now + left if left < timedelta(days=366) else None
 
 
+def _median_minutes(work: Iterable[AssignmentRow]) -> float | None:
+    """Half of the forms took less. Where our server did not see the answers come, the platform's time stands in."""
+    spans = [
+        (answered - line.opened_at).total_seconds() / 60
+        for line in work
+        if line.opened_at and (answered := line.answered_at or line.submitted_at)
+    ]
+    return round(median(spans), 2) if spans else None
+
+
+def _hourly(reward: Decimal, minutes: float | None) -> Decimal | None:
+    return (reward * 60 / Decimal(str(minutes))).quantize(Decimal("0.01")) if minutes else None
+
+
 def study_status(engine: Engine, name: str, moment: datetime | None = None) -> list[EndpointStatus]:
     """One line for each endpoint that the study was published to, or was about to be; `moment` is now."""
     moment = moment or now()
@@ -78,6 +103,16 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
         outbox = session.execute(
             select(OutboxRow.endpoint, OutboxRow.state).where(
                 OutboxRow.study_id == study.id, OutboxRow.attempts > 0
+            )
+        )
+        settings = settings_of(study)
+        due = Counter(
+            session.scalars(
+                select(PaymentRow.endpoint).where(
+                    PaymentRow.study_id == study.id,
+                    PaymentRow.kind == "compensation",
+                    PaymentRow.state == "due",
+                )
             )
         )
         writes = Counter((endpoint, state) for endpoint, state in outbox)
@@ -95,6 +130,8 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
             planned = min(planned, rows or 0) + sum(line.row_replaced for line in here)
         began = min((line.opened_at or moment for line in submitted), default=None)
         closed = all(hit.expires_at is not None and hit.expires_at <= moment for hit in mine)
+        minutes = _median_minutes(submitted)
+        reward = (settings.by_link if endpoint == "link" else settings).hit.reward
         lines.append(
             EndpointStatus(
                 endpoint=endpoint,
@@ -123,6 +160,11 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
                 rewards=paid.rewards,
                 fees=paid.fees,
                 spent=paid.total,
+                rejected=sum(line.state == "rejected" for line in here),
+                compensations_due=due[endpoint],
+                median_minutes=minutes,
+                hourly=_hourly(reward, minutes) if reward else None,
+                hourly_expected=settings.hit.hourly,
             )
         )
     return lines

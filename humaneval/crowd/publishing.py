@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.addresses import INVITE, PUBLISH, hits_of, preview_urls, up
 from humaneval.crowd.claims import form_of
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform_each
-from humaneval.crowd.platform import Cost, Endpoint, Offer, Participants, Platform, Published
+from humaneval.crowd.participation import participants_of, refuse_unknown_studies
+from humaneval.crowd.platform import Cost, Endpoint, Offer, Platform, Published
 from humaneval.crowd.questions import Delivery, render_form
+from humaneval.crowd.reconciling import note_balance
 from humaneval.crowd.review import lost_assignments
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS
@@ -28,10 +31,6 @@ from humaneval.study_file import StudyFile
 
 MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
 """Per HIT: from ten assignments on the platform's fee doubles."""
-
-PUBLISH = "publish"
-INVITE = "invite"
-"""Written down for each link of ours: which person or purpose it is for, as a hash, so that it is made once."""
 
 ZERO = Decimal("0.00")
 
@@ -46,6 +45,11 @@ class PublishPlan:
     already_up: int
     lost_rows: int
     """Rows whose annotators were excluded or rejected, and that are not handed out again unless it is asked for."""
+    fees_unsplit: Decimal
+    """The platform's fees if one HIT carried all these assignments: from ten on they are higher."""
+    expected_minutes: float
+    hourly: Decimal
+    """The wage in dollars an hour of somebody who takes the expected minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +61,6 @@ class PublishResult:
     already_up: int
     assignments: int
     preview_urls: tuple[str, ...]
-
-
-class UpHit(NamedTuple):
-    """A HIT that is up: our id of it and the platform's."""
-
-    id: int
-    external_id: str
 
 
 class _Portion(NamedTuple):
@@ -101,8 +98,9 @@ def plan(
                 f'study {name!r} says top_up = "never"',
                 "Its rows are not handed out again; leave --top-up out.",
             )
+        refuse_unknown_studies(session, study)
         _forget_other_way(session, study, endpoint, static)
-        hits = _hits(session, study, endpoint)
+        hits = hits_of(session, study, endpoint)
         if invitations:
             rows = _row_ids(session, study)
             portions = [
@@ -123,30 +121,29 @@ def plan(
             lost = []
         for portion in portions:
             _plan_hit(session, study, endpoint, portion)
-        hits = _hits(session, study, endpoint)
+        hits = hits_of(session, study, endpoint)
         waiting = [hit for hit in hits if hit.external_id is None]
-        costs = [platform.cost(settings.hit.reward, hit.assignments) for hit in waiting]
+        masters = settings.participants.masters
+        costs = [platform.cost(settings.hit.reward, hit.assignments, masters=masters) for hit in waiting]
+        unsplit = platform.cost(settings.hit.reward, sum(hit.assignments for hit in waiting), masters=masters)
         planned = PublishPlan(
             len(waiting),
             sum(hit.assignments for hit in waiting),
             Cost(sum((c.rewards for c in costs), ZERO), sum((c.fees for c in costs), ZERO)),
             len(hits) - len(waiting),
             len(lost),
+            unsplit.fees,
+            settings.hit.expected_minutes,
+            settings.hit.hourly,
         )
         if dry_run:
             session.rollback()
         return planned
 
 
-def _hits(session: Session, study: StudyRow, endpoint: str) -> Sequence[HitRow]:
-    return session.scalars(
-        select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint).order_by(HitRow.id)
-    ).all()
-
-
 def _forget_other_way(session: Session, study: StudyRow, endpoint: str, static: bool) -> None:
     """A plan of the other kind is dropped while no call was made for it; afterwards it binds."""
-    hits = _hits(session, study, endpoint)
+    hits = hits_of(session, study, endpoint)
     if not hits or static == (hits[0].row_id is not None):
         return
     intents = session.scalars(
@@ -238,7 +235,11 @@ def publish(
     for offer in offers.values():
         platform.check(offer)
     if offers:
-        _refuse_if_too_poor(platform, offers.values(), settings)
+        balance = _sufficient_balance(platform, offers.values(), settings)
+        with writing(engine) as session:
+            note_balance(session, hold_study(session, name), endpoint.name, balance)
+        people = participants_of(engine, name, platform)
+        offers = {id: replace(offer, participants=people) for id, offer in offers.items()}
     advance(adopted)
     made = perform_each(
         engine,
@@ -315,70 +316,20 @@ def _offer(
         auto_approval_seconds=round(settings.hit.auto_approval_days * 86_400),
         form_url="" if page else f"{public_url}/form/{hit.key}",
         page=page,
-        participants=Participants(
-            settings.participants.countries,
-            settings.participants.min_approved_percent,
-            settings.participants.min_approved_hits,
-        ),
     )
 
 
-def _refuse_if_too_poor(platform: Platform, offers: Iterable[Offer], settings: StudyFile) -> None:
-    """Before the first call: a batch that the balance cannot carry would stop half-way."""
+def _sufficient_balance(platform: Platform, offers: Iterable[Offer], settings: StudyFile) -> Decimal | None:
+    """The balance, before the first call: a batch that it cannot carry would stop half-way, so PlatformError."""
     balance = platform.balance()
-    cost = sum((platform.cost(settings.hit.reward, offer.assignments).total for offer in offers), ZERO)
+    masters = settings.participants.masters
+    cost = sum(
+        (platform.cost(settings.hit.reward, offer.assignments, masters=masters).total for offer in offers),
+        ZERO,
+    )
     if balance is not None and balance < cost:
         raise PlatformError(
             f"the balance at {platform.endpoint.name} is ${balance}, and this costs ${cost}",
             "Nothing was published. Add funds, or make the study smaller.",
         )
-
-
-def preview_urls(engine: Engine, name: str, endpoint: Endpoint) -> tuple[str, ...]:
-    """Where workers find what is up."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        answers = session.scalars(
-            select(OutboxRow.answer)
-            .where(
-                OutboxRow.study_id == study.id,
-                OutboxRow.endpoint == endpoint.name,
-                OutboxRow.operation == PUBLISH,
-            )
-            .order_by(OutboxRow.id)
-        )
-        return tuple(
-            dict.fromkeys(endpoint.preview_url.format(type=answer["group"]) for answer in answers if answer)
-        )
-
-
-def is_static(engine: Engine, name: str, endpoint: str) -> bool:
-    """Whether the study's pages at this endpoint are static."""
-    with reading(engine) as session:
-        return any(hit.row_id is not None for hit in _hits(session, get_study(session, name), endpoint))
-
-
-def links_of(engine: Engine, name: str, endpoint: Endpoint, invitations: Sequence[Invitation]) -> list[str]:
-    """The addresses of invitations that are up, in their order."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        rows = session.scalars(
-            select(OutboxRow).where(
-                OutboxRow.study_id == study.id,
-                OutboxRow.endpoint == endpoint.name,
-                OutboxRow.operation == INVITE,
-            )
-        )
-        keys = {row.subject: session.get_one(HitRow, row.request["hit"]).key for row in rows}
-        return [
-            endpoint.preview_url.format(type=keys[f"{study.name}: {invitation.subject}"])
-            for invitation in invitations
-        ]
-
-
-def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:
-    """The study's HITs that are up on this endpoint, as far as our database knows (see `adopt`)."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        hits = _hits(session, study, endpoint)
-        return [UpHit(hit.id, hit.external_id) for hit in hits if hit.external_id is not None]
+    return balance

@@ -1,23 +1,22 @@
-"""Looks through what was collected: who missed the control, who is excluded, who is to be paid; and pays them."""
+"""Looks through what was collected: who missed the control, who is excluded, who does not count and why."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 
 from sqlalchemy import Engine, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from humaneval.crowd.ledger import APPROVE, approval_subject, find_assignment, reward_paid
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform
-from humaneval.crowd.platform import Cost, Platform
-from humaneval.errors import PartialError, PlatformError
-from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, ResponseRow, StudyRow
-from humaneval.studies import get_study, settings_of
+from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.participation import forms_allowed, who_took_part_elsewhere
+from humaneval.store.engine import writing
+from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
+from humaneval.store.tables import AssignmentRow, PassageRow, ResponseRow, StudyRow
+from humaneval.store.types import now
+from humaneval.studies import settings_of
 
 MISSED_CONTROL = "missed the control"
 MISSED_ELSEWHERE = "missed the control in another form"
@@ -98,8 +97,11 @@ def decide_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
         work.id for work in work if any(role == "control" and not found for role, found in answers[work.id])
     }
     unreliable = {work.worker_id for work in work if work.id in missed and rule.missed_control == "annotator"}
+    repeats = _repeats(session, study, endpoint, work)
     for assignment in work:
-        if assignment.id in gaps:
+        if assignment.id in repeats:
+            assignment.excluded = repeats[assignment.id]
+        elif assignment.id in gaps:
             assignment.excluded = INCOMPLETE
         elif rule.missed_control != "none" and assignment.id in missed:
             assignment.excluded = MISSED_CONTROL
@@ -107,6 +109,25 @@ def decide_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
             assignment.excluded = MISSED_ELSEWHERE
         else:
             assignment.excluded = ""
+
+
+def _repeats(
+    session: Session, study: StudyRow, endpoint: str, work: Sequence[AssignmentRow]
+) -> dict[int, str]:
+    """Forms by people who should not have taken part, or not so often: the first ones submitted count."""
+    by_worker: dict[int, list[AssignmentRow]] = defaultdict(list)
+    for assignment in sorted(work, key=lambda one: (one.submitted_at or one.answered_at or now(), one.id)):
+        by_worker[assignment.worker_id].append(assignment)
+    found: dict[int, str] = {}
+    elsewhere = who_took_part_elsewhere(session, study, endpoint)
+    allowed = settings_of(study).design.rows_per_annotator
+    for worker_id, forms in by_worker.items():
+        if len(forms) > allowed:
+            more = forms_allowed(session, study, endpoint, worker_id)
+            found.update({each.id: TOOK_PART for each in forms[more:]})
+        if worker_id in elsewhere:
+            found.update({each.id: TOOK_PART_ELSEWHERE for each in forms})
+    return found
 
 
 def lost_assignments(session: Session, study: StudyRow, endpoint: str) -> list[AssignmentRow]:
@@ -124,114 +145,3 @@ def lost_assignments(session: Session, study: StudyRow, endpoint: str) -> list[A
             .order_by(AssignmentRow.id)
         )
     )
-
-
-def approve(
-    engine: Engine,
-    name: str,
-    platform: Platform,
-    *,
-    assignments: Collection[str] | None = None,
-    feedback: str = "",
-    advance: Callable[[int], None] = lambda amount: None,
-) -> int:
-    """Approve submitted work: the assignments named, or all of it. Returns how many this call approved.
-
-    One that the platform refuses does not stop the others; PartialError says how many are left and why.
-    """
-    endpoint = platform.endpoint.name
-    with writing(engine) as session:
-        study_id = hold_study(session, name).id
-        if assignments is None:
-            work = session.scalars(
-                select(AssignmentRow)
-                .where(
-                    AssignmentRow.study_id == study_id,
-                    AssignmentRow.endpoint == endpoint,
-                    AssignmentRow.state == "submitted",
-                )
-                .order_by(AssignmentRow.id)
-            ).all()
-        else:
-            found = [find_assignment(session, study_id, endpoint, external_id) for external_id in assignments]
-            rejected = [assignment.external_id for assignment in found if assignment.state == "rejected"]
-            if rejected:
-                raise PlatformError(
-                    f"rejected work is not approved: {', '.join(rejected)}",
-                    "Leave it out; nothing was approved.",
-                )
-            work = [assignment for assignment in found if assignment.state == "submitted"]
-        intents = [
-            (_intent(session, study_id, assignment), assignment.id, assignment.external_id)
-            for assignment in work
-        ]
-    approved, refused = 0, []
-    for intent, assignment_id, external_id in intents:
-        try:
-            _approve(engine, intent, study_id, platform, assignment_id, external_id, feedback)
-            approved += 1
-        except PlatformError as error:
-            refused.append(error)
-        advance(1)
-    if refused:
-        raise PartialError(
-            f"{approved} approved, {len(refused)} not: {refused[0].message}",
-            "Run the command again to try the rest.",
-        )
-    return approved
-
-
-def _intent(session: Session, study_id: int, assignment: AssignmentRow) -> Intent:
-    hit = session.get_one(HitRow, assignment.hit_id)
-    row = intend(
-        session,
-        study_id=study_id,
-        endpoint=assignment.endpoint,
-        operation=APPROVE,
-        subject=approval_subject(assignment),
-        key=hit.key,
-        request={},
-    )
-    return Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
-
-
-def _approve(
-    engine: Engine,
-    intent: Intent,
-    study_id: int,
-    platform: Platform,
-    assignment_id: int,
-    external_id: str,
-    feedback: str,
-) -> None:
-    def record(session: Session, _: None) -> dict[str, str]:
-        assignment = session.get_one(AssignmentRow, assignment_id)
-        assignment.state = "approved"
-        reward_paid(session, session.get_one(StudyRow, study_id), platform, assignment)
-        return {"assignment": external_id}
-
-    perform(engine, intent, lambda: platform.approve(external_id, feedback), record)
-
-
-def approval_cost(
-    engine: Engine, name: str, platform: Platform, assignments: Collection[str] | None = None
-) -> Cost:
-    """What approving the assignments named, or all submitted ones, would cost."""
-    endpoint = platform.endpoint.name
-    with reading(engine) as session:
-        study = get_study(session, name)
-        query = (
-            select(HitRow.assignments)
-            .join(AssignmentRow, AssignmentRow.hit_id == HitRow.id)
-            .where(
-                AssignmentRow.study_id == study.id,
-                AssignmentRow.endpoint == endpoint,
-                AssignmentRow.state == "submitted",
-            )
-        )
-        if assignments is not None:
-            query = query.where(AssignmentRow.external_id.in_(assignments))
-        reward = settings_of(study).hit.reward
-        costs = [platform.cost(reward, size).each(size) for size in session.scalars(query)]
-    zero = Decimal("0.00")
-    return Cost(sum((cost.rewards for cost in costs), zero), sum((cost.fees for cost in costs), zero))

@@ -1,8 +1,8 @@
-"""A worker's answer: the fields of the submitted form as MTurk's QuestionFormAnswers XML."""
+"""A worker's answers as MTurk's QuestionFormAnswers XML: written, and read again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -21,24 +21,48 @@ class Field(NamedTuple):
     value: str
 
 
+class Answered(NamedTuple):
+    """The answer to one question: elements of the document, FreeText or SelectionIdentifier for example, with texts."""
+
+    question: str
+    parts: Sequence[tuple[str, str]]
+
+
 class UnusableAnswerError(ValueError):
     """An answer that cannot be stored; the message is for the person who sent it."""
 
 
 def answer_xml(fields: Iterable[Field]) -> str:
-    """The answer document: one Answer a field, in the form's order, a repeated field as often as it was sent.
+    """The answer document of a form of the requester's own: every field is a free text, in the form's order, a
+    repeated field as often as it was sent. Raises UnusableAnswerError.
+    """
+    return answers_xml(Answered(field.name, [("FreeText", field.value)]) for field in fields)
 
-    Line ends become single newlines, as XML keeps no others. Raises UnusableAnswerError.
+
+def answers_xml(answers: Iterable[Answered]) -> str:
+    """The answer document: one Answer each. Line ends become single newlines, as XML keeps no others.
+
+    Raises UnusableAnswerError.
     """
     root = ElementTree.Element("QuestionFormAnswers", xmlns=ANSWERS_SCHEMA)
-    for field in fields:
+    for answered in answers:
         answer = ElementTree.SubElement(root, "Answer")
-        ElementTree.SubElement(answer, "QuestionIdentifier").text = _carried(field.name, "name")
-        ElementTree.SubElement(answer, "FreeText").text = _carried(field.value, f"value of {field.name!r}")
+        ElementTree.SubElement(answer, "QuestionIdentifier").text = _carried(answered.question, "name")
+        for name, value in answered.parts:
+            ElementTree.SubElement(answer, name).text = _carried(value, f"value of {answered.question!r}")
     document = '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode")
     if len(document.encode()) > MOST_BYTES:
         raise UnusableAnswerError("The answer is larger than a million bytes.")
     return document
+
+
+def answered_values(document: str) -> dict[str, list[str]]:
+    """What was answered, by question: the texts and selections of a document that this module wrote."""
+    found: dict[str, list[str]] = {}
+    for answer in ElementTree.fromstring(document):
+        identifier, *parts = list(answer)
+        found.setdefault(identifier.text or "", []).extend(part.text or "" for part in parts)
+    return found
 
 
 def _carried(text: str, what: str) -> str:

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.market.database import Mode, Transaction
+from humaneval.market.file_tables import Upload
+from humaneval.market.notes import note
 from humaneval.market.refusals import insufficient_funds
 from humaneval.market.tables import TAKEN, Assignment, Entry, Hit, State
+
+KEPT_DAYS = 120
+"""So long after it was first Reviewable a HIT is disposed of by itself, if all its answers are reviewed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,31 +133,50 @@ def refresh(work: Transaction, hit: Hit) -> Counts:
     count = counts(work.session, [hit])[hit.number]
     _settle_hold(work, hit, count)
     hit.status = _status(hit, count)
+    finished = hit.status in ("Reviewable", "Reviewing")
+    if finished:
+        if hit.finished_at is None:
+            hit.finished_at = work.now
+            note(work, "HITReviewable", hit)
+    elif hit.disposed:
+        mine = select(Assignment.number).where(Assignment.hit_number == hit.number)
+        work.session.execute(delete(Upload).where(Upload.assignment_number.in_(mine)))
+    else:
+        hit.finished_at = None
+        hit.policy_due = hit.hit_policy is not None
     work.session.flush()
     return count
 
 
 def something_is_due(work: Transaction) -> bool:
     """Whether time alone has changed anything since it was last looked at."""
-    due = (_late(work.now), _unreviewed(work.now), _expiring(work.now))
+    due = (_late(work.now), _unreviewed(work.now), _expiring(work.now), _outdated(work.now))
     return bool(work.session.scalar(select(or_(*(query.exists() for query in due)))))
 
 
 def let_time_pass(work: Transaction) -> None:
-    """Abandon what ran out, approve what waited too long, expire what is past its time; each as of its own moment."""
+    """Abandon what ran out, approve what waited too long, expire what is past its time, each as of its own moment;
+    dispose of what has been kept for long enough."""
     late = work.session.scalars(_late(work.now)).all()
     for assignment in late:
         assignment.state, assignment.ended_at = State.ABANDONED, assignment.deadline
+        note(work, "AssignmentAbandoned", assignment.hit, assignment)
     waiting = work.session.scalars(_unreviewed(work.now)).all()
     for assignment in waiting:
         pay_reward(work, assignment)
         assignment.state, assignment.approved_at = State.APPROVED, assignment.auto_approve_at
+        note(work, "AssignmentApproved", assignment.hit, assignment)
     expiring = work.session.scalars(_expiring(work.now)).all()
     for hit in expiring:
         hit.expired = True
+        note(work, "HITExpired", hit)
     changed = {hit.number: hit for hit in (*expiring, *(item.hit for item in (*late, *waiting)))}
     for hit in changed.values():
         refresh(work, hit)
+    for hit in work.session.scalars(_outdated(work.now)).all():
+        hit.disposed = True
+        refresh(work, hit)
+        note(work, "HITDisposed", hit)
 
 
 def _late(now: datetime) -> Select[Assignment]:
@@ -165,6 +189,15 @@ def _unreviewed(now: datetime) -> Select[Assignment]:
 
 def _expiring(now: datetime) -> Select[Hit]:
     return select(Hit).where(Hit.expired.is_(False), Hit.expires_at <= now)
+
+
+def _outdated(now: datetime) -> Select[Hit]:
+    waiting = select(Assignment.number).where(
+        Assignment.hit_number == Hit.number, Assignment.state == State.SUBMITTED
+    )
+    return select(Hit).where(
+        Hit.disposed.is_(False), Hit.finished_at <= now - timedelta(days=KEPT_DAYS), ~waiting.exists()
+    )
 
 
 def _settle_hold(work: Transaction, hit: Hit, count: Counts) -> None:

@@ -40,11 +40,15 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One transaction at the market: everything an operation may look at, and the moment it happens at."""
+    """One transaction at the market: everything an operation may look at, and the moment it happens at.
+
+    `site` is the worker site's address, where it is known.
+    """
 
     session: Session
     now: datetime
     mode: Mode
+    site: str = ""
 
 
 def open_market(path: Path | str) -> Engine:

@@ -10,7 +10,8 @@ from humaneval.market.market import Market
 from humaneval.market.questions import HtmlQuestion, read_question
 from humaneval.market.refusals import RefusedError
 from humaneval.market.security import origin_of, protect_answer, protect_content
-from humaneval.market.workplace import NotPossibleError, submit
+from humaneval.market.wording import NotPossibleError
+from humaneval.market.workplace import submit
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What stands for an assignment's id while a HIT is only looked at; MTurk's own word."""

@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import select
 
-from humaneval.errors import UsageError
-from humaneval.fees import MANY_ASSIGNMENTS, money, reward_fee
+from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.market.bookkeeping import Counts, counts, dollars, refresh
 from humaneval.market.database import Transaction
+from humaneval.market.hit_types import SHORTEST, find_hit_type, hit_type_of
 from humaneval.market.identifiers import new_entity_id
+from humaneval.market.notes import note
 from humaneval.market.paging import page
-from humaneval.market.qualifications import check_requirements
+from humaneval.market.policy_parameters import read_policies
 from humaneval.market.questions import read_question
 from humaneval.market.refusals import RefusedError, invalid, no_such_hit, wrong_hit_state
-from humaneval.market.tables import Hit, HitType
+from humaneval.market.requirements import SYSTEM, find_type
+from humaneval.market.tables import Hit, HitType, Requires
 from humaneval.market.tokens import refuse_repeat, remember
+from humaneval.market.values import YEAR, Params, Reply, seconds, text
 
-Params = Mapping[str, Any]
-Reply = dict[str, Any]
-
-MOST_DOLLARS = Decimal("100000.00")
 MOST_ASSIGNMENTS = 1_000_000
-LONGEST = 365 * 24 * 3600
-DEFAULT_AUTO_APPROVAL = MOST_AUTO_APPROVAL = 30 * 24 * 3600
-SHORTEST = 30
-
-_TEXT_LIMITS = {"Title": 128, "Description": 2000, "Keywords": 1000, "RequesterAnnotation": 255}
-_NOT_OFFERED = {
-    "HITLayoutId": "HIT layouts: send a Question",
-    "HITLayoutParameters": "HIT layouts: send a Question",
-    "AssignmentReviewPolicy": "review policies: review assignments yourself",
-    "HITReviewPolicy": "review policies: review assignments yourself",
-}
-
-
-def create_hit_type(work: Transaction, params: Params) -> Reply:
-    """CreateHITType: the same parameters give the same id."""
-    return {"HITTypeId": _hit_type(work, params).id}
 
 
 def create_hit(work: Transaction, params: Params) -> Reply:
     """CreateHIT."""
     refuse_repeat(work, "CreateHIT", params)
-    hit = _create(work, params, _hit_type(work, params))
+    hit = _create(work, params, hit_type_of(work, params))
     remember(work, "CreateHIT", params, hit.id)
     return {"HIT": described(work, [hit])[0]}
 
@@ -57,10 +37,7 @@ def create_hit(work: Transaction, params: Params) -> Reply:
 def create_hit_with_hit_type(work: Transaction, params: Params) -> Reply:
     """CreateHITWithHITType."""
     refuse_repeat(work, "CreateHITWithHITType", params)
-    hit_type = work.session.scalar(select(HitType).where(HitType.id == params["HITTypeId"]))
-    if hit_type is None:
-        raise RefusedError("HITTypeDoesNotExist", f"HITType {params['HITTypeId']} does not exist.")
-    hit = _create(work, params, hit_type)
+    hit = _create(work, params, find_hit_type(work, params["HITTypeId"]))
     remember(work, "CreateHITWithHITType", params, hit.id)
     return {"HIT": described(work, [hit])[0]}
 
@@ -87,12 +64,35 @@ def list_reviewable_hits(work: Transaction, params: Params) -> Reply:
     return {"HITs": described(work, rows), **envelope}
 
 
+def list_hits_for_qualification_type(work: Transaction, params: Params) -> Reply:
+    """ListHITsForQualificationType: those that ask for it and were not deleted, oldest first."""
+    wanted = params["QualificationTypeId"]
+    if wanted not in SYSTEM:
+        find_type(work, wanted)
+    types = select(Requires.hit_type_number).where(Requires.qualification_id == wanted)
+    query = select(Hit).where(Hit.disposed.is_(False), Hit.hit_type_number.in_(types))
+    rows, envelope = page(work.session, query, Hit.number, params)
+    return {"HITs": described(work, rows), **envelope}
+
+
+def update_hit_type_of_hit(work: Transaction, params: Params) -> Reply:
+    """UpdateHITTypeOfHIT: also the reward of what is not paid yet, so that more or less money is held for it."""
+    hit = _kept_hit(work, params["HITId"])
+    hit.hit_type = find_hit_type(work, params["HITTypeId"])
+    hit.fee_cents = _fee(hit.hit_type, hit.max_assignments)
+    refresh(work, hit)
+    return {}
+
+
 def update_expiration(work: Transaction, params: Params) -> Reply:
     """UpdateExpirationForHIT: a time that is past expires the HIT at once; work in hand may still be finished."""
     hit = _kept_hit(work, params["HITId"])
     expires_at: datetime = params["ExpireAt"]
-    if expires_at > work.now + timedelta(seconds=LONGEST):
+    if expires_at > work.now + timedelta(seconds=YEAR):
         raise invalid("ExpireAt must be within 365 days from now.")
+    expires_now = expires_at <= work.now and not hit.expired
+    if expires_at > hit.expires_at or expires_now:
+        note(work, "HITExpired" if expires_now else "HITExtended", hit)
     hit.expires_at = expires_at
     hit.expired = expires_at <= work.now
     refresh(work, hit)
@@ -102,8 +102,13 @@ def update_expiration(work: Transaction, params: Params) -> Reply:
 def create_additional_assignments(work: Transaction, params: Params) -> Reply:
     """CreateAdditionalAssignmentsForHIT."""
     refuse_repeat(work, "CreateAdditionalAssignmentsForHIT", params)
-    hit = _kept_hit(work, params["HITId"])
-    more: int = params["NumberOfAdditionalAssignments"]
+    add_places(work, _kept_hit(work, params["HITId"]), params["NumberOfAdditionalAssignments"])
+    remember(work, "CreateAdditionalAssignmentsForHIT", params, new_entity_id())
+    return {}
+
+
+def add_places(work: Transaction, hit: Hit, more: int) -> None:
+    """Let `more` workers take a HIT. Raises RefusedError."""
     total = hit.max_assignments + more
     if more < 1 or total > MOST_ASSIGNMENTS:
         raise invalid(
@@ -117,8 +122,7 @@ def create_additional_assignments(work: Transaction, params: Params) -> Reply:
         )
     hit.max_assignments = total
     refresh(work, hit)
-    remember(work, "CreateAdditionalAssignmentsForHIT", params, new_entity_id())
-    return {}
+    note(work, "HITExtended", hit)
 
 
 def update_review_status(work: Transaction, params: Params) -> Reply:
@@ -146,6 +150,7 @@ def delete_hit(work: Transaction, params: Params) -> Reply:
         )
     hit.disposed = True
     refresh(work, hit)
+    note(work, "HITDisposed", hit)
     return {}
 
 
@@ -163,17 +168,6 @@ def described(work: Transaction, hits: Sequence[Hit]) -> list[dict[str, Any]]:
     return [_description(hit, by_number[hit.number]) for hit in hits]
 
 
-def amount(text: str, name: str) -> int:
-    """An amount of dollars from the wire in cents. Raises RefusedError."""
-    try:
-        value = money(text)
-    except UsageError as error:
-        raise invalid(f"{name}: {error.message}.") from None
-    if value > MOST_DOLLARS:
-        raise invalid(f"{name} must be at most {MOST_DOLLARS}.")
-    return int(value * 100)
-
-
 def _kept_hit(work: Transaction, hit_id: str) -> Hit:
     hit = find_hit(work, hit_id)
     if hit.disposed:
@@ -181,80 +175,45 @@ def _kept_hit(work: Transaction, hit_id: str) -> Hit:
     return hit
 
 
-def _hit_type(work: Transaction, params: Params) -> HitType:
-    _check_texts(params)
-    check_requirements(params.get("QualificationRequirements", ()))
-    values: dict[str, Any] = {
-        "title": params["Title"],
-        "description": params["Description"],
-        "keywords": params.get("Keywords", ""),
-        "reward_cents": amount(params["Reward"], "Reward"),
-        "assignment_seconds": _seconds(params, "AssignmentDurationInSeconds", SHORTEST, LONGEST),
-        "auto_approval_seconds": _seconds(
-            {"AutoApprovalDelayInSeconds": DEFAULT_AUTO_APPROVAL, **params},
-            "AutoApprovalDelayInSeconds",
-            0,
-            MOST_AUTO_APPROVAL,
-        ),
-        "qualifications": list(params.get("QualificationRequirements", ())),
-    }
-    fingerprint = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-    hit_type = work.session.scalar(select(HitType).where(HitType.fingerprint == fingerprint))
-    if hit_type is None:
-        hit_type = HitType(
-            id=new_entity_id(), group_id=new_entity_id(), fingerprint=fingerprint, made_at=work.now, **values
-        )
-        work.session.add(hit_type)
-        work.session.flush()
-    return hit_type
-
-
 def _create(work: Transaction, params: Params, hit_type: HitType) -> Hit:
-    for name, instead in _NOT_OFFERED.items():
-        if params.get(name):
-            raise invalid(f"This marketplace has no {instead}.")
+    if params.get("HITLayoutId") or params.get("HITLayoutParameters"):
+        raise RefusedError(
+            "HITLayoutDoesNotExist",
+            "There are no HIT layouts here: they were made on Mechanical Turk's requester site. Send a Question.",
+        )
     if "Question" not in params:
         raise invalid("A Question must be given.")
-    _check_texts(params)
     read_question(params["Question"], work.mode)
-    lifetime = _seconds(params, "LifetimeInSeconds", SHORTEST, LONGEST)
+    lifetime = seconds(params, "LifetimeInSeconds", SHORTEST, YEAR)
     places: int = params.get("MaxAssignments", 1)
     if not 1 <= places <= MOST_ASSIGNMENTS:
         raise invalid(f"MaxAssignments must be from 1 to {MOST_ASSIGNMENTS}.")
+    policies = read_policies(params)
     hit = Hit(
         id=new_entity_id(),
         hit_type=hit_type,
         question=params["Question"],
-        annotation=params.get("RequesterAnnotation", ""),
+        annotation=text(params, "RequesterAnnotation", 255),
         max_assignments=places,
-        fee_cents=int(reward_fee(dollars(hit_type.reward_cents), places) * 100),
+        fee_cents=_fee(hit_type, places),
         status="Assignable",
         reviewing=False,
         disposed=False,
         expired=False,
         expires_at=work.now + timedelta(seconds=lifetime),
+        assignment_policy=policies.assignment,
+        hit_policy=policies.hit,
         made_at=work.now,
     )
     work.session.add(hit)
     refresh(work, hit)
+    note(work, "HITCreated", hit)
     return hit
 
 
-def _check_texts(params: Params) -> None:
-    for name, longest in _TEXT_LIMITS.items():
-        text = params.get(name, "")
-        if len(text) > longest:
-            raise invalid(f"{name} has {len(text)} characters; it must not be longer than {longest}.")
-    for name in ("Title", "Description"):
-        if name in params and not params[name].strip():
-            raise invalid(f"{name} must not be empty.")
-
-
-def _seconds(params: Params, name: str, least: int, most: int) -> int:
-    value: int = params[name]
-    if not least <= value <= most:
-        raise invalid(f"{name} must be from {least} to {most}.")
-    return value
+def _fee(hit_type: HitType, places: int) -> int:
+    """The platform's fee on one reward, in cents."""
+    return int(reward_fee(dollars(hit_type.reward_cents), places) * 100)
 
 
 def _description(hit: Hit, count: Counts) -> dict[str, Any]:

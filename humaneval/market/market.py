@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine
 
-from humaneval.market import hits, reviews
+from humaneval.market import (
+    events,
+    files,
+    hit_types,
+    hits,
+    people,
+    qualification_types,
+    qualifications,
+    review_policies,
+    reviews,
+)
 from humaneval.market.bookkeeping import let_time_pass, something_is_due
 from humaneval.market.database import Clock, Mode, Transaction, transaction
-from humaneval.market.refusals import RefusedError
 from humaneval.store.types import now
 
 
@@ -23,23 +33,45 @@ class Operation(NamedTuple):
 
 
 OPERATIONS = {
+    "AcceptQualificationRequest": Operation(qualifications.accept_qualification_request, True),
     "ApproveAssignment": Operation(reviews.approve_assignment, True),
+    "AssociateQualificationWithWorker": Operation(qualifications.associate_qualification, True),
     "CreateAdditionalAssignmentsForHIT": Operation(hits.create_additional_assignments, True),
     "CreateHIT": Operation(hits.create_hit, True),
-    "CreateHITType": Operation(hits.create_hit_type, True),
+    "CreateHITType": Operation(hit_types.create_hit_type, True),
     "CreateHITWithHITType": Operation(hits.create_hit_with_hit_type, True),
+    "CreateQualificationType": Operation(qualification_types.create_qualification_type, True),
+    "CreateWorkerBlock": Operation(people.create_worker_block, True),
     "DeleteHIT": Operation(hits.delete_hit, True),
+    "DeleteQualificationType": Operation(qualification_types.delete_qualification_type, True),
+    "DeleteWorkerBlock": Operation(people.delete_worker_block, True),
+    "DisassociateQualificationFromWorker": Operation(qualifications.disassociate_qualification, True),
     "GetAccountBalance": Operation(reviews.get_account_balance, False),
     "GetAssignment": Operation(reviews.get_assignment, False),
+    "GetFileUploadURL": Operation(files.get_file_upload_url, True),
     "GetHIT": Operation(hits.get_hit, False),
+    "GetQualificationScore": Operation(qualifications.get_qualification_score, False),
+    "GetQualificationType": Operation(qualification_types.get_qualification_type, False),
     "ListAssignmentsForHIT": Operation(reviews.list_assignments, False),
     "ListBonusPayments": Operation(reviews.list_bonus_payments, False),
     "ListHITs": Operation(hits.list_hits, False),
+    "ListHITsForQualificationType": Operation(hits.list_hits_for_qualification_type, False),
+    "ListQualificationRequests": Operation(qualifications.list_qualification_requests, False),
+    "ListQualificationTypes": Operation(qualification_types.list_qualification_types, False),
+    "ListReviewPolicyResultsForHIT": Operation(review_policies.list_review_policy_results, False),
     "ListReviewableHITs": Operation(hits.list_reviewable_hits, False),
+    "ListWorkerBlocks": Operation(people.list_worker_blocks, False),
+    "ListWorkersWithQualificationType": Operation(qualifications.list_workers_with_qualification, False),
+    "NotifyWorkers": Operation(people.notify_workers, True),
     "RejectAssignment": Operation(reviews.reject_assignment, True),
+    "RejectQualificationRequest": Operation(qualifications.reject_qualification_request, True),
     "SendBonus": Operation(reviews.send_bonus, True),
+    "SendTestEventNotification": Operation(events.send_test_event, True),
     "UpdateExpirationForHIT": Operation(hits.update_expiration, True),
     "UpdateHITReviewStatus": Operation(hits.update_review_status, True),
+    "UpdateHITTypeOfHIT": Operation(hits.update_hit_type_of_hit, True),
+    "UpdateNotificationSettings": Operation(events.update_notification_settings, True),
+    "UpdateQualificationType": Operation(qualification_types.update_qualification_type, True),
 }
 
 
@@ -50,12 +82,12 @@ class Market:
         self._engine = engine
         self.mode = mode
         self._clock = clock
+        self.site = ""
+        """The worker site's address, once there is one."""
 
     def perform(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Carry out one requester operation. Raises RefusedError; then nothing was changed."""
-        operation = OPERATIONS.get(name)
-        if operation is None:
-            raise RefusedError("OperationNotOffered", f"This marketplace does not have {name} yet.")
+        operation = OPERATIONS[name]
         with self.writing() if operation.writes else self.reading() as work:
             return operation.run(work, params)
 
@@ -65,8 +97,9 @@ class Market:
         # What time has done is kept even where the operation itself is then refused.
         self._catch_up()
         with transaction(self._engine, self.mode, self._clock, writes=True) as work:
-            let_time_pass(work)
-            yield work
+            self._let_time_pass(work)
+            yield replace(work, site=self.site)
+            review_policies.apply_due_policies(work)
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -80,4 +113,9 @@ class Market:
             if not something_is_due(work):
                 return
         with transaction(self._engine, self.mode, self._clock, writes=True) as work:
-            let_time_pass(work)
+            self._let_time_pass(work)
+
+    @staticmethod
+    def _let_time_pass(work: Transaction) -> None:
+        let_time_pass(work)
+        review_policies.apply_due_policies(work)

@@ -2,126 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
-from flask import Blueprint, Response, redirect, render_template, request
-from werkzeug.wrappers import Response as WerkzeugResponse
+from flask import Blueprint, Response, redirect, request
+from werkzeug.datastructures import MultiDict
 
 from humaneval.market import workplace
+from humaneval.market.answers import UnusableAnswerError
 from humaneval.market.bookkeeping import counts
 from humaneval.market.database import Transaction
+from humaneval.market.files import fetch, keep_files
+from humaneval.market.form_answers import Filled, read_filled
 from humaneval.market.frames import NOT_ACCEPTED
-from humaneval.market.market import Market
 from humaneval.market.mishaps import UNSEEN_PATH, reuse_id
-from humaneval.market.qualifications import describe
-from humaneval.market.questions import ExternalQuestion, read_question, with_query
+from humaneval.market.panel_pages import panel_blueprint
+from humaneval.market.question_form import QuestionForm
+from humaneval.market.questions import read_question
+from humaneval.market.requirements import describe, types_of
 from humaneval.market.security import (
     COOKIE,
     FRAME_SANDBOX,
     SIGNED_IN_SECONDS,
-    Seals,
     comes_from_elsewhere,
-    origin_of,
-    protect_page,
     safe_path,
 )
-from humaneval.market.tables import Hit, State, Worker
+from humaneval.market.site import Answer, Frame, WorkerSite
+from humaneval.market.tables import Assignment, State, Worker
 from humaneval.market.trouble import Trouble, happening
-from humaneval.market.wording import countries, time_left
-from humaneval.market.workplace import NotPossibleError
+from humaneval.market.wording import NotPossibleError, countries, time_left
 
-Answer = Response | WerkzeugResponse
-Arguments = ParamSpec("Arguments")
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What a page's frame needs: an address, a height, and how far its content is trusted."""
-
-    address: str
-    height: int
-    origin: str
-    sandbox: str
-
-
-class WorkerSite:
-    """The pages' common ground: the market, the seals on cookies and forms, and the site's own address."""
-
-    def __init__(self, market: Market, seals: Seals, public_url: str) -> None:
-        self.market = market
-        self.seals = seals
-        self.origin = origin_of(public_url)
-        self.https = public_url.startswith("https://")
-
-    def page(
-        self,
-        template: str,
-        worker: Worker | None,
-        status: int = 200,
-        frame: Frame | None = None,
-        **values: Any,
-    ) -> Response:
-        """A whole page. `worker` decides what stands in its head."""
-        token = self.seals.form_token(worker.id) if worker else ""
-        html = render_template(
-            template, worker=worker, csrf=token, mode=self.market.mode, frame=frame, **values
-        )
-        response = Response(html, status, content_type="text/html; charset=utf-8")
-        return protect_page(response, frame.origin if frame else "")
-
-    def problem(self, message: str, status: int, worker: Worker | None = None) -> Response:
-        """A page that says why something cannot be done."""
-        return self.page("problem.html", worker, status, message=message)
-
-    def frame(self, hit: Hit, **parameters: str) -> Frame:
-        """The frame for a HIT, with MTurk's parameters in its address."""
-        question = read_question(hit.question, self.market.mode)
-        if isinstance(question, ExternalQuestion):
-            return Frame(question.address(**parameters), question.frame_height, question.origin, "")
-        return Frame(
-            with_query(f"/question/{hit.id}", **parameters), question.frame_height, "", FRAME_SANDBOX
-        )
-
-    def signed_in(
-        self, view: Callable[Concatenate[Transaction, Worker, Arguments], Answer]
-    ) -> Callable[Arguments, Answer]:
-        """A view that runs in one transaction for the worker who is signed in, and for nobody else.
-
-        Whatever is posted must come from a form that this worker was shown.
-        """
-
-        @wraps(view)
-        def guarded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
-            posted = request.method == "POST"
-            worker_id = self.seals.worker_id(request)
-            try:
-                with self.market.writing() if posted else self.market.reading() as work:
-                    worker = workplace.find_worker(work, worker_id) if worker_id else None
-                    if worker is None:
-                        return redirect(
-                            with_query("/signin", next="/hits" if posted else request.full_path.rstrip("?")),
-                            303,
-                        )
-                    if posted and not self.seals.form_is_from(request, worker.id):
-                        return self.problem(
-                            "This form is too old. Go back, reload the page and try again.", 403, worker
-                        )
-                    return view(work, worker, *args, **kwargs)
-            except NotPossibleError as error:
-                # In a transaction of its own: the one that was rolled back took the worker's row along.
-                with self.market.reading() as work:
-                    worker = workplace.find_worker(work, worker_id) if worker_id else None
-                    return self.problem(error.message, error.status, worker)
-
-        return guarded
+__all__ = ["WorkerSite", "pages_blueprint"]
 
 
 def pages_blueprint(site: WorkerSite) -> Blueprint:
     """The routes of the worker site."""
     blueprint = Blueprint("pages", __name__)
+    blueprint.register_blueprint(panel_blueprint(site))
 
     @blueprint.before_request
     def refuse_other_sites() -> Answer | None:
@@ -202,15 +118,21 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
     @site.signed_in
     def preview(work: Transaction, worker: Worker, hit_id: str) -> Answer:
         hit, obstacles = workplace.hit_to_preview(work, worker, hit_id)
-        frame = site.frame(hit, assignmentId=NOT_ACCEPTED, hitId=hit.id)
+        question, asked = read_question(hit.question, work.mode), hit.hit_type.qualifications
+        form = question if isinstance(question, QuestionForm) else None
+        frame = None
+        if not isinstance(question, QuestionForm):
+            frame = site.frame(hit, question, assignmentId=NOT_ACCEPTED, hitId=hit.id)
+        known = types_of(work.session, asked)
         return site.page(
             "preview.html",
             worker,
             frame=frame,
+            form=form,
             hit=hit,
             available=counts(work.session, [hit])[hit.number].free if hit.status == "Assignable" else 0,
             obstacles=obstacles,
-            requirements=[describe(each) for each in hit.hit_type.qualifications],
+            requirements=[describe(each, known) for each in asked],
             in_hand=workplace.open_assignment(work, worker, hit_id),
         )
 
@@ -226,21 +148,60 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
     @blueprint.get("/assignments/<assignment_id>")
     @site.signed_in
     def work_page(work: Transaction, worker: Worker, assignment_id: str) -> Answer:
+        return _work_page(work, worker, workplace.find_own(work, worker, assignment_id))
+
+    @blueprint.post("/assignments/<assignment_id>/answer")
+    @site.signed_in
+    def answer(work: Transaction, worker: Worker, assignment_id: str) -> Answer:
         assignment = workplace.find_own(work, worker, assignment_id)
-        frame = None
+        question = read_question(assignment.hit.question, work.mode)
+        if not isinstance(question, QuestionForm):
+            raise NotPossibleError("This HIT's answers are sent from its own page.", 400)
         if assignment.state is State.ACCEPTED:
-            frame = site.frame(
-                assignment.hit,
-                assignmentId=assignment.id,
-                hitId=assignment.hit.id,
-                workerId=worker.id,
-                turkSubmitTo=site.origin,
-            )
-            if happening(request.environ) is Trouble.UNSEEN and frame.origin:
-                frame = Frame(f"{UNSEEN_PATH}/{assignment.id}", frame.height, "", FRAME_SANDBOX)
-        left = time_left(assignment.deadline, work.now)
+            filled = read_filled(question, request.form, request.files)
+            if filled.faults:
+                return _work_page(work, worker, assignment, filled, 400)
+            try:
+                workplace.answer_form(work, worker, assignment_id, filled.answers)
+            except UnusableAnswerError as error:
+                raise NotPossibleError(str(error), 400) from None
+            keep_files(work, assignment, filled.files)
+        return redirect(f"/assignments/{assignment_id}", 303)
+
+    def _work_page(
+        work: Transaction,
+        worker: Worker,
+        assignment: Assignment,
+        filled: Filled | None = None,
+        status: int = 200,
+    ) -> Answer:
+        hit, frame, form = assignment.hit, None, None
+        if assignment.state is State.ACCEPTED:
+            question = read_question(hit.question, work.mode)
+            if isinstance(question, QuestionForm):
+                form = question
+            else:
+                frame = site.frame(
+                    hit,
+                    question,
+                    assignmentId=assignment.id,
+                    hitId=hit.id,
+                    workerId=worker.id,
+                    turkSubmitTo=site.origin,
+                )
+                if happening(request.environ) is Trouble.UNSEEN and frame.origin:
+                    frame = Frame(f"{UNSEEN_PATH}/{assignment.id}", frame.height, "", FRAME_SANDBOX)
         return site.page(
-            "work.html", worker, frame=frame, assignment=assignment, hit=assignment.hit, left=left
+            "work.html",
+            worker,
+            status,
+            frame=frame,
+            form=form,
+            assignment=assignment,
+            hit=hit,
+            left=time_left(assignment.deadline, work.now),
+            faults=filled.faults if filled else {},
+            sent=request.form if filled else MultiDict[str, str](),
         )
 
     @blueprint.post("/assignments/<assignment_id>/return")
@@ -248,6 +209,11 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
     def give_back(work: Transaction, worker: Worker, assignment_id: str) -> Answer:
         workplace.give_back(work, worker, assignment_id)
         return redirect("/hits", 303)
+
+    @blueprint.get("/files/<token>")
+    def uploaded(token: str) -> Answer:
+        with site.market.reading() as work:
+            return fetch(work, token)
 
     @blueprint.get("/my-work")
     @site.signed_in

@@ -38,10 +38,22 @@ def page(
     size: int = params.get("MaxResults", DEFAULT_RESULTS)
     after = _after(params["NextToken"], key.key) if "NextToken" in params else 0
     rows = list(session.scalars(query.where(key > after).order_by(key).limit(size)))
-    envelope: dict[str, Any] = {"NumResults": len(rows)}
-    if len(rows) == size:
-        envelope["NextToken"] = _token(getattr(rows[-1], key.key), key.key)
-    return Page(rows, envelope)
+    last = getattr(rows[-1], key.key) if len(rows) == size else None
+    return Page(rows, _envelope(len(rows), last, key.key))
+
+
+def page_of(rows: Mapping[int, Any], name: str, params: Mapping[str, Any]) -> Page:
+    """The page of `rows` that `params` ask for; their keys grow. `name` sets this list's tokens apart from others'."""
+    size: int = params.get("MaxResults", DEFAULT_RESULTS)
+    after = _after(params["NextToken"], name) if "NextToken" in params else 0
+    keys = [key for key in rows if key > after][:size]
+    last = keys[-1] if len(keys) == size else None
+    return Page([rows[key] for key in keys], _envelope(len(keys), last, name))
+
+
+def _envelope(count: int, last: int | None, key: str) -> dict[str, Any]:
+    token = {} if last is None else {"NextToken": _token(last, key)}
+    return {"NumResults": count, **token}
 
 
 def emptied(reply: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:

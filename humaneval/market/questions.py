@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlencode, urlsplit, urlunsplit
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 from humaneval.market.database import Mode
-from humaneval.market.refusals import RefusedError, invalid
+from humaneval.market.question_form import QuestionForm, is_question_form, read_form
+from humaneval.market.refusals import invalid
+from humaneval.market.xml_reading import local_name, parse
 
 MOST_BYTES = 65_535
 MOST_FRAME_HEIGHT = 100_000
@@ -49,7 +50,7 @@ class HtmlQuestion:
     frame_height: int
 
 
-Question = ExternalQuestion | HtmlQuestion
+Question = ExternalQuestion | HtmlQuestion | QuestionForm
 
 
 def with_query(url: str, **parameters: str) -> str:
@@ -65,12 +66,9 @@ def with_query(url: str, **parameters: str) -> str:
 
 def read_question(xml: str, mode: Mode) -> Question:
     """The question in `xml`. Raises RefusedError with what is wrong with it."""
-    size = len(xml.encode())
-    if size > MOST_BYTES:
-        raise invalid(
-            f"The Question is {size} bytes in UTF-8; it must not be larger than {MOST_BYTES} bytes."
-        )
-    root = _parse(xml)
+    root = _root(xml, "Question")
+    if is_question_form(root):
+        return read_form(root)
     if root.tag == f"{{{EXTERNAL_SCHEMA}}}ExternalQuestion":
         fields = _fields(root, EXTERNAL_SCHEMA, "ExternalURL")
         return ExternalQuestion(
@@ -79,34 +77,35 @@ def read_question(xml: str, mode: Mode) -> Question:
     if root.tag == f"{{{HTML_SCHEMA}}}HTMLQuestion":
         fields = _fields(root, HTML_SCHEMA, "HTMLContent")
         return HtmlQuestion(fields["HTMLContent"].strip(), _height(fields["FrameHeight"]))
-    name = root.tag.rpartition("}")[2]
-    if name == "QuestionForm":
+    name = local_name(root.tag)
+    schemas = {
+        "ExternalQuestion": EXTERNAL_SCHEMA,
+        "HTMLQuestion": HTML_SCHEMA,
+        "QuestionForm": _SCHEMAS + "2017-11-06/QuestionForm.xsd",
+    }
+    if name in schemas:
+        raise invalid(f"{name} must be in the namespace {schemas[name]}.")
+    raise invalid(f"The Question's root is {name}; it must be {' or '.join(schemas)}.")
+
+
+def read_test(xml: str) -> QuestionForm:
+    """The form of a qualification test. Raises RefusedError with what is wrong with it."""
+    root = _root(xml, "Test")
+    if not is_question_form(root):
         raise invalid(
-            "This marketplace does not show a QuestionForm yet. Put the form into an HTMLQuestion or behind an ExternalQuestion."
+            f"A Test must be a QuestionForm in the namespace {_SCHEMAS}2017-11-06/QuestionForm.xsd."
         )
-    if name in ("ExternalQuestion", "HTMLQuestion"):
-        schema = EXTERNAL_SCHEMA if name == "ExternalQuestion" else HTML_SCHEMA
-        raise invalid(f"{name} must be in the namespace {schema}.")
-    raise invalid(f"The Question's root is {name}; it must be ExternalQuestion or HTMLQuestion.")
+    form = read_form(root)
+    if form.asks_for_files:
+        raise invalid("A Test cannot ask for files.")
+    return form
 
 
-def _parse(xml: str) -> ElementTree.Element:
-    """The document's root. A DTD is refused before anything in it can be expanded."""
-    guard = expat.ParserCreate()
-    guard.StartDoctypeDeclHandler = _refuse_doctype
-    try:
-        guard.Parse(xml, True)
-        return ElementTree.fromstring(xml)
-    except (expat.ExpatError, ElementTree.ParseError) as error:
-        raise _unreadable(f"it is not well-formed ({error})") from None
-
-
-def _refuse_doctype(*_: object) -> None:
-    raise _unreadable("a document type declaration is not allowed")
-
-
-def _unreadable(why: str) -> RefusedError:
-    return RefusedError("XMLParseError", f"There was an error parsing the XML question data: {why}.")
+def _root(xml: str, name: str) -> ElementTree.Element:
+    size = len(xml.encode())
+    if size > MOST_BYTES:
+        raise invalid(f"The {name} is {size} bytes in UTF-8; it must not be larger than {MOST_BYTES} bytes.")
+    return parse(xml)
 
 
 def _fields(root: ElementTree.Element, schema: str, content: str) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -11,15 +10,14 @@ from sqlalchemy import select
 from humaneval.fees import bonus_fee
 from humaneval.market.bookkeeping import balance, dollars, pay_reward, post, refresh
 from humaneval.market.database import OPENING_BALANCE, Mode, Transaction
-from humaneval.market.hits import amount, described, find_hit
+from humaneval.market.hits import described, find_hit
 from humaneval.market.identifiers import new_entity_id
+from humaneval.market.notes import note
 from humaneval.market.paging import page
 from humaneval.market.refusals import RefusedError, invalid, no_such_assignment, wrong_assignment_state
 from humaneval.market.tables import FINISHED, Assignment, Bonus, State
 from humaneval.market.tokens import refuse_repeat, remember
-
-Params = Mapping[str, Any]
-Reply = dict[str, Any]
+from humaneval.market.values import Params, Reply, amount, text
 
 LONGEST_MESSAGE = 1024
 OVERRIDE_DAYS = 30
@@ -47,7 +45,14 @@ def list_assignments(work: Transaction, params: Params) -> Reply:
 def approve_assignment(work: Transaction, params: Params) -> Reply:
     """ApproveAssignment: pays the reward and the fee. A rejection can be overridden for 30 days."""
     assignment = find_assignment(work, params["AssignmentId"])
-    override = params.get("OverrideRejection", False) and assignment.state is State.REJECTED
+    message = text(params, "RequesterFeedback", LONGEST_MESSAGE)
+    approve(work, assignment, message, override=params.get("OverrideRejection", False))
+    return {}
+
+
+def approve(work: Transaction, assignment: Assignment, feedback: str, *, override: bool = False) -> None:
+    """Pay for submitted work; with `override` also for rejected work. Raises RefusedError."""
+    override = override and assignment.state is State.REJECTED
     if assignment.state is not State.SUBMITTED and not override:
         raise wrong_assignment_state("Submitted", assignment.id, assignment.state)
     if override:
@@ -57,23 +62,29 @@ def approve_assignment(work: Transaction, params: Params) -> Reply:
                 "InvalidAssignmentState",
                 f"A rejection can be overridden within {OVERRIDE_DAYS} days of the submission, while the HIT is there.",
             )
-    assignment.feedback = _message(params, "RequesterFeedback") or assignment.feedback
+    assignment.feedback = feedback or assignment.feedback
     # After a rejection nothing is held for it any more: `refresh` takes the price from what is available, or refuses.
     pay_reward(work, assignment)
     assignment.state, assignment.approved_at = State.APPROVED, work.now
     refresh(work, assignment.hit)
-    return {}
+    note(work, "AssignmentApproved", assignment.hit, assignment)
 
 
 def reject_assignment(work: Transaction, params: Params) -> Reply:
     """RejectAssignment: the worker is not paid, and the money held for it is available again."""
     assignment = find_assignment(work, params["AssignmentId"])
+    reject(work, assignment, text(params, "RequesterFeedback", LONGEST_MESSAGE))
+    return {}
+
+
+def reject(work: Transaction, assignment: Assignment, feedback: str) -> None:
+    """Turn submitted work down. Raises RefusedError."""
     if assignment.state is not State.SUBMITTED:
         raise wrong_assignment_state("Submitted", assignment.id, assignment.state)
-    assignment.feedback = _message(params, "RequesterFeedback")
+    assignment.feedback = feedback
     assignment.state, assignment.rejected_at = State.REJECTED, work.now
     refresh(work, assignment.hit)
-    return {}
+    note(work, "AssignmentRejected", assignment.hit, assignment)
 
 
 def send_bonus(work: Transaction, params: Params) -> Reply:
@@ -84,12 +95,10 @@ def send_bonus(work: Transaction, params: Params) -> Reply:
         raise invalid(f"Worker {params['WorkerId']} did not work on assignment {assignment.id}.")
     if assignment.state not in FINISHED:
         raise wrong_assignment_state(_READABLE, assignment.id, assignment.state)
-    cents = amount(params["BonusAmount"], "BonusAmount")
+    cents = amount(params, "BonusAmount")
     if cents < 1:
         raise invalid("BonusAmount must be at least 0.01.")
-    reason = _message(params, "Reason")
-    if not reason.strip():
-        raise invalid("Reason must not be empty: the worker reads it.")
+    reason = text(params, "Reason", LONGEST_MESSAGE, empty=False)
     fee = int(bonus_fee(dollars(cents)) * 100)
     bonus = Bonus(assignment=assignment, cents=cents, fee_cents=fee, reason=reason, paid_at=work.now)
     post(work, "bonus", assignment.hit, assignment, available=-(cents + fee), paid=cents, fees=fee)
@@ -135,13 +144,6 @@ def find_assignment(work: Transaction, assignment_id: str) -> Assignment:
     if assignment is None:
         raise no_such_assignment(assignment_id)
     return assignment
-
-
-def _message(params: Params, name: str) -> str:
-    text: str = params.get(name, "")
-    if len(text) > LONGEST_MESSAGE:
-        raise invalid(f"{name} has {len(text)} characters; it must not be longer than {LONGEST_MESSAGE}.")
-    return text
 
 
 def _description(assignment: Assignment) -> dict[str, Any]:

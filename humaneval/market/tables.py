@@ -1,4 +1,7 @@
-"""The marketplace's own tables: HITs, assignments, workers, and a journal that every balance is read from."""
+"""The marketplace's own tables: HITs, assignments, workers, and a journal that every balance is read from.
+
+Qualifications have theirs in `humaneval.market.qualification_tables`.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ class MarketTable(DeclarativeBase):
         str: Text(),
         datetime: Moment(),
         list[Any]: JSON(),
+        dict[str, Any]: JSON(none_as_null=True),
     }
 
 
@@ -77,7 +81,10 @@ class Account(MarketTable):
 
 
 class HitType(MarketTable):
-    """What HITs of one kind have in common. `fingerprint` is a hash of all of it: same values, same type."""
+    """What HITs of one kind have in common. `fingerprint` is a hash of all of it: same values, same type.
+
+    `notification` is where the requester wants to hear of its HITs' events, as UpdateNotificationSettings gave it.
+    """
 
     __tablename__ = "hit_types"
 
@@ -92,16 +99,29 @@ class HitType(MarketTable):
     assignment_seconds: Mapped[int]
     auto_approval_seconds: Mapped[int]
     qualifications: Mapped[list[Any]]
+    notification: Mapped[dict[str, Any] | None]
+    notifying: Mapped[bool] = mapped_column(default=False)
+    deleted: Mapped[bool] = mapped_column(default=False)
     made_at: Mapped[datetime]
 
     __table_args__ = (CheckConstraint("reward_cents >= 0", name="reward"),)
+
+
+class Requires(MarketTable):
+    """That HITs of a type ask for a qualification, by its id: what lists of HITs are looked up by."""
+
+    __tablename__ = "hit_type_requirements"
+
+    hit_type_number: Mapped[int] = mapped_column(ForeignKey("hit_types.number"), primary_key=True)
+    qualification_id: Mapped[str] = mapped_column(primary_key=True, index=True)
 
 
 class Hit(MarketTable):
     """One question, to be answered by up to `max_assignments` workers, until it expires.
 
     `status` is MTurk's own word. It is kept, not worked out, so that lists can be read by it; `bookkeeping.refresh`
-    is the only writer.
+    is the only writer. `finished_at` says since when it has been Reviewable or Reviewing. `policy_due` says that its
+    HIT review policy is still to be applied when it becomes Reviewable.
     """
 
     __tablename__ = "hits"
@@ -118,6 +138,10 @@ class Hit(MarketTable):
     disposed: Mapped[bool] = mapped_column(default=False)
     expired: Mapped[bool] = mapped_column(default=False)
     expires_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    assignment_policy: Mapped[dict[str, Any] | None]
+    hit_policy: Mapped[dict[str, Any] | None]
+    policy_due: Mapped[bool] = mapped_column(default=False)
     made_at: Mapped[datetime]
 
     hit_type: Mapped[HitType] = relationship(lazy="joined", innerjoin=True)
@@ -129,6 +153,8 @@ class Hit(MarketTable):
             "status IN ('Assignable', 'Unassignable', 'Reviewable', 'Reviewing', 'Disposed')", name="status"
         ),
         Index(None, "expired", "expires_at"),
+        Index(None, "disposed", "finished_at"),
+        Index(None, "policy_due", "status"),
     )
 
     @property
@@ -234,7 +260,7 @@ class Entry(MarketTable):
 
 
 class RequestToken(MarketTable):
-    """A UniqueRequestToken that has done its work, and the id it made. Kept for ever; MTurk forgot after a day."""
+    """A UniqueRequestToken that has done its work, and the id it made. It counts for a day."""
 
     __tablename__ = "request_tokens"
 
@@ -242,6 +268,63 @@ class RequestToken(MarketTable):
     operation: Mapped[str]
     token: Mapped[str]
     made: Mapped[str]
-    made_at: Mapped[datetime]
+    made_at: Mapped[datetime] = mapped_column(index=True)
 
     __table_args__ = (UniqueConstraint("operation", "token"),)
+
+
+class WorkerBlock(MarketTable):
+    """Someone who may see and take no HITs."""
+
+    __tablename__ = "worker_blocks"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    worker_number: Mapped[int] = mapped_column(ForeignKey("workers.number"), unique=True)
+    reason: Mapped[str]
+    made_at: Mapped[datetime]
+
+    worker: Mapped[Worker] = relationship(lazy="joined", innerjoin=True)
+
+
+class Message(MarketTable):
+    """Words from the requester to a worker, to be read on the worker site."""
+
+    __tablename__ = "messages"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    worker_number: Mapped[int] = mapped_column(ForeignKey("workers.number"), index=True)
+    subject: Mapped[str]
+    text: Mapped[str]
+    read: Mapped[bool] = mapped_column(default=False)
+    sent_at: Mapped[datetime]
+
+
+class Event(MarketTable):
+    """Something that happened to a HIT and that the requester asked to be told of: the document MTurk would have sent."""
+
+    __tablename__ = "events"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    transport: Mapped[str]
+    destination: Mapped[str]
+    document: Mapped[dict[str, Any]]
+    made_at: Mapped[datetime]
+
+
+class ReviewLine(MarketTable):
+    """One result or one action of a review policy, as ListReviewPolicyResultsForHIT gives it."""
+
+    __tablename__ = "review_lines"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    hit_number: Mapped[int] = mapped_column(ForeignKey("hits.number"), index=True)
+    level: Mapped[str]
+    kind: Mapped[str]
+    detail: Mapped[dict[str, Any]]
+    made_at: Mapped[datetime]
+
+    __table_args__ = (
+        CheckConstraint("level IN ('Assignment', 'HIT')", name="level"),
+        CheckConstraint("kind IN ('result', 'action')", name="kind"),
+    )

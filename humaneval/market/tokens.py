@@ -1,15 +1,19 @@
-"""UniqueRequestToken: a call that was made once is not made again."""
+"""UniqueRequestToken: a call that was made once is not made again within a day."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from humaneval.market.database import Transaction
 from humaneval.market.refusals import RefusedError
 from humaneval.market.tables import RequestToken
+
+REMEMBERED = timedelta(hours=24)
+"""Afterwards the same token does the same work once more, as it did on Mechanical Turk."""
 
 
 def refuse_repeat(work: Transaction, operation: str, params: Mapping[str, Any]) -> None:
@@ -21,12 +25,16 @@ def refuse_repeat(work: Transaction, operation: str, params: Mapping[str, Any]) 
     if token is None:
         return
     earlier = work.session.scalar(
-        select(RequestToken).where(RequestToken.operation == operation, RequestToken.token == token)
+        select(RequestToken).where(
+            RequestToken.operation == operation,
+            RequestToken.token == token,
+            RequestToken.made_at > work.now - REMEMBERED,
+        )
     )
     if earlier is None:
         return
     if operation in ("CreateHIT", "CreateHITWithHITType"):
-        raise RefusedError("HITAlreadyExists", f"Hit {earlier.made} already exists.")
+        raise RefusedError("HitAlreadyExists", f"Hit {earlier.made} already exists.")
     raise RefusedError(
         "DuplicateRequest",
         f'The idempotency token "{token}" has already been processed. Request ID: {earlier.made}',
@@ -37,4 +45,5 @@ def remember(work: Transaction, operation: str, params: Mapping[str, Any], made:
     """Keep the token of a call that succeeded, in the same transaction as what it did."""
     token = params.get("UniqueRequestToken")
     if token is not None:
+        work.session.execute(delete(RequestToken).where(RequestToken.made_at <= work.now - REMEMBERED))
         work.session.add(RequestToken(operation=operation, token=token, made=made, made_at=work.now))

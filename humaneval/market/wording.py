@@ -1,4 +1,4 @@
-"""Money, times and countries in words, for the worker site's pages."""
+"""Words for the worker site's pages: money, times and countries, and why something cannot be done."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from importlib.resources import files
 from typing import NamedTuple
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+
+
+class NotPossibleError(Exception):
+    """A worker's step that cannot be taken; the message is for the worker, `status` is the page's HTTP status."""
+
+    def __init__(self, message: str, status: int = 409) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
 
 
 class Country(NamedTuple):

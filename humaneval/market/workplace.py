@@ -9,23 +9,18 @@ from datetime import timedelta
 
 from sqlalchemy import func, select
 
-from humaneval.market.answers import Field, answer_xml
+from humaneval.market.answers import Answered, Field, answer_xml, answers_xml
 from humaneval.market.bookkeeping import refresh
 from humaneval.market.database import Transaction
 from humaneval.market.identifiers import new_entity_id, new_worker_id
-from humaneval.market.qualifications import Record, record_of, unmet
-from humaneval.market.tables import FINISHED, TAKEN, Assignment, Bonus, Hit, State, Worker
+from humaneval.market.notes import note
+from humaneval.market.people import is_blocked
+from humaneval.market.requirements import Obstacle, obstacles, record_of, types_of, unmet
+from humaneval.market.review_policies import score_known_answers
+from humaneval.market.tables import FINISHED, TAKEN, Assignment, Bonus, Entry, Hit, State, Worker
+from humaneval.market.wording import NotPossibleError
 
 LONGEST_NAME = 100
-
-
-class NotPossibleError(Exception):
-    """A worker's step that cannot be taken; the message is for the worker, `status` is the page's HTTP status."""
-
-    def __init__(self, message: str, status: int = 409) -> None:
-        super().__init__(message)
-        self.message = message
-        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +29,16 @@ class Offer:
 
     hit: Hit
     available: int
-    obstacles: Sequence[str]
+    obstacles: Sequence[Obstacle]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One go at a HIT, and the bonuses that were paid for it."""
+    """One go at a HIT, the bonuses for it, and all that has been paid for it so far, in cents."""
 
     assignment: Assignment
     bonuses: Sequence[Bonus]
-
-    @property
-    def earned_cents(self) -> int:
-        """What has been paid for it so far, in cents."""
-        reward = self.assignment.hit.hit_type.reward_cents if self.assignment.state is State.APPROVED else 0
-        return reward + sum(bonus.cents for bonus in self.bonuses)
+    earned_cents: int
 
 
 def sign_up(work: Transaction, name: str, country: str) -> Worker:
@@ -74,6 +64,8 @@ def find_worker(work: Transaction, worker_id: str) -> Worker | None:
 
 def offers(work: Transaction, worker: Worker) -> list[Offer]:
     """What this worker may see, newest group first: of each group the oldest HIT that they have not taken."""
+    if is_blocked(work, worker):
+        return []
     taken = select(Assignment.hit_number).where(
         Assignment.worker_number == worker.number, Assignment.state.in_(TAKEN)
     )
@@ -89,8 +81,9 @@ def offers(work: Transaction, worker: Worker) -> list[Offer]:
         .order_by(Hit.number.desc())
     ).all()
     record = record_of(work.session, worker)
+    known = types_of(work.session, [each for hit, _ in rows for each in hit.hit_type.qualifications])
     return [
-        Offer(hit, available, unmet(hit.hit_type.qualifications, record, "accept"))
+        Offer(hit, available, obstacles(hit.hit_type.qualifications, record, "accept", known))
         for hit, available in rows
         if not unmet(hit.hit_type.qualifications, record, "discover")
     ]
@@ -104,14 +97,15 @@ def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | Non
     return None
 
 
-def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> tuple[Hit, list[str]]:
+def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> tuple[Hit, list[Obstacle]]:
     """A HIT, and in words what keeps this worker from accepting it. Raises NotPossibleError where it may not be seen."""
-    hit = _hit(work, hit_id)
-    record = record_of(work.session, worker)
-    hidden = unmet(hit.hit_type.qualifications, record, "preview")
+    hit = _hit(work, worker, hit_id)
+    record, asked = record_of(work.session, worker), hit.hit_type.qualifications
+    known = types_of(work.session, asked)
+    hidden = obstacles(asked, record, "preview", known)
     if hidden:
-        raise NotPossibleError(f"This HIT can be seen only where {' and '.join(hidden)}.", 403)
-    return hit, _obstacles(hit, record)
+        raise NotPossibleError(f"This HIT can be seen only where {' and '.join(map(str, hidden))}.", 403)
+    return hit, obstacles(asked, record, "accept", known)
 
 
 def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignment | None:
@@ -127,7 +121,7 @@ def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignmen
 
 def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
     """Take one place of a HIT. Asking again while it is in hand gives the same one. Raises NotPossibleError."""
-    hit = _hit(work, hit_id)
+    hit = _hit(work, worker, hit_id)
     mine = work.session.scalar(
         select(Assignment).where(
             Assignment.hit_number == hit.number,
@@ -139,10 +133,11 @@ def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
         return mine
     if mine is not None:
         raise NotPossibleError("You have done this HIT already. Each HIT can be done once.")
-    obstacles = _obstacles(hit, record_of(work.session, worker))
-    if obstacles:
+    record, asked = record_of(work.session, worker), hit.hit_type.qualifications
+    missing = obstacles(asked, record, "accept", types_of(work.session, asked))
+    if missing:
         raise NotPossibleError(
-            f"You cannot accept this HIT. It asks that {' and that '.join(obstacles)}.", 403
+            f"You cannot accept this HIT. It asks that {' and that '.join(map(str, missing))}.", 403
         )
     if hit.status != "Assignable":
         raise NotPossibleError("This HIT is no longer available: others have taken it, or its time is over.")
@@ -156,6 +151,7 @@ def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
     )
     work.session.add(assignment)
     refresh(work, hit)
+    note(work, "AssignmentAccepted", hit, assignment)
     return assignment
 
 
@@ -177,6 +173,7 @@ def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
     if assignment.state is State.ACCEPTED:
         assignment.state, assignment.ended_at = State.RETURNED, work.now
         refresh(work, assignment.hit)
+        note(work, "AssignmentReturned", assignment.hit, assignment)
 
 
 def submit(work: Transaction, assignment_id: str, fields: Iterable[Field]) -> Assignment:
@@ -187,19 +184,40 @@ def submit(work: Transaction, assignment_id: str, fields: Iterable[Field]) -> As
     assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
     if assignment is None:
         raise NotPossibleError("There is no work with this assignment id.", 404)
-    if assignment.state in FINISHED:
-        return assignment
+    if assignment.state not in FINISHED:
+        _refuse_ended(assignment)
+        _keep(work, assignment, answer_xml(fields))
+    return assignment
+
+
+def answer_form(
+    work: Transaction, worker: Worker, assignment_id: str, answers: Iterable[Answered]
+) -> Assignment:
+    """Keep the answers to a QuestionForm. A second time changes nothing. Raises NotPossibleError."""
+    assignment = find_own(work, worker, assignment_id)
+    if assignment.state not in FINISHED:
+        _refuse_ended(assignment)
+        _keep(work, assignment, answers_xml(answers))
+    return assignment
+
+
+def _refuse_ended(assignment: Assignment) -> None:
     if assignment.state is State.RETURNED:
         raise NotPossibleError("This work was returned, so no answer was stored.")
     if assignment.state is State.ABANDONED:
         raise NotPossibleError("The time for this work ran out, so no answer was stored.")
-    assignment.answer = answer_xml(fields)
+
+
+def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
+    assignment.answer = document
     assignment.submitted_at = work.now
     assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)
     assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
     assignment.state = State.SUBMITTED
+    note(work, "AssignmentSubmitted", assignment.hit, assignment)
+    # Before the status is looked at: a place that a policy adds keeps the HIT from being Reviewable.
+    score_known_answers(work, assignment)
     refresh(work, assignment.hit)
-    return assignment
 
 
 def work_of(work: Transaction, worker: Worker) -> list[Work]:
@@ -210,16 +228,21 @@ def work_of(work: Transaction, worker: Worker) -> list[Work]:
         select(Bonus).join(Bonus.assignment).where(mine).order_by(Bonus.number)
     ):
         bonuses.setdefault(bonus.assignment_number, []).append(bonus)
+    paid = work.session.execute(
+        select(Entry.assignment_number, func.sum(Entry.paid))
+        .join(Assignment, Assignment.number == Entry.assignment_number)
+        .where(mine)
+        .group_by(Entry.assignment_number)
+    )
+    earned = dict(paid.all())
     goes = work.session.scalars(select(Assignment).where(mine).order_by(Assignment.number.desc()))
-    return [Work(go, bonuses.get(go.number, ())) for go in goes]
+    return [Work(go, bonuses.get(go.number, ()), earned.get(go.number, 0)) for go in goes]
 
 
-def _hit(work: Transaction, hit_id: str) -> Hit:
+def _hit(work: Transaction, worker: Worker, hit_id: str) -> Hit:
+    if is_blocked(work, worker):
+        raise NotPossibleError("You cannot see or take HITs here any more.", 403)
     hit = work.session.scalar(select(Hit).where(Hit.id == hit_id))
     if hit is None or hit.disposed:
         raise NotPossibleError("There is no such HIT.", 404)
     return hit
-
-
-def _obstacles(hit: Hit, record: Record) -> list[str]:
-    return unmet(hit.hit_type.qualifications, record, "accept")

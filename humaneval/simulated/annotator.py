@@ -53,6 +53,8 @@ class Crowd:
     skills: Skills
     careless: float = 0.0
     seed: int = 0
+    country: str = ""
+    """Where all of them say they live, where a marketplace asks; empty: they do not say."""
 
     def name(self, number: int) -> str:
         """What annotator `number` signs in as."""

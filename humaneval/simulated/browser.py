@@ -88,10 +88,10 @@ class Browser:
     def _fetch(self, request: urllib.request.Request) -> Page:
         try:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                return _parsed(response.url, response.status, response.read().decode("utf-8"))
+                return parse_page(response.url, response.status, response.read().decode("utf-8"))
         except urllib.error.HTTPError as error:
             with error:
-                return _parsed(
+                return parse_page(
                     error.url or request.full_url, error.code, error.read().decode("utf-8", "replace")
                 )
         except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
@@ -110,7 +110,8 @@ class _SameSite(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _parsed(url: str, status: int, html: str) -> Page:
+def parse_page(url: str, status: int, html: str) -> Page:
+    """The forms and frames of a page."""
     parser = _Parser()
     parser.feed(html)
     parser.close()

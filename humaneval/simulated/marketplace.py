@@ -47,7 +47,8 @@ def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
             f"{urljoin(preview_url, '/')} has no form to sign in with",
             "Simulated annotators work at `humaneval market serve` only.",
         )
-    page = browser.submit(entry, sign_in, {"name": crowd.name(number)})
+    said = {"name": crowd.name(number), "country": crowd.country}
+    page = browser.submit(entry, sign_in, {name: said[name] for name in said if name in sign_in.names()})
     work = _accept(browser, page, preview_url)
     if work is None:
         return False

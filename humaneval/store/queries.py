@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.store.tables import (
@@ -19,15 +19,25 @@ from humaneval.store.tables import (
     WorkerRow,
 )
 
+TOOK_PART = "took part before"
+TOOK_PART_ELSEWHERE = "took part in a study that this one excludes"
+"""Why an assignment does not count although the study's own rule has nothing against it."""
+
+SET_ASIDE = frozenset({TOOK_PART, TOOK_PART_ELSEWHERE})
+
 TEST_ENDPOINTS = frozenset({"sandbox"})
 """Where answers are rehearsals whatever the study says."""
 
 
-def response_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
+def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:
     """The response table of a study, one mapping a response, in the order of forms and places.
 
-    Columns as DESIGN §6 names them. Workers are pseudonyms; superseded assignments have no responses to show.
+    Workers are pseudonyms; superseded assignments have no responses to show. Forms that were rejected, or filled in by
+    people who had taken part before, are left out, unless `everything` is asked for.
     """
+    counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(("submitted", "approved", "rejected"))]
+    if not everything:
+        counts += [AssignmentRow.state != "rejected", AssignmentRow.excluded.not_in(SET_ASIDE)]
     lines = session.execute(
         select(
             WorkerRow.pseudonym, StoryRow.key, GeneratorRow.name, PassageRow.position, ResponseRow.choice, PassageRow.role,
@@ -41,7 +51,7 @@ def response_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved", "rejected")))
+        .where(AssignmentRow.study_id == study.id, *counts)
         .order_by(AssignmentRow.submitted_at, AssignmentRow.id, ResponseRow.place)
     )  # fmt: skip
     return [
@@ -53,3 +63,20 @@ def response_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
         }
         for worker, story, generator, position, choice, role, endpoint, hit, assignment, row, order, infill, seconds, shown, submitted in lines
     ]  # fmt: skip
+
+
+def forms_set_aside(session: Session, study: StudyRow) -> int:
+    """How many forms `response_lines` leaves out unless it is asked for everything."""
+    return session.scalar(
+        select(func.count())
+        .select_from(AssignmentRow)
+        .where(
+            AssignmentRow.study_id == study.id,
+            or_(
+                AssignmentRow.state == "rejected",
+                and_(
+                    AssignmentRow.state.in_(("submitted", "approved")), AssignmentRow.excluded.in_(SET_ASIDE)
+                ),
+            ),
+        )
+    ) or 0  # fmt: skip

@@ -209,6 +209,8 @@ class HitRow(Base):
     """Only of our own links: whom it is for."""
     external_id: Mapped[str | None]
     expires_at: Mapped[datetime | None]
+    closed_at: Mapped[datetime | None]
+    """When it was deleted at the platform."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     study: Mapped[StudyRow] = relationship()
 
@@ -370,7 +372,7 @@ class PaymentRow(Base):
     __tablename__ = "payments"
     __table_args__ = (
         UniqueConstraint("endpoint", "assignment_id", "kind", "purpose"),
-        _one_of("kind", ("reward", "bonus")),
+        _one_of("kind", ("reward", "bonus", "compensation")),
         _one_of("state", PAYMENT_STATES),
         CheckConstraint("amount >= 0", name="amount"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,8 +25,13 @@ THREADS = 8
 CONNECTIONS = 500
 
 
-def create_app(settings: Settings, engine: Engine) -> Flask:
-    """The application over a database that is of the current revision."""
+def create_app(
+    settings: Settings, engine: Engine, answered: Callable[[str, str], None] = lambda endpoint, study: None
+) -> Flask:
+    """The application over a database that is of the current revision.
+
+    `answered` is told, by endpoint and study, when somebody's answers are safe; it must not take long.
+    """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = MAX_FORM_BYTES
@@ -35,7 +40,7 @@ def create_app(settings: Settings, engine: Engine) -> Flask:
     else:
         with writing(engine) as session:
             key = stored_secret(session, "form key")
-    app.extensions["humaneval"] = Context(settings, engine, URLSafeSerializer(key, salt="form"))
+    app.extensions["humaneval"] = Context(settings, engine, URLSafeSerializer(key, salt="form"), answered)
     if settings.trusted_proxies:
         from werkzeug.middleware.proxy_fix import ProxyFix
 

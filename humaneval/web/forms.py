@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ class Context(NamedTuple):
     settings: Settings
     engine: Engine
     signer: URLSafeSerializer
+    answered: Callable[[str, str], None] = lambda endpoint, study: None
+    """Told when answers are safe: at which endpoint, of which study."""
 
 
 def context() -> Context:

@@ -206,6 +206,11 @@ def _refusal(hit: _LinkHit, opened: Opened) -> Response | None:
             "You have already taken part",
             f"Thank you! This study takes each person {times(hit.study.design.rows_per_annotator)}.",
         )
+    if opened.outcome is Outcome.KEPT_OUT:
+        return message(
+            "This study is not open to you",
+            "It needs people who have not taken part in it, or in one like it, before. Thank you for coming.",
+        )
     if opened.outcome is Outcome.FULL:
         return message(
             "All forms are taken",

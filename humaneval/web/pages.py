@@ -13,9 +13,9 @@ def page(template: str, *, status: int = 200, **values: object) -> Response:
     return Response(html, status=status, mimetype="text/html")
 
 
-def message(heading: str, *paragraphs: str, status: int = 200) -> Response:
-    """A heading and what there is to say."""
-    return page("message.html", status=status, heading=heading, paragraphs=paragraphs)
+def message(heading: str, *paragraphs: str, status: int = 200, leave: str = "") -> Response:
+    """A heading and what there is to say; `leave` is where the worker can return the HIT."""
+    return page("message.html", status=status, heading=heading, paragraphs=paragraphs, leave=leave)
 
 
 def root() -> str:
@@ -55,17 +55,29 @@ def times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 
-def limit(rows: int) -> Response:
+def limit(rows: int, leave: str) -> Response:
     """For someone who has filled in as many forms as the study takes from one person."""
     return message(
         "You have already taken part",
         f"Thank you! This study takes each person {times(rows)}. Please return this HIT, so that someone else can have it.",
+        leave=leave,
     )
 
 
-def full() -> Response:
+def kept_out(leave: str) -> Response:
+    """For someone who may not take part."""
+    return message(
+        "This study is not open to you",
+        "It needs people who have not taken part in it, or in one like it, before. Please return this HIT; returning "
+        "costs you nothing.",
+        leave=leave,
+    )
+
+
+def full(leave: str) -> Response:
     """For someone who came after the last row was taken."""
     return message(
         "All forms are taken",
         "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.",
+        leave=leave,
     )

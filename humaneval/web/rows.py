@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from flask import Blueprint, Response, current_app, g, request
 from itsdangerous import BadSignature
@@ -13,7 +13,7 @@ from sqlalchemy.orm import joinedload
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form
+from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form, test_words
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.questions import EXAMPLE, Delivery
 from humaneval.errors import StoreError
@@ -33,19 +33,23 @@ blueprint = Blueprint("rows", __name__)
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "text/javascript"}
 MAX_ID = 64
+MOVE = "move"
+"""Sets tokens that move a form apart from those that send one."""
 
 
 class _Hit(NamedTuple):
     key: str
     endpoint: Endpoint
+    name: str
     study: StudyFile
     simulated: bool
+    test: str
 
 
 @blueprint.before_request
 def before_the_hit_is_known() -> None:
     """Whatever goes wrong, a worker reads it inside the frame: a page refused there would be a blank one."""
-    if request.endpoint in ("rows.show", "rows.answer", "rows.sent"):
+    if request.endpoint in ("rows.show", "rows.answer", "rows.move", "rows.sent"):
         sites = [endpoints.known(name, context().settings).worker_sites for name in endpoints.NAMES]
         allow_frames([site for each in sites for site in each], [])
 
@@ -84,7 +88,7 @@ def show(hit_key: str) -> Response:
     if only_looking():
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
-        return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated)
+        return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated, test=hit.test)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
         return pages.incomplete()
     engine = context().engine
@@ -98,15 +102,48 @@ def show(hit_key: str) -> Response:
     )
     if opened.outcome is Outcome.UNKNOWN:
         return pages.unknown()
+    leave = hit.endpoint.return_url.format(assignment=assignment)
     if opened.outcome is Outcome.LIMIT:
-        return pages.limit(hit.study.design.rows_per_annotator)
+        return pages.limit(hit.study.design.rows_per_annotator, leave)
+    if opened.outcome is Outcome.KEPT_OUT:
+        return pages.kept_out(leave)
+    if opened.outcome is Outcome.IN_HAND:
+        token = context().signer.dumps([hit_key, request.query_string.decode()], salt=MOVE)
+        action = f"{pages.root()}form/{hit_key}/here"
+        return pages.page("in_hand.html", leave=leave, action=action, token=token)
     if opened.outcome is Outcome.FULL:
-        return pages.full()
+        return pages.full(leave)
     place = load_form(engine, opened.assignment_id)
     origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
     if opened.outcome is Outcome.ANSWERED:
         return _hand_over(place.external_id, place.answered or {}, origin)
     return form_page(place.form, _delivery(place, origin))
+
+
+@blueprint.post("/form/<hit_key>/here")
+def move(hit_key: str) -> Response:
+    """The worker says that the HIT with their form is returned: the form moves here. Twice is as once."""
+    hit = _find(hit_key)
+    if hit is None:
+        return pages.unknown()
+    _frames(hit.endpoint)
+    try:
+        signed_for, query = context().signer.loads(request.form.get("token", ""), salt=MOVE)
+    except BadSignature:
+        return pages.invalid()
+    if signed_for != hit_key:
+        return pages.invalid()
+    asked = dict(parse_qsl(query))
+    open_form(
+        context().engine,
+        hit_key=hit_key,
+        external_hit=asked.get("hitId", ""),
+        assignment=asked["assignmentId"],
+        worker=asked["workerId"],
+        now=now(),
+        move=True,
+    )
+    return Response(status=303, headers={"Location": f"{pages.root()}form/{hit_key}?{query}"})
 
 
 @blueprint.post("/form/<hit_key>")
@@ -133,6 +170,7 @@ def answer(hit_key: str) -> Response:
     if gaps is not None:
         return form_page(gaps, _delivery(place, origin), status=422)
     keep_answers(engine, assignment_id, fields, now())
+    context().answered(hit.endpoint.name, hit.name)
     return _sent(hit_key)
 
 
@@ -195,7 +233,15 @@ def _find(hit_key: str) -> _Hit | None:
         if row is None:
             return None
         g.study = settings_of(row.study)
-        return _Hit(row.key, endpoints.known(row.endpoint, context().settings), g.study, row.study.simulated)
+        endpoint = endpoints.known(row.endpoint, context().settings)
+        return _Hit(
+            row.key,
+            endpoint,
+            row.study.name,
+            g.study,
+            row.study.simulated,
+            test_words(row.study, row.endpoint),
+        )
 
 
 def _frames(endpoint: Endpoint) -> None:

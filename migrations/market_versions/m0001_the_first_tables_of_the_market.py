@@ -28,6 +28,16 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_account")),
     )
     op.create_table(
+        "events",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("transport", sa.Text(), nullable=False),
+        sa.Column("destination", sa.Text(), nullable=False),
+        sa.Column("document", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_events")),
+    )
+    op.create_table(
         "hit_types",
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("id", sa.Text(), nullable=False),
@@ -40,6 +50,9 @@ def upgrade() -> None:
         sa.Column("assignment_seconds", sa.Integer(), nullable=False),
         sa.Column("auto_approval_seconds", sa.Integer(), nullable=False),
         sa.Column("qualifications", sa.JSON(), nullable=False),
+        sa.Column("notification", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("notifying", sa.Boolean(), nullable=False),
+        sa.Column("deleted", sa.Boolean(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint("reward_cents >= 0", name=op.f("ck_hit_types_reward")),
         sa.PrimaryKeyConstraint("number", name=op.f("pk_hit_types")),
@@ -47,6 +60,42 @@ def upgrade() -> None:
         sa.UniqueConstraint("group_id", name=op.f("uq_hit_types_group_id")),
         sa.UniqueConstraint("id", name=op.f("uq_hit_types_id")),
     )
+    op.create_table(
+        "qualification_types",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("keywords", sa.Text(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=False),
+        sa.Column("active", sa.Boolean(), nullable=False),
+        sa.Column("retry_seconds", sa.Integer(), nullable=True),
+        sa.Column("test", sa.Text(), nullable=True),
+        sa.Column("test_seconds", sa.Integer(), nullable=True),
+        sa.Column("answer_key", sa.Text(), nullable=True),
+        sa.Column("auto_value", sa.Integer(), nullable=True),
+        sa.Column("deleted", sa.Boolean(), nullable=False),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint(
+            "(test IS NULL) = (test_seconds IS NULL)", name=op.f("ck_qualification_types_test")
+        ),
+        sa.CheckConstraint(
+            "answer_key IS NULL OR test IS NOT NULL", name=op.f("ck_qualification_types_answer_key")
+        ),
+        sa.CheckConstraint(
+            "auto_value IS NULL OR test IS NULL", name=op.f("ck_qualification_types_auto_value")
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_qualification_types")),
+        sa.UniqueConstraint("id", name=op.f("uq_qualification_types_id")),
+    )
+    with op.batch_alter_table("qualification_types", schema=None) as batch_op:
+        batch_op.create_index(
+            "uq_qualification_types_name",
+            ["name"],
+            unique=True,
+            sqlite_where=sa.text("NOT deleted"),
+            postgresql_where=sa.text("NOT deleted"),
+        )
+
     op.create_table(
         "request_tokens",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -57,6 +106,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("number", name=op.f("pk_request_tokens")),
         sa.UniqueConstraint("operation", "token", name=op.f("uq_request_tokens_operation_token")),
     )
+    with op.batch_alter_table("request_tokens", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_request_tokens_made_at"), ["made_at"], unique=False)
+
     op.create_table(
         "workers",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -69,6 +121,22 @@ def upgrade() -> None:
         sa.UniqueConstraint("handle", name=op.f("uq_workers_handle")),
         sa.UniqueConstraint("id", name=op.f("uq_workers_id")),
     )
+    op.create_table(
+        "hit_type_requirements",
+        sa.Column("hit_type_number", sa.Integer(), nullable=False),
+        sa.Column("qualification_id", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["hit_type_number"],
+            ["hit_types.number"],
+            name=op.f("fk_hit_type_requirements_hit_type_number_hit_types"),
+        ),
+        sa.PrimaryKeyConstraint("hit_type_number", "qualification_id", name=op.f("pk_hit_type_requirements")),
+    )
+    with op.batch_alter_table("hit_type_requirements", schema=None) as batch_op:
+        batch_op.create_index(
+            batch_op.f("ix_hit_type_requirements_qualification_id"), ["qualification_id"], unique=False
+        )
+
     op.create_table(
         "hits",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -83,6 +151,10 @@ def upgrade() -> None:
         sa.Column("disposed", sa.Boolean(), nullable=False),
         sa.Column("expired", sa.Boolean(), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("assignment_policy", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("hit_policy", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("policy_due", sa.Boolean(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint(
             "status IN ('Assignable', 'Unassignable', 'Reviewable', 'Reviewing', 'Disposed')",
@@ -98,11 +170,111 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("hits", schema=None) as batch_op:
         batch_op.create_index(
+            batch_op.f("ix_hits_disposed_finished_at"), ["disposed", "finished_at"], unique=False
+        )
+        batch_op.create_index(
             batch_op.f("ix_hits_expired_expires_at"), ["expired", "expires_at"], unique=False
         )
         batch_op.create_index(batch_op.f("ix_hits_hit_type_number"), ["hit_type_number"], unique=False)
+        batch_op.create_index(batch_op.f("ix_hits_policy_due_status"), ["policy_due", "status"], unique=False)
         batch_op.create_index(batch_op.f("ix_hits_status"), ["status"], unique=False)
 
+    op.create_table(
+        "messages",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("worker_number", sa.Integer(), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("read", sa.Boolean(), nullable=False),
+        sa.Column("sent_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["worker_number"], ["workers.number"], name=op.f("fk_messages_worker_number_workers")
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_messages")),
+    )
+    with op.batch_alter_table("messages", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_messages_worker_number"), ["worker_number"], unique=False)
+
+    op.create_table(
+        "qualification_requests",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("type_number", sa.Integer(), nullable=False),
+        sa.Column("worker_number", sa.Integer(), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("test", sa.Text(), nullable=True),
+        sa.Column("answer_key", sa.Text(), nullable=True),
+        sa.Column("answer", sa.Text(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("deadline", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("submitted_at", sa.DateTime(timezone=True), nullable=True),
+        sa.CheckConstraint(
+            "(state = 'testing') = (submitted_at IS NULL)",
+            name=op.f("ck_qualification_requests_submitted_at"),
+        ),
+        sa.CheckConstraint(
+            "state IN ('testing', 'submitted', 'granted', 'rejected')",
+            name=op.f("ck_qualification_requests_state"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["type_number"],
+            ["qualification_types.number"],
+            name=op.f("fk_qualification_requests_type_number_qualification_types"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["worker_number"],
+            ["workers.number"],
+            name=op.f("fk_qualification_requests_worker_number_workers"),
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_qualification_requests")),
+        sa.UniqueConstraint("id", name=op.f("uq_qualification_requests_id")),
+    )
+    with op.batch_alter_table("qualification_requests", schema=None) as batch_op:
+        batch_op.create_index(
+            batch_op.f("ix_qualification_requests_type_number"), ["type_number"], unique=False
+        )
+        batch_op.create_index(
+            batch_op.f("ix_qualification_requests_worker_number"), ["worker_number"], unique=False
+        )
+
+    op.create_table(
+        "qualifications",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("type_number", sa.Integer(), nullable=False),
+        sa.Column("worker_number", sa.Integer(), nullable=False),
+        sa.Column("value", sa.Integer(), nullable=False),
+        sa.Column("revoked", sa.Boolean(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("granted_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["type_number"],
+            ["qualification_types.number"],
+            name=op.f("fk_qualifications_type_number_qualification_types"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["worker_number"], ["workers.number"], name=op.f("fk_qualifications_worker_number_workers")
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_qualifications")),
+        sa.UniqueConstraint(
+            "type_number", "worker_number", name=op.f("uq_qualifications_type_number_worker_number")
+        ),
+    )
+    with op.batch_alter_table("qualifications", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_qualifications_worker_number"), ["worker_number"], unique=False)
+
+    op.create_table(
+        "worker_blocks",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("worker_number", sa.Integer(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["worker_number"], ["workers.number"], name=op.f("fk_worker_blocks_worker_number_workers")
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_worker_blocks")),
+        sa.UniqueConstraint("worker_number", name=op.f("uq_worker_blocks_worker_number")),
+    )
     op.create_table(
         "assignments",
         sa.Column("number", sa.Integer(), nullable=False),
@@ -163,6 +335,24 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "review_lines",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("hit_number", sa.Integer(), nullable=False),
+        sa.Column("level", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("detail", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("kind IN ('result', 'action')", name=op.f("ck_review_lines_kind")),
+        sa.CheckConstraint("level IN ('Assignment', 'HIT')", name=op.f("ck_review_lines_level")),
+        sa.ForeignKeyConstraint(
+            ["hit_number"], ["hits.number"], name=op.f("fk_review_lines_hit_number_hits")
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_review_lines")),
+    )
+    with op.batch_alter_table("review_lines", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_review_lines_hit_number"), ["hit_number"], unique=False)
+
+    op.create_table(
         "bonuses",
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("assignment_number", sa.Integer(), nullable=False),
@@ -210,11 +400,53 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_entries_assignment_number"), ["assignment_number"], unique=False)
         batch_op.create_index(batch_op.f("ix_entries_hit_number"), ["hit_number"], unique=False)
 
+    op.create_table(
+        "uploads",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("assignment_number", sa.Integer(), nullable=False),
+        sa.Column("question", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["assignment_number"],
+            ["assignments.number"],
+            name=op.f("fk_uploads_assignment_number_assignments"),
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_uploads")),
+        sa.UniqueConstraint(
+            "assignment_number", "question", name=op.f("uq_uploads_assignment_number_question")
+        ),
+        sa.UniqueConstraint("key", name=op.f("uq_uploads_key")),
+    )
+    op.create_table(
+        "upload_links",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("token", sa.Text(), nullable=False),
+        sa.Column("upload_number", sa.Integer(), nullable=False),
+        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["upload_number"],
+            ["uploads.number"],
+            name=op.f("fk_upload_links_upload_number_uploads"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_upload_links")),
+        sa.UniqueConstraint("token", name=op.f("uq_upload_links_token")),
+    )
+    with op.batch_alter_table("upload_links", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_upload_links_until"), ["until"], unique=False)
+
     # ### end Alembic commands ###
 
 
 def downgrade() -> None:
     # ### commands auto generated by Alembic - please adjust! ###
+    with op.batch_alter_table("upload_links", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_upload_links_until"))
+
+    op.drop_table("upload_links")
+    op.drop_table("uploads")
     with op.batch_alter_table("entries", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_entries_hit_number"))
         batch_op.drop_index(batch_op.f("ix_entries_assignment_number"))
@@ -224,6 +456,10 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f("ix_bonuses_assignment_number"))
 
     op.drop_table("bonuses")
+    with op.batch_alter_table("review_lines", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_review_lines_hit_number"))
+
+    op.drop_table("review_lines")
     with op.batch_alter_table("assignments", schema=None) as batch_op:
         batch_op.drop_index(
             "uq_assignments_one_go",
@@ -236,14 +472,46 @@ def downgrade() -> None:
         batch_op.drop_index(batch_op.f("ix_assignments_hit_number_state"))
 
     op.drop_table("assignments")
+    op.drop_table("worker_blocks")
+    with op.batch_alter_table("qualifications", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_qualifications_worker_number"))
+
+    op.drop_table("qualifications")
+    with op.batch_alter_table("qualification_requests", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_qualification_requests_worker_number"))
+        batch_op.drop_index(batch_op.f("ix_qualification_requests_type_number"))
+
+    op.drop_table("qualification_requests")
+    with op.batch_alter_table("messages", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_messages_worker_number"))
+
+    op.drop_table("messages")
     with op.batch_alter_table("hits", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_hits_status"))
+        batch_op.drop_index(batch_op.f("ix_hits_policy_due_status"))
         batch_op.drop_index(batch_op.f("ix_hits_hit_type_number"))
         batch_op.drop_index(batch_op.f("ix_hits_expired_expires_at"))
+        batch_op.drop_index(batch_op.f("ix_hits_disposed_finished_at"))
 
     op.drop_table("hits")
+    with op.batch_alter_table("hit_type_requirements", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_hit_type_requirements_qualification_id"))
+
+    op.drop_table("hit_type_requirements")
     op.drop_table("workers")
+    with op.batch_alter_table("request_tokens", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_request_tokens_made_at"))
+
     op.drop_table("request_tokens")
+    with op.batch_alter_table("qualification_types", schema=None) as batch_op:
+        batch_op.drop_index(
+            "uq_qualification_types_name",
+            sqlite_where=sa.text("NOT deleted"),
+            postgresql_where=sa.text("NOT deleted"),
+        )
+
+    op.drop_table("qualification_types")
     op.drop_table("hit_types")
+    op.drop_table("events")
     op.drop_table("account")
     # ### end Alembic commands ###

@@ -157,6 +157,7 @@ def upgrade() -> None:
         sa.Column("audience", sa.Text(), nullable=False),
         sa.Column("external_id", sa.Text(), nullable=True),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("closed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint("audience IN ('', 'open', 'personal', 'panel')", name=op.f("ck_hits_audience")),
         sa.CheckConstraint("assignments >= 1", name=op.f("ck_hits_assignments")),
@@ -329,7 +330,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("paid_at", sa.DateTime(timezone=True), nullable=True),
-        sa.CheckConstraint("kind IN ('reward', 'bonus')", name=op.f("ck_payments_kind")),
+        sa.CheckConstraint("kind IN ('reward', 'bonus', 'compensation')", name=op.f("ck_payments_kind")),
         sa.CheckConstraint("state IN ('due', 'paid', 'nothing due')", name=op.f("ck_payments_state")),
         sa.CheckConstraint("amount >= 0", name=op.f("ck_payments_amount")),
         sa.ForeignKeyConstraint(

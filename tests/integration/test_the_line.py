@@ -10,9 +10,10 @@ from sqlalchemy import Engine
 
 from humaneval.crowd import publishing
 from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.platform import Submission
-from humaneval.crowd.review import approve, review
+from humaneval.crowd.review import review
 from humaneval.scoring import score
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import reading

@@ -97,7 +97,10 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "pay": "elsewhere", "worker_parameter": "a", "session_parameter": "b", "completion_code": "c",
             "completion_url": "https://example.org",
         },
-        "participants": {"countries": ["DE"], "min_approved_percent": 1, "min_approved_hits": 1},
+        "participants": {
+            "countries": ["DE"], "min_approved_percent": 1, "min_approved_hits": 1, "masters": True,
+            "qualifications": [{"id": "3A", "at_least": 2}], "exclude_studies": ["s"],
+        },
         "exclusions": {"missed_control": "row", "incomplete": False},
     }  # fmt: skip
     assert {(s, name) for s in other for name in other[s]} == {

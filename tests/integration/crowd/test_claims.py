@@ -50,10 +50,11 @@ class Study:
         hit: int = 0,
         now: datetime = START,
         external_hit: str = "",
+        move: bool = False,
     ) -> Opened:
         return open_form(
             self.engine, hit_key=self.keys[hit], external_hit=external_hit,
-            assignment=assignment or f"3{worker}", worker=worker, now=now,
+            assignment=assignment or f"3{worker}", worker=worker, now=now, move=move,
         )  # fmt: skip
 
     def row(self, opened: Opened) -> int:
@@ -221,7 +222,8 @@ def test_C41_a_returned_hit_does_not_count_and_its_row_is_free(
 ) -> None:
     study = planned_study(engine, annotators=20)
     returned = study.open("W1", hit=0)
-    again = study.open("W1", hit=1, assignment="3OTHER")
+    assert study.open("W1", hit=1, assignment="3OTHER").outcome is Outcome.IN_HAND
+    again = study.open("W1", hit=1, assignment="3OTHER", move=True)
     assert again.outcome is Outcome.FORM
     assert study.row(again) == study.row(returned)
     assert study.state(returned) == "superseded"

@@ -15,10 +15,11 @@ from sqlalchemy import Engine, func, select, text
 from humaneval.crowd import publishing
 from humaneval.crowd.claims import keep_answers, load_form, open_form
 from humaneval.crowd.collecting import Collected, collect
+from humaneval.crowd.deciding import approve
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.progress import study_status
-from humaneval.crowd.review import approve, review
+from humaneval.crowd.review import review
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.answers import Field
 from humaneval.market.database import Mode, transaction

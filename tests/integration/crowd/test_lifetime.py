@@ -12,9 +12,9 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd import publishing
 from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve
 from humaneval.crowd.lifetime import Expired, expire_all, extend_all
 from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.review import approve
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow

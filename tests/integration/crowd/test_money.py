@@ -12,11 +12,12 @@ import pytest
 from sqlalchemy import Engine, select, text
 
 from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve, would_approve
 from humaneval.crowd.ledger import BonusPaid, pay_bonus, spent
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.progress import study_status
-from humaneval.crowd.review import approval_cost, approve, review
+from humaneval.crowd.review import review
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.market import SENT_AGAIN, Trouble
@@ -80,7 +81,7 @@ def test_C11_approving_twice_pays_once_and_is_no_error(
     engine: Engine, work: Callable, platform: MTurk
 ) -> None:
     ids = work(engine, 2)
-    assert approval_cost(engine, "study", platform).total == 2 * REWARD
+    assert would_approve(engine, "study", platform).cost.total == 2 * REWARD
     assert approve(engine, "study", platform, assignments=ids[:1]) == 1
     assert approve(engine, "study", platform, assignments=ids[:1]) == 0
     assert approve(engine, "study", platform) == 1
@@ -136,7 +137,7 @@ def test_C10_a_kill_after_the_approval_leaves_nothing_open_after_the_next_run(
 ) -> None:
     work(engine)
     before = platform.balance()
-    with die("response-received", "ApproveAssignment", client=platform._once):
+    with die("response-received", "ApproveAssignment", client=platform.once):
         approve(engine, "study", platform)
     assert local_states(engine) == ["submitted"]
     assert unconfirmed(engine) == 1
@@ -351,7 +352,7 @@ def test_everyone_is_paid_whose_answers_the_rule_excludes(
 def test_who_missed_a_control_in_one_form_is_excluded_with_all_forms_as_score_does(
     sqlite_engine: Engine, work: Callable
 ) -> None:
-    work(sqlite_engine, 2)
+    work(sqlite_engine, 2, design={"annotators": 4, "rows_per_annotator": 2})
     with writing(sqlite_engine) as session:
         first, second = session.scalars(select(AssignmentRow).order_by(AssignmentRow.id)).all()
         second.worker_id = first.worker_id  # one person with two forms

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, MetaData, select
 
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.workers import list_workers
 from humaneval.market import MarketServer
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, RowRow
@@ -79,3 +83,81 @@ def test_wrong_keys_are_named_in_one_line(
     assert refused.code == 1
     assert "Unable to locate credentials" in refused.err
     assert "Traceback" not in refused.err
+
+
+def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer,
+    market_engine: Engine, monkeypatch: pytest.MonkeyPatch, platform: MTurk, troubles: Any,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    up_there = put_up(sqlite_engine, design={"annotators": 12})
+    first = answer(up_there, "Ada")
+    collect(sqlite_engine, "study", platform)
+    answer(up_there, "Ben")
+    (ada, *_) = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
+    mail = ["--subject", "s", "--text", "t"]
+    reads = ("Get", "List")
+    before = (everything(sqlite_engine), everything(market_engine))
+    troubles.seen.clear()
+    for command, says in {
+        ("publish", "study"): "0 HITs with 0 assignments to put up, 2 up already",
+        ("collect", "study"): "2 submitted at local, 1 of them new. Nothing was stored.",
+        ("review", "study", "--approve"): "Would approve 1 at local: $0.96 with fees",
+        ("approve", "study", first): "Would approve 1 at local: $0.96 with fees",
+        ("reject", "study", first, "--reason", "-"): "Would reject 1 at local",
+        ("bonus", "study", first, "--amount", "1", "--reason", "-"): "Would pay $1.00 at local for 'bonus', unless it is paid: $1.20 with fees.",
+        ("compensate", "study", first, "--amount", "1", "--reason", "-"): "Would put up a HIT of $1.00 at local for one person: $1.20",
+        ("notify", "study", ada, *mail): "Would write to 1 at local",
+        ("extend", "study", "--days", "3"): "Would extend 2 HITs at local",
+        ("expire", "study"): "Would expire 2 HITs at local",
+        ("worker", "block", "study", ada, "--reason", "-"): "1 would be blocked at local",
+        ("worker", "unblock", "study", ada): "0 would be unblocked at local; 1 are so already",
+        ("worker", "exclude", "study", ada): "0 would be excluded at local; 1 are so already",
+        ("worker", "exclude", "study", ada, "--undo"): "1 would be readmitted at local",
+    }.items():  # fmt: skip
+        done = verb(*command, "--dry-run")
+        assert done.code == 0, (command, done.err)
+        assert says in done.out
+    told = verb("reject", "study", first, "--reason", "-", "--dry-run", "--json").document
+    assert told == {"study": "study", "endpoint": "local", "would_reject": [first]}
+    not_yet = verb("close", "study", "--dry-run")
+    assert (not_yet.code, "1 submissions at local were not collected yet" in not_yet.err) == (1, True)
+    assert {operation for operation in troubles.seen if not operation.startswith(reads)} == set()
+    assert (everything(sqlite_engine), everything(market_engine)) == before
+
+
+def everything(engine: Engine) -> dict[str, list[Any]]:
+    """Every row of every table."""
+    metadata = MetaData()
+    metadata.reflect(engine)
+    with engine.connect() as connection:
+        return {
+            name: sorted(map(repr, connection.execute(select(table)))) for name, table in metadata.tables.items()
+        }  # fmt: skip
+
+
+def test_the_verbs_about_people_say_what_they_did_once_and_then_that_it_was_so(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    verb("collect", "study")
+    assert "1 rejected at local now" in verb("reject", "study", assignment, "--reason", "No.").out
+    assert "0 rejected at local now" in verb("reject", "study", assignment, "--reason", "No.").out
+    listed = verb("worker", "list", "study", "--json").document["workers"]
+    (pseudonym,) = [line["worker"] for line in listed]
+    assert pseudonym in verb("worker", "list", "study").out
+    undone = verb("approve", "study", assignment, "--undo-rejection")
+    assert "1 approved at local now" in undone.out
+    letter = ("notify", "study", "--subject", "Sorry", "--text", "It is paid after all.")
+    assert "Written to 1 at local; 0 had it before" in verb(*letter).out
+    assert "Written to 0 at local; 1 had it before" in verb(*letter).out
+    block = ("worker", "block", "study", pseudonym, "--reason", "-")
+    assert "1 blocked at local; 0 were so already" in verb(*block).out
+    assert "0 blocked at local; 1 were so already" in verb(*block).out
+    assert "blocked" in verb("worker", "list", "study").out
+    assert "1 unblocked at local" in verb("worker", "unblock", "study", pseudonym).out
+    assert verb("notify", "study", "--subject", "x").code == 2
+    assert verb("reject", "study", assignment).code == 2  # no reason
+    assert "1 HITs deleted at local" in verb("close", "study").out

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from sqlalchemy import Engine, select, update
 
 from humaneval.crowd import publishing
+from humaneval.crowd.addresses import links_of
 from humaneval.crowd.collecting import Collected, collect
 from humaneval.crowd.link import Invitation, Link, open_invitation, panel_invitation
 from humaneval.simulated.browser import Browser, FoundForm, Page
@@ -34,7 +35,7 @@ class LinkStudy:
         """Make these links and give their addresses."""
         publishing.plan(self.engine, self.name, self.platform, invitations=invitations, **options)
         publishing.publish(self.engine, self.name, self.platform, public_url=self.url)
-        return publishing.links_of(self.engine, self.name, self.platform.endpoint, invitations)
+        return links_of(self.engine, self.name, self.platform.endpoint, invitations)
 
     def open_link(self, places: int | None = None) -> str:
         return self.invite(open_invitation(places))[0]

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from humaneval.crowd import publishing
+from humaneval.crowd.addresses import links_of
 from humaneval.crowd.link import People, read_people
 from humaneval.crowd.people import stored_secret
 from humaneval.errors import InputError
@@ -130,7 +131,7 @@ def test_killed_while_publishing_and_run_again_nobody_has_two_links(
     with writing(engine) as session:
         key = stored_secret(session, "pseudonym key")
     publishing.plan(engine, "study", study.platform, invitations=listed.invitations(key))
-    planned = publishing.links_of(engine, "study", study.platform.endpoint, listed.invitations(key))
+    planned = links_of(engine, "study", study.platform.endpoint, listed.invitations(key))
     with pytest.raises(KeyboardInterrupt):
         publishing.publish(engine, "study", study.platform, public_url=study.url, advance=advance)
     not_yet = Browser().get(planned[-1]).status

@@ -10,10 +10,11 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd import publishing
 from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve
 from humaneval.crowd.lifetime import expire_all, extend_all
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.progress import about_done, study_status
-from humaneval.crowd.review import approve, review
+from humaneval.crowd.review import review
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow

@@ -14,11 +14,12 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd import publishing
 from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.link import open_invitation, panel_invitation
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.progress import study_status
-from humaneval.crowd.review import approve, review
+from humaneval.crowd.review import review
 from humaneval.scoring import score
 from humaneval.simulated import Crowd, Skills, follow_links, work_through
 from humaneval.store.engine import open_engine, reading

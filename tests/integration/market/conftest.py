@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -82,6 +83,21 @@ class Person:
     def post(self, path: str, headers: dict[str, str] | None = None, **fields: str) -> Reply:
         return self._send(path, urllib.parse.urlencode(fields).encode(), headers)
 
+    def post_fields(self, path: str, fields: list[tuple[str, str]]) -> Reply:
+        """Fields in their order, each as often as it stands there."""
+        return self._send(path, urllib.parse.urlencode(fields).encode())
+
+    def post_file(self, path: str, name: str, filename: str, content: bytes, **fields: str) -> Reply:
+        """A multipart form with one file in it."""
+        boundary = "a-boundary"
+        parts = [
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
+            for key, value in fields.items()
+        ]
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="{filename}"\r\n\r\n'
+        body = b"".join([*parts, head.encode(), content, f"\r\n--{boundary}--\r\n".encode()])
+        return self._send(path, body, {"Content-Type": f"multipart/form-data; boundary={boundary}"})
+
     def csrf(self) -> str:
         found = re.search(r'name="csrf" value="([^"]+)"', self.get("/hits").text)
         assert found
@@ -129,8 +145,17 @@ def clock() -> TestClock:
     return TestClock()
 
 
+@pytest.fixture(scope="session")
+def new_market(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A market's file as the migrations make it, to be copied."""
+    path = tmp_path_factory.mktemp("new") / "market.db"
+    open_market(path).dispose()
+    return path
+
+
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
+def engine(tmp_path: Path, new_market: Path) -> Iterator[Engine]:
+    shutil.copy(new_market, tmp_path / "market.db")
     engine = open_market(tmp_path / "market.db")
     yield engine
     engine.dispose()
@@ -163,14 +188,16 @@ def connect(server: MarketServer) -> Iterator[Callable[..., Any]]:
     """Makes real boto3 clients for the marketplace."""
     clients = []
 
-    def make(retries: int = 2) -> Any:
+    def make(retries: int = 2, *, validation: bool = True) -> Any:
         client = boto3.client(
             "mturk",
             endpoint_url=server.url,
             region_name="us-east-1",
             aws_access_key_id="local",
             aws_secret_access_key="local",
-            config=Config(retries={"mode": "standard", "max_attempts": retries}),
+            config=Config(
+                retries={"mode": "standard", "max_attempts": retries}, parameter_validation=validation
+            ),
         )
         clients.append(client)
         return client
@@ -235,3 +262,17 @@ def new_hit(mturk: Any) -> Callable[..., dict[str, Any]]:
 def submit_raw(server: MarketServer) -> Callable[[list[tuple[str, str]]], Reply]:
     """Posts fields to externalSubmit, in their order and as often as they stand there."""
     return lambda fields: send(server.url + "/mturk/externalSubmit", fields)
+
+
+@pytest.fixture
+def new_type(mturk: Any) -> Callable[..., str]:
+    """Creates a qualification type and gives its id."""
+
+    def create(name: str = "Reader", **values: Any) -> str:
+        values = {"Description": "Reads with care.", "QualificationTypeStatus": "Active", **values}
+        created: str = mturk.create_qualification_type(Name=name, **values)["QualificationType"][
+            "QualificationTypeId"
+        ]
+        return created
+
+    return create

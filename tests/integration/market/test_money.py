@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from sqlalchemy import select
 
 from humaneval.errors import SettingsError
 from humaneval.fees import reward_fee
@@ -20,8 +22,9 @@ from humaneval.market.answers import Field
 from humaneval.market.bookkeeping import balance
 from humaneval.market.market import Market
 from humaneval.market.refusals import RefusedError
+from humaneval.market.tables import Assignment, Entry, State
+from humaneval.market.wording import NotPossibleError
 from humaneval.market.workplace import (
-    NotPossibleError,
     accept,
     find_worker,
     give_back,
@@ -33,6 +36,33 @@ from humaneval.market.workplace import (
 QUESTION = """<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
 <ExternalURL>https://lab.example/</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"""
 OPENING = Decimal("30.00")
+
+
+def _policy(name: str, **values: int) -> dict[str, Any]:
+    parameters: list[dict[str, Any]] = [{"Key": key, "Values": [str(value)]} for key, value in values.items()]
+    if name.startswith("Score"):
+        parameters.append({"Key": "AnswerKey", "MapEntries": [{"Key": "choice", "Values": ["1"]}]})
+    else:
+        parameters.append({"Key": "QuestionIds", "Values": ["choice"]})
+    return {"PolicyName": name, "Parameters": parameters}
+
+
+POLICIES = {
+    "AssignmentReviewPolicy": _policy(
+        "ScoreMyKnownAnswers/2011-09-01",
+        ApproveIfKnownAnswerScoreIsAtLeast=100,
+        ExtendIfKnownAnswerScoreIsLessThan=100,
+    ),
+    "HITReviewPolicy": _policy(
+        "SimplePlurality/2011-09-01",
+        QuestionAgreementThreshold=50,
+        ExtendIfHITAgreementScoreIsLessThan=100,
+        ExtendMaximumAssignments=4,
+        ExtendMinimumTimeInSeconds=3600,
+        RejectIfWorkerAgreementScoreIsLessThan=100,
+    ),
+}
+"""Right answers are approved, wrong ones ask for one more worker, and who disagrees with the others is rejected."""
 NAMES = ("Ada", "Grace", "Mary")
 
 
@@ -62,8 +92,14 @@ class MoneyMachine(RuleBasedStateMachine):
         except RefusedError:
             return None
 
-    @rule(target=hits, cents=st.integers(0, 300), places=st.integers(1, 11), lifetime=st.integers(30, 7200))
-    def create(self, cents: int, places: int, lifetime: int) -> Any:
+    @rule(
+        target=hits,
+        cents=st.integers(0, 300),
+        places=st.integers(1, 11),
+        lifetime=st.integers(30, 7200),
+        policies=st.booleans(),
+    )
+    def create(self, cents: int, places: int, lifetime: int, policies: bool) -> Any:
         made = self.attempt(
             "CreateHIT",
             Title="T",
@@ -74,6 +110,7 @@ class MoneyMachine(RuleBasedStateMachine):
             AssignmentDurationInSeconds=600,
             AutoApprovalDelayInSeconds=1800,
             Question=QUESTION,
+            **(POLICIES if policies else {}),
         )
         return made["HIT"]["HITId"] if made else multiple()
 
@@ -87,14 +124,14 @@ class MoneyMachine(RuleBasedStateMachine):
         except NotPossibleError:
             return multiple()
         if finish:
-            self.hand_in(assignment_id)
+            self.hand_in(assignment_id, "1")
         return assignment_id
 
-    @rule(assignment=works)
-    def hand_in(self, assignment: str) -> None:
+    @rule(assignment=works, choice=st.sampled_from("12"))
+    def hand_in(self, assignment: str, choice: str) -> None:
         try:
             with self.market.writing() as work:
-                submit(work, assignment, [Field("choice", "1")])
+                submit(work, assignment, [Field("choice", choice)])
         except NotPossibleError:
             pass
 
@@ -130,6 +167,18 @@ class MoneyMachine(RuleBasedStateMachine):
     def extend(self, hit: str, more: int) -> None:
         self.attempt("CreateAdditionalAssignmentsForHIT", HITId=hit, NumberOfAdditionalAssignments=more)
 
+    @rule(hit=hits, cents=st.integers(0, 300))
+    def change_type(self, hit: str, cents: int) -> None:
+        kind = self.attempt(
+            "CreateHITType",
+            Title="T",
+            Description="D",
+            Reward=str(Decimal(cents).scaleb(-2)),
+            AssignmentDurationInSeconds=600,
+        )
+        assert kind is not None
+        self.attempt("UpdateHITTypeOfHIT", HITId=hit, HITTypeId=kind["HITTypeId"])
+
     @rule(hit=hits, minutes=st.integers(-600, 600))
     def move_expiry(self, hit: str, minutes: int) -> None:
         self.attempt("UpdateExpirationForHIT", HITId=hit, ExpireAt=self.now + timedelta(minutes=minutes))
@@ -154,6 +203,17 @@ class MoneyMachine(RuleBasedStateMachine):
         assert pots.available + pots.on_hold + pots.paid + pots.fees == OPENING * 100
         assert min(pots.available, pots.on_hold, pots.paid, pots.fees) >= 0
         assert pots.paid == earned
+
+    @invariant()
+    def what_is_approved_was_paid_once_and_nothing_else_was(self) -> None:
+        with self.market.reading() as work:
+            rewards = Counter(
+                work.session.scalars(select(Entry.assignment_number).where(Entry.kind == "reward"))
+            )
+            approved = work.session.scalars(
+                select(Assignment.number).where(Assignment.state == State.APPROVED)
+            )
+            assert rewards == Counter(approved)
 
     @invariant()
     def what_is_held_is_what_may_still_be_paid(self) -> None:

@@ -68,9 +68,7 @@ def test_what_breaks_the_model_is_refused_as_aws_would(
 
 
 def test_every_operation_of_the_api_is_answered(client: FlaskClient) -> None:
-    assert set(OPERATIONS) < set(service_model().operation_names)
-    status, reply = call(client, "NotifyWorkers", {"Subject": "s", "MessageText": "m", "WorkerIds": ["A1"]})
-    assert (status, reply["TurkErrorCode"]) == (400, "AWS.MechanicalTurk.OperationNotOffered")
+    assert set(OPERATIONS) == set(service_model().operation_names)
     assert client.post("/").status_code == 400
 
 
@@ -106,7 +104,7 @@ _VALUES = st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=3), max_l
 
 @given(st.data())
 @settings(
-    max_examples=150,
+    max_examples=400,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -1,0 +1,43 @@
+"""`close`: end a study at a platform."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from humaneval.cli.context import App, dry_run_option, emit, json_option, say, to_option, with_app
+
+
+@click.command()
+@click.argument("study")
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0, max=3600),
+    default=10,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for who is still at work.",
+)
+@to_option
+@dry_run_option
+@json_option
+@with_app
+def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_json: bool) -> None:
+    """Take the HITs of STUDY down and delete them at the platform. Everything collected stays here.
+
+    Refused while anything is not collected, or neither approved nor rejected. Nobody who has accepted a HIT loses it:
+    while somebody is still at work the HITs are only taken down (exit code 3); close again when they are done.
+    """
+    from humaneval.crowd.closing import close_all
+
+    done = close_all(app.engine, study, app.platform(endpoint, study), wait=wait, dry_run=dry_run)
+    if as_json:
+        emit({"study": study, "endpoint": endpoint, "dry_run": dry_run, **asdict(done)})
+        return
+    if dry_run:
+        say(f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work.")
+    else:
+        say(f"{done.hits} HITs deleted at {endpoint}.")
+    if done.final_rejections:
+        say(f"{done.final_rejections} rejections {'could' if dry_run else 'can'} then no longer be undone.")

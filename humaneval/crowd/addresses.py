@@ -1,0 +1,87 @@
+"""What a study has put up, and where people find it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.link import Invitation
+from humaneval.crowd.platform import Endpoint
+from humaneval.store.engine import reading
+from humaneval.store.tables import HitRow, OutboxRow, StudyRow
+from humaneval.studies import get_study
+
+PUBLISH = "publish"
+INVITE = "invite"
+"""Written down for each link of ours: which person or purpose it is for, as a hash, so that it is made once."""
+
+
+class UpHit(NamedTuple):
+    """A HIT that is up: our id of it and the platform's."""
+
+    id: int
+    external_id: str
+
+
+def hits_of(session: Session, study: StudyRow, endpoint: str) -> Sequence[HitRow]:
+    """Every HIT, or link of ours, that was planned for the study at this endpoint."""
+    return session.scalars(
+        select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint).order_by(HitRow.id)
+    ).all()
+
+
+def preview_urls(engine: Engine, name: str, endpoint: Endpoint) -> tuple[str, ...]:
+    """Where workers find what is up."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        answers = session.scalars(
+            select(OutboxRow.answer)
+            .where(
+                OutboxRow.study_id == study.id,
+                OutboxRow.endpoint == endpoint.name,
+                OutboxRow.operation == PUBLISH,
+            )
+            .order_by(OutboxRow.id)
+        )
+        return tuple(
+            dict.fromkeys(endpoint.preview_url.format(type=answer["group"]) for answer in answers if answer)
+        )
+
+
+def is_static(engine: Engine, name: str, endpoint: str) -> bool:
+    """Whether the study's pages at this endpoint are static."""
+    with reading(engine) as session:
+        return any(hit.row_id is not None for hit in hits_of(session, get_study(session, name), endpoint))
+
+
+def links_of(engine: Engine, name: str, endpoint: Endpoint, invitations: Sequence[Invitation]) -> list[str]:
+    """The addresses of invitations that are up, in their order."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        rows = session.scalars(
+            select(OutboxRow).where(
+                OutboxRow.study_id == study.id,
+                OutboxRow.endpoint == endpoint.name,
+                OutboxRow.operation == INVITE,
+            )
+        )
+        keys = {row.subject: session.get_one(HitRow, row.request["hit"]).key for row in rows}
+        return [
+            endpoint.preview_url.format(type=keys[f"{study.name}: {invitation.subject}"])
+            for invitation in invitations
+        ]
+
+
+def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:
+    """The study's HITs that are up on this endpoint and not closed, as far as our database knows (see `adopt`)."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        hits = hits_of(session, study, endpoint)
+        return [
+            UpHit(hit.id, hit.external_id)
+            for hit in hits
+            if hit.external_id is not None and hit.closed_at is None
+        ]

@@ -1,0 +1,181 @@
+"""Pays people who lost work through our fault and have nothing submitted that a bonus could be paid for.
+
+A HIT that only this one person can see and take, with a single button; it is approved by itself as soon as it is
+submitted. Each step is an outbox row: whoever runs it again goes on, and pays nobody twice.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform
+from humaneval.crowd.people import external_worker_id
+from humaneval.crowd.platform import Cost, Offer, Participants, Platform, Published, Qualified
+from humaneval.crowd.questions import Delivery, templates
+from humaneval.errors import PlatformError, UsageError
+from humaneval.fees import money
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow, StudyRow, WorkerRow
+from humaneval.store.types import now
+from humaneval.studies import get_study, settings_of
+
+COMPENSATE = "compensate"
+COMPENSATION = "compensation"
+DAYS = 30
+"""How long the worker has to find the HIT."""
+MINUTES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Compensated:
+    """A compensation that is up. `made_now` is False where it was before."""
+
+    worker: str
+    cost: Cost
+    preview_url: str
+    made_now: bool
+    paid: bool
+
+
+def compensate(
+    engine: Engine, name: str, platform: Platform, *, assignment: str, amount: Decimal, reason: str
+) -> Compensated:
+    """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each assignment."""
+    amount, reason = money(amount), reason.strip()
+    if amount <= 0 or not reason:
+        raise UsageError("a compensation needs an amount above zero and a reason", "The worker reads it.")
+    if platform.endpoint.name == "link":
+        raise PlatformError("no compensation can be paid by link", "Pay it where you pay these people.")
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        work = _lost_work(session, study, platform.endpoint.name, assignment)
+        row = intend(
+            session, study_id=study.id, endpoint=platform.endpoint.name, operation=COMPENSATE, subject=f"assignment {assignment} worker {work.worker_id}",
+            key=study.design_hash, request={"amount": str(amount), "reason": reason, "key": "c" + secrets.token_urlsafe(18)},
+        )  # fmt: skip
+        if row.request["amount"] != str(amount):
+            raise UsageError(
+                f"a compensation of ${row.request['amount']} for {assignment} is on its way already",
+                "Give the same amount; it is paid once.",
+            )
+        cost = platform.cost(amount, 1)
+        payment = _payment(session, work)
+        if payment is None:
+            payment = PaymentRow(
+                study_id=study.id, endpoint=work.endpoint, assignment_id=work.id, kind=COMPENSATION, purpose=COMPENSATION,
+                amount=cost.rewards, fee=cost.fees, reason=reason, state="due",
+            )  # fmt: skip
+            session.add(payment)
+        pseudonym = session.get_one(WorkerRow, work.worker_id).pseudonym
+        worker, paid = external_worker_id(session, work.worker_id), payment.state == "paid"
+        offer = _offer(study, row.request["key"], amount, reason, platform)
+        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+        there = row.answer if row.state == "confirmed" else None
+    if there is None:
+        platform.check(offer)
+        published = perform(
+            engine, intent, lambda: _put_up(platform, offer, intent, worker), lambda _, made: {"external_id": made.external_id, "group": made.group}
+        )  # fmt: skip
+        group = published.group
+    else:
+        group = there["group"]
+    return Compensated(pseudonym, cost, platform.endpoint.preview_url.format(type=group), there is None, paid)
+
+
+def _put_up(platform: Platform, offer: Offer, intent: Intent, worker: str) -> Published:
+    """Each step finds what an earlier try has done: the list by its name, the worker on it, the HIT by its token or key."""
+    only = platform.make_list(f"Compensation {intent.token[:16]}", "For one person, whose work was lost.")
+    platform.put_on_list(only, worker)
+    if intent.attempted and (there := platform.find([offer.key]).get(offer.key)):
+        return there
+    only_them = replace(offer, participants=Participants(qualified=(Qualified(only),)))
+    return platform.publish(only_them, intent.token)
+
+
+def settle_compensations(engine: Engine, name: str, platform: Platform) -> int:
+    """Enter in the ledger which compensations the platform has paid; returns how many are still to be taken."""
+    endpoint = platform.endpoint.name
+    with reading(engine) as session:
+        study_id = get_study(session, name).id
+        due = session.scalars(
+            select(PaymentRow).where(
+                PaymentRow.study_id == study_id, PaymentRow.endpoint == endpoint, PaymentRow.kind == COMPENSATION, PaymentRow.state == "due",
+            )
+        ).all()  # fmt: skip
+        up = []
+        for payment in due:
+            work = session.get_one(AssignmentRow, payment.assignment_id)
+            row = session.scalar(
+                select(OutboxRow).where(
+                    OutboxRow.endpoint == endpoint, OutboxRow.operation == COMPENSATE,
+                    OutboxRow.subject == f"assignment {work.external_id} worker {work.worker_id}",
+                )
+            )  # fmt: skip
+            if row is not None and row.answer:
+                up.append((payment.id, str(row.answer["external_id"])))
+    paid = [
+        payment_id
+        for payment_id, external_id in up
+        if any(work.state == "approved" for work in platform.submissions(external_id))
+    ]
+    with writing(engine) as session:
+        for payment_id in paid:
+            payment = session.get_one(PaymentRow, payment_id)
+            payment.state, payment.paid_at = "paid", now()
+    return len(due) - len(paid)
+
+
+def _lost_work(session: Session, study: StudyRow, endpoint: str, assignment: str) -> AssignmentRow:
+    found = session.scalars(
+        select(AssignmentRow)
+        .where(
+            AssignmentRow.study_id == study.id,
+            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.external_id == assignment,
+        )
+        .order_by(AssignmentRow.id.desc())
+    ).first()
+    if found is None:
+        raise UsageError(
+            f"the study has no assignment {assignment!r} at {endpoint}",
+            "A compensation is for somebody who had a form of this study open.",
+        )
+    if found.state in ("submitted", "approved", "rejected"):
+        raise UsageError(
+            f"assignment {assignment} was submitted",
+            "Pay it with `humaneval approve`, or with `humaneval bonus` on top.",
+        )
+    return found
+
+
+def _payment(session: Session, work: AssignmentRow) -> PaymentRow | None:
+    return session.scalar(
+        select(PaymentRow).where(
+            PaymentRow.endpoint == work.endpoint,
+            PaymentRow.assignment_id == work.id,
+            PaymentRow.kind == COMPENSATION,
+        )
+    )
+
+
+def _offer(study: StudyRow, key: str, amount: Decimal, reason: str, platform: Platform) -> Offer:
+    settings = settings_of(study)
+    page = templates().get_template("compensation.html")
+    delivery = Delivery(action=platform.endpoint.submit_origin + "/mturk/externalSubmit", static=True)
+    return Offer(
+        key=key,
+        title=f"Payment for your work on: {settings.hit.title}"[:128],
+        description="For one person, whose work on an earlier HIT was lost. There is nothing to do but to send it.",
+        keywords=(f"compensation {key[:7]}",),
+        reward=amount,
+        assignments=1,
+        assignment_seconds=MINUTES * 60,
+        lifetime_seconds=DAYS * 86_400,
+        auto_approval_seconds=0,
+        page=page.render(study=settings, delivery=delivery, reason=reason),
+    )

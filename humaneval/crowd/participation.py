@@ -1,0 +1,273 @@
+"""Who may take part: one person, one row, across HITs and across studies.
+
+Three things see to it. The form server refuses who has done a form. The platform does not even show a HIT to who is
+on the study's exclusion list, a qualification that everyone gets who has answered. And `collect` looks again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform
+from humaneval.crowd.people import external_worker_id
+from humaneval.crowd.platform import Participants, Platform, Qualified
+from humaneval.crowd.switches import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
+from humaneval.errors import PlatformError, UsageError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, StudyRow
+from humaneval.studies import get_study, settings_of
+
+DONE = ("answered", "submitted", "approved", "rejected")
+"""States of work that counts as having taken part: what was only opened, returned or ran out does not."""
+
+LIST = "list"
+"""The operation that makes a study's exclusion list."""
+
+
+def forms_done(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> list[AssignmentRow]:
+    """The forms that a worker has done in this study."""
+    return list(
+        session.scalars(
+            select(AssignmentRow)
+            .where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.worker_id == worker_id,
+                AssignmentRow.state.in_(DONE),
+            )
+            .order_by(AssignmentRow.id)
+        )
+    )
+
+
+def forms_allowed(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> int:
+    """How many forms a worker may do: as the study says, and as many again each time that somebody readmits them."""
+    rows = turns(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id))
+    readmitted = sum(row.operation == EXCLUDE.off and row.state != "refused" for row in rows)
+    return settings_of(study).design.rows_per_annotator * (1 + readmitted)
+
+
+def is_kept_out(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> bool:
+    """Whether somebody who has not reached this study's limit may not take part all the same.
+
+    They are blocked, or on its list, or have taken part in a study that it excludes.
+    """
+    if is_on(session, endpoint, BLOCK, worker_subject(worker_id)):
+        return True
+    studies = [study, *_excluded_studies(session, study)]
+    if any(is_on(session, endpoint, EXCLUDE, worker_subject(worker_id, each.id)) for each in studies):
+        return True
+    return worker_id in who_took_part_elsewhere(session, study, endpoint)
+
+
+def who_took_part_elsewhere(session: Session, study: StudyRow, endpoint: str) -> set[int]:
+    """The workers who have done a form of a study whose participants this one excludes."""
+    others = [other.id for other in _excluded_studies(session, study)]
+    if not others:
+        return set()
+    return set(
+        session.scalars(
+            select(AssignmentRow.worker_id).where(
+                AssignmentRow.study_id.in_(others),
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.state.in_(DONE),
+            )
+        )
+    )
+
+
+def _excluded_studies(session: Session, study: StudyRow) -> Sequence[StudyRow]:
+    names = settings_of(study).participants.exclude_studies
+    if not names:
+        return []
+    return session.scalars(select(StudyRow).where(StudyRow.name.in_(names)).order_by(StudyRow.id)).all()
+
+
+def intend_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
+    """Intend to put everyone on the study's list who has done all the forms that they may, and is not on it yet."""
+    if not _has_list(session, study, endpoint):
+        return
+    done: dict[int, int] = defaultdict(int)
+    work = select(AssignmentRow.worker_id).where(
+        AssignmentRow.study_id == study.id,
+        AssignmentRow.endpoint == endpoint,
+        AssignmentRow.state.in_(DONE),
+    )
+    for worker_id in session.scalars(work):
+        done[worker_id] += 1
+    turned = select(OutboxRow.subject, OutboxRow.operation).where(
+        OutboxRow.study_id == study.id,
+        OutboxRow.endpoint == endpoint,
+        OutboxRow.operation.in_(EXCLUDE),
+        OutboxRow.state == "confirmed",
+    )
+    last = {_worker_in(row.subject): row.operation for row in session.execute(turned.order_by(OutboxRow.id))}
+    for worker_id, forms in sorted(done.items()):
+        if last.get(worker_id) != EXCLUDE.on:
+            intend_exclusion(session, study, endpoint, worker_id, forms)
+
+
+def _worker_in(subject: str) -> int:
+    """The worker whom a turn of EXCLUDE is about: `study 3 worker 7 #1`."""
+    return int(subject.split()[3])
+
+
+def intend_exclusion(
+    session: Session, study: StudyRow, endpoint: str, worker_id: int, forms: int | None = None
+) -> None:
+    """The same for one worker, who has done `forms` of them (None: count)."""
+    if not _has_list(session, study, endpoint):
+        return
+    if forms is None:
+        forms = len(forms_done(session, study, endpoint, worker_id))
+    if forms >= forms_allowed(session, study, endpoint, worker_id):
+        turn(session, study, endpoint, EXCLUDE, worker_subject(worker_id, study.id), on=True, request={})
+
+
+def _has_list(session: Session, study: StudyRow, endpoint: str) -> bool:
+    return _list_row(session, study, endpoint) is not None
+
+
+def _list_row(session: Session, study: StudyRow, endpoint: str) -> OutboxRow | None:
+    return session.scalar(
+        select(OutboxRow).where(
+            OutboxRow.endpoint == endpoint,
+            OutboxRow.operation == LIST,
+            OutboxRow.subject == f"study {study.id}",
+        )
+    )
+
+
+class Performed(NamedTuple):
+    """What became of intended exclusions and readmissions."""
+
+    done: int
+    failed: tuple[str, ...]
+
+
+def perform_exclusions(engine: Engine, name: str, platform: Platform) -> Performed:
+    """Put on the study's list, and take off it, whom it was intended for. What fails stays intended."""
+    endpoint = platform.endpoint.name
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        rows = session.scalars(
+            select(OutboxRow)
+            .where(
+                OutboxRow.study_id == study.id,
+                OutboxRow.endpoint == endpoint,
+                OutboxRow.operation.in_(EXCLUDE),
+                OutboxRow.state != "confirmed",
+                OutboxRow.error != OVERTAKEN,
+            )
+            .order_by(OutboxRow.id)
+        ).all()
+        intents = [
+            (
+                Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0),
+                external_worker_id(session, _worker_in(row.subject)),
+            )
+            for row in rows
+        ]
+    if not intents:
+        return Performed(0, ())
+    listed = make_list(engine, name, platform)
+    failed = []
+    for intent, worker in intents:
+        act = platform.put_on_list if intent.operation == EXCLUDE.on else platform.take_off_list
+        try:
+            perform(engine, intent, lambda act=act, worker=worker: act(listed, worker), lambda _, __: {})  # type: ignore[misc]
+        except PlatformError as error:
+            failed.append(error.message)
+    return Performed(len(intents) - len(failed), tuple(failed))
+
+
+def make_list(engine: Engine, name: str, platform: Platform) -> str:
+    """The platform's id of the study's exclusion list, which is made at its first use."""
+    endpoint = platform.endpoint.name
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        row = intend(
+            session, study_id=study.id, endpoint=endpoint, operation=LIST, subject=f"study {study.id}", key=_key(session, study), request={},
+        )  # fmt: skip
+        if row.state == "confirmed" and row.answer:
+            return str(row.answer["id"])
+        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+    # The token is random enough that no other database has a list of this name.
+    title = f"Took part in study {intent.token[:16]} ({endpoint})"
+    made: str = perform(
+        engine,
+        intent,
+        lambda: platform.make_list(
+            title, "Given to who has taken part in a study that each person does once."
+        ),
+        lambda _, external_id: {"id": external_id},
+    )
+    return made
+
+
+def _key(session: Session, study: StudyRow) -> str:
+    """A random key of the study: that of its first HIT."""
+    key = session.scalar(select(HitRow.key).where(HitRow.study_id == study.id).order_by(HitRow.id).limit(1))
+    return key or study.design_hash
+
+
+def participants_of(engine: Engine, name: str, platform: Platform) -> Participants:
+    """Who may take part in the study on this platform; makes the exclusion lists that it needs, and fills them.
+
+    A study that stays with a single HIT makes none of its own: no platform gives one person the same HIT twice.
+    """
+    endpoint = platform.endpoint.name
+    people = known_participants(engine, name, endpoint)
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        hits = session.scalars(
+            select(HitRow.id).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
+        ).all()
+        settings = settings_of(study)
+        earlier = settings.participants.exclude_studies
+        # With top-up there will be more HITs; with other requirements these would be another group for workers.
+        own = len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, study, endpoint)
+        names = [*earlier, *([name] if own else [])]
+    qualified = list(people.qualified)
+    for other in names if endpoint != "link" else ():
+        qualified.append(Qualified(make_list(engine, other, platform), lacking=True))
+        with writing(engine) as session:
+            intend_exclusions(session, hold_study(session, other), endpoint)
+        failed = perform_exclusions(engine, other, platform).failed
+        if failed:
+            raise PlatformError(failed[0], "Nothing was published. Run the command again to go on.")
+    return replace(people, qualified=tuple(qualified))
+
+
+def known_participants(engine: Engine, name: str, endpoint: str) -> Participants:
+    """Who may take part by the study file alone."""
+    with reading(engine) as session:
+        people = settings_of(get_study(session, name)).participants
+    return Participants(
+        people.countries,
+        people.min_approved_percent,
+        people.min_approved_hits,
+        people.masters,
+        tuple(
+            Qualified(each.id, each.at_least, each.lacking)
+            for each in people.qualifications
+            if each.endpoint in ("", endpoint)
+        ),
+    )
+
+
+def refuse_unknown_studies(session: Session, study: StudyRow) -> None:
+    """Raise UsageError where the study excludes the participants of one that this database does not have."""
+    names = set(settings_of(study).participants.exclude_studies)
+    missing = names - {other.name for other in _excluded_studies(session, study)}
+    if missing:
+        raise UsageError(
+            f"study {study.name!r} excludes who took part in {', '.join(sorted(missing))}, and there is no such study",
+            "`exclude_studies` names studies of this database; `humaneval worker exclude` takes single people.",
+        )

@@ -1,0 +1,58 @@
+"""Who may take a HIT, in Mechanical Turk's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from humaneval.crowd.platform import Participants
+from humaneval.errors import PlatformError
+
+MOST = 10
+"""Requirements that one HIT can have."""
+
+_APPROVAL_PERCENT = "000000000000000000L0"
+_APPROVED_HITS = "00000000000000000040"
+_LOCALE = "00000000000000000071"
+_MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
+_SANDBOX_MASTERS = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
+
+
+def requirements(people: Participants, *, sandbox: bool) -> list[dict[str, Any]]:
+    """The QualificationRequirements for `people`. Raises PlatformError where they are more than the platform takes."""
+    found: list[dict[str, Any]] = []
+    if people.countries:
+        locales = [{"Country": country} for country in people.countries]
+        found.append(_requirement(_LOCALE, "In", LocaleValues=locales))
+    for type_id, least in (
+        (_APPROVAL_PERCENT, people.min_approved_percent),
+        (_APPROVED_HITS, people.min_approved_hits),
+    ):
+        if least:
+            found.append(_requirement(type_id, "GreaterThanOrEqualTo", IntegerValues=[least]))
+    if people.masters:
+        found.append(_requirement(_SANDBOX_MASTERS if sandbox else _MASTERS, "Exists"))
+    for qualified in people.qualified:
+        if qualified.lacking:
+            found.append(_requirement(qualified.id, "DoesNotExist"))
+        elif qualified.at_least is None:
+            found.append(_requirement(qualified.id, "Exists"))
+        else:
+            found.append(
+                _requirement(qualified.id, "GreaterThanOrEqualTo", IntegerValues=[qualified.at_least])
+            )
+    if len(found) > MOST:
+        raise PlatformError(
+            f"the study asks {len(found)} things of participants; the platform takes {MOST}",
+            "Ask fewer qualifications, or exclude fewer studies.",
+        )
+    return found
+
+
+def _requirement(type_id: str, comparator: str, **values: Any) -> dict[str, Any]:
+    """Who does not meet it does not even see the HIT."""
+    return {
+        "QualificationTypeId": type_id,
+        "Comparator": comparator,
+        **values,
+        "ActionsGuarded": "DiscoverPreviewAndAccept",
+    }

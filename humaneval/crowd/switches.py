@@ -1,0 +1,96 @@
+"""What can be done and undone again, such as a block: outbox rows in turn, of which the last one tells how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.outbox import Intent, intend
+from humaneval.store.tables import OutboxRow, StudyRow
+
+OVERTAKEN = "undone before it was confirmed"
+"""Why a turn is not sent any more."""
+
+
+class Switch(NamedTuple):
+    """A pair of operations that undo each other."""
+
+    on: str
+    off: str
+
+
+BLOCK = Switch("block", "unblock")
+"""About a worker: everything of the account."""
+EXCLUDE = Switch("exclude", "readmit")
+"""About a worker and a study: this study, and those that exclude its participants."""
+
+
+def worker_subject(worker_id: int, study_id: int | None = None) -> str:
+    """What a switch is about, for the outbox: a worker everywhere, or in one study."""
+    return f"worker {worker_id}" if study_id is None else f"study {study_id} worker {worker_id}"
+
+
+def turns(session: Session, endpoint: str, switch: Switch, about: str) -> list[OutboxRow]:
+    """Every turn of a switch, oldest first."""
+    return list(
+        session.scalars(
+            select(OutboxRow)
+            .where(
+                OutboxRow.endpoint == endpoint,
+                OutboxRow.operation.in_(switch),
+                OutboxRow.subject.startswith(f"{about} #", autoescape=True),
+            )
+            .order_by(OutboxRow.id)
+        )
+    )
+
+
+def last_turn(session: Session, endpoint: str, switch: Switch, about: str) -> OutboxRow | None:
+    """The turn that counts: the last one that the platform did not refuse. One that is only intended counts here."""
+    rows = [row for row in turns(session, endpoint, switch, about) if row.state != "refused"]
+    return rows[-1] if rows else None
+
+
+def is_on(session: Session, endpoint: str, switch: Switch, about: str) -> bool:
+    """How a switch stands."""
+    row = last_turn(session, endpoint, switch, about)
+    return row is not None and row.operation == switch.on
+
+
+def turn(
+    session: Session,
+    study: StudyRow,
+    endpoint: str,
+    switch: Switch,
+    about: str,
+    *,
+    on: bool,
+    request: Mapping[str, Any],
+) -> Intent | None:
+    """Intend to turn a switch; None where it stands so already. A turn that was interrupted or refused is tried again.
+
+    What it undoes and was not sent yet is not sent any more.
+    """
+    operation, opposite = (switch.on, switch.off) if on else (switch.off, switch.on)
+    rows = turns(session, endpoint, switch, about)
+    if rows and rows[-1].operation == operation:
+        return None if rows[-1].state == "confirmed" else _intent(rows[-1])
+    stands = last_turn(session, endpoint, switch, about)
+    if (stands is not None and stands.operation == operation) or (stands is None and not on):
+        return None
+    for row in rows:
+        if row.operation == opposite and row.state == "pending":
+            row.state, row.error = "refused", OVERTAKEN
+    number = 1 + sum(row.operation == operation for row in rows)
+    row = intend(
+        session, study_id=study.id, endpoint=endpoint, operation=operation, subject=f"{about} #{number}",
+        key=study.design_hash, request=request,
+    )  # fmt: skip
+    return _intent(row)
+
+
+def _intent(row: OutboxRow) -> Intent:
+    return Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)

@@ -1,0 +1,141 @@
+"""Two boto3 clients for one endpoint, and errors that say in one line what happened and whether anything was done.
+
+Calls that carry a token, only read, or set something to a value may be re-sent by botocore after a fault. Approvals,
+rejections, blocks, messages and qualifications carry no token: their client sends once, and a repeat is ours to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from humaneval.crowd.platform import Endpoint
+from humaneval.errors import PlatformError
+
+if TYPE_CHECKING:
+    from types_boto3_mturk import MTurkClient
+
+T = TypeVar("T")
+REGION = "us-east-1"
+CLOSED = "Closed"
+"""The code of an error that says that the service itself is gone."""
+
+_BAD_KEYS = frozenset(
+    {
+        "UnrecognizedClientException",
+        "InvalidSignatureException",
+        "AccessDeniedException",
+        "InvalidClientTokenId",
+    }
+)
+
+
+class TurkClient:
+    """The clients of one endpoint. `profile` is an AWS profile; `local` needs neither profile nor keys."""
+
+    def __init__(self, endpoint: Endpoint, profile: str = "", keys: str = "", session: Any = None) -> None:
+        """`keys` are ID:SECRET pairs of the local marketplace; the first one signs."""
+        self._endpoint = endpoint
+        # Where the service is known to have closed, waiting long for it makes no sense.
+        tries = 3 if endpoint.closed_since else 8
+        self.tokened = _client(
+            endpoint, profile, keys, session, retries={"mode": "standard", "max_attempts": tries}
+        )
+        self.once = _client(
+            endpoint, profile, keys, session, retries={"mode": "standard", "total_max_attempts": 1}
+        )
+
+    def call(self, what: str, call: Callable[[], T]) -> T:
+        """Make a call; whatever botocore raises becomes a PlatformError that says that it would, or could, not `what`."""
+        from botocore.exceptions import (
+            BotoCoreError,
+            ClientError,
+            EndpointConnectionError,
+            NoCredentialsError,
+            ParamValidationError,
+        )
+
+        where = f"{self._endpoint.name} ({self._endpoint.api_url})"
+        try:
+            return call()
+        except ClientError as error:
+            code = str(error.response.get("TurkErrorCode") or error.response["Error"]["Code"])
+            message = str(error.response.get("Message") or error.response["Error"]["Message"])
+            status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+            if self._endpoint.closed_since and code.isdecimal() and status in (403, 404, 410):
+                raise self._closed(f"HTTP {status}") from error
+            raise PlatformError(
+                f"{where} would not {what}: {message}",
+                _hint(code, self._endpoint),
+                code,
+                nothing_done=status < 500,
+            ) from error
+        except EndpointConnectionError as error:
+            if self._endpoint.closed_since:
+                raise self._closed("nothing answers there") from error
+            raise PlatformError(
+                f"{where} could not {what}: {error}",
+                "Is `humaneval market serve` running?",
+                type(error).__name__,
+                nothing_done=True,
+            ) from error
+        except BotoCoreError as error:
+            raise PlatformError(
+                f"{where} could not {what}: {error}",
+                "Check the network and your AWS credentials.",
+                type(error).__name__,
+                nothing_done=isinstance(error, (NoCredentialsError, ParamValidationError)),
+            ) from error
+
+    def pages(self, what: str, operation: str, **request: Any) -> Iterator[Any]:
+        """Every page of a listing."""
+        # The name is botocore's own; its types know each by a literal.
+        paginator: Any = self.tokened.get_paginator(operation)  # type: ignore[call-overload]
+        remaining = iter(paginator.paginate(**request, PaginationConfig={"PageSize": 100}))
+        while (page := self.call(what, lambda: next(remaining, None))) is not None:
+            yield page
+
+    def _closed(self, how: str) -> PlatformError:
+        return PlatformError(
+            f"Mechanical Turk closed on {self._endpoint.closed_since}: {self._endpoint.api_url} is not in service ({how})",
+            "Run a marketplace of your own (`humaneval market serve`, --to local), or use --to link.",
+            CLOSED,
+            nothing_done=True,
+        )
+
+
+def _client(endpoint: Endpoint, profile: str, keys: str, session: Any, *, retries: Any) -> MTurkClient:
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import ProfileNotFound
+    from botocore.session import Session as BotocoreSession
+
+    config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
+    if session is None:
+        if endpoint.name == "local":
+            # Whatever AWS profile or file there is has nothing to do with our own marketplace.
+            session = boto3.Session(
+                botocore_session=BotocoreSession(
+                    session_vars={
+                        "profile": (None, None, None, None),
+                        "config_file": (None, None, None, None),
+                    }
+                )
+            )
+        try:
+            session = session or boto3.Session(profile_name=profile or None)
+        except ProfileNotFound as error:
+            raise PlatformError(
+                str(error), "Set AWS_PROFILE to one of the profiles in ~/.aws/config."
+            ) from None
+    key_id, _, secret = (keys.split() or ["local:local"])[0].partition(":")
+    pair = {"aws_access_key_id": key_id, "aws_secret_access_key": secret} if endpoint.name == "local" else {}
+    return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)  # type: ignore[no-any-return]
+
+
+def _hint(code: str, endpoint: Endpoint) -> str:
+    if "InsufficientFunds" in code:
+        return "Add funds, then run the command again: it goes on where it stopped."
+    if code in _BAD_KEYS:
+        return f"Check the AWS keys of your profile for {endpoint.name}."
+    return f"The platform's code is {code}."

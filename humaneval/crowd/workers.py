@@ -1,0 +1,195 @@
+"""The people of a study as its researcher sees them: pseudonyms, what they did, and who is kept out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from datetime import datetime
+from decimal import Decimal
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.outbox import Intent, hold_study, perform
+from humaneval.crowd.participation import forms_allowed, forms_done, make_list
+from humaneval.crowd.people import external_worker_id, worker_row
+from humaneval.crowd.platform import Platform
+from humaneval.crowd.switches import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
+from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, PaymentRow, WorkerIdentityRow, WorkerRow
+from humaneval.studies import get_study
+
+_PSEUDONYM = re.compile("w[0-9a-f]{12}")
+_ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,128}")
+
+
+class Standing(NamedTuple):
+    """One worker of a study."""
+
+    worker: str
+    forms: int
+    """Done, whatever was decided since; what was only opened, returned or ran out does not count."""
+    allowed: int
+    """How many forms this worker may do; readmitting gives as many again."""
+    approved: int
+    rejected: int
+    excluded_forms: int
+    """Forms that do not count, by the study's own rule or because the person had taken part before."""
+    paid: Decimal
+    last: datetime | None
+    """When they last answered."""
+    blocked: bool
+    on_list: bool
+    """On the study's exclusion list."""
+
+
+def list_workers(engine: Engine, name: str, endpoint: str) -> list[Standing]:
+    """Everyone who has opened a form of the study at this endpoint, first ones first."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        people = session.execute(
+            select(WorkerRow.id, WorkerRow.pseudonym)
+            .join(AssignmentRow, AssignmentRow.worker_id == WorkerRow.id)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+            .distinct()
+            .order_by(WorkerRow.id)
+        ).all()
+        found = []
+        for worker_id, pseudonym in people:
+            forms = forms_done(session, study, endpoint, worker_id)
+            paid = session.scalars(
+                select(PaymentRow.amount)
+                .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
+                .where(AssignmentRow.worker_id == worker_id, PaymentRow.study_id == study.id)
+                .where(PaymentRow.endpoint == endpoint, PaymentRow.state == "paid")
+            ).all()
+            found.append(
+                Standing(
+                    worker=pseudonym,
+                    forms=len(forms),
+                    allowed=forms_allowed(session, study, endpoint, worker_id),
+                    approved=sum(form.state == "approved" for form in forms),
+                    rejected=sum(form.state == "rejected" for form in forms),
+                    excluded_forms=sum(bool(form.excluded) for form in forms),
+                    paid=sum(paid, Decimal("0.00")),
+                    last=max(
+                        (at for form in forms if (at := form.submitted_at or form.answered_at)), default=None
+                    ),
+                    blocked=is_on(session, endpoint, BLOCK, worker_subject(worker_id)),
+                    on_list=is_on(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id)),
+                )
+            )
+        return found
+
+
+def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False) -> int:
+    """The worker whom a pseudonym, or the platform's own id, names at this endpoint.
+
+    `new`: an id that was never seen here is a new worker. Raises UsageError for one of another endpoint, or unknown.
+    """
+    query = select(WorkerRow.id, WorkerIdentityRow.endpoint).join(
+        WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id
+    )
+    if _PSEUDONYM.fullmatch(who):
+        rows = session.execute(query.where(WorkerRow.pseudonym == who)).all()
+    else:
+        rows = session.execute(query.where(WorkerIdentityRow.external_id == who)).all()
+    here = [row.id for row in rows if row.endpoint == endpoint]
+    if here:
+        return int(here[0])
+    if rows and _PSEUDONYM.fullmatch(who):
+        raise UsageError(
+            f"{who} is a worker of {rows[0].endpoint}, not of {endpoint}", f"Say so with --to {rows[0].endpoint}."
+        )  # fmt: skip
+    if new and not _PSEUDONYM.fullmatch(who) and _ID.fullmatch(who):
+        return worker_row(session, endpoint, who).id
+    raise UsageError(
+        f"no worker {who!r} is known at {endpoint}", "`humaneval worker list STUDY` lists a study's people."
+    )
+
+
+class Turned(NamedTuple):
+    """How many workers a command changed, and how many stood so already."""
+
+    now: int
+    before: int
+
+
+def block(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    workers: Collection[str],
+    *,
+    reason: str,
+    on: bool = True,
+    dry_run: bool = False,
+) -> Turned:
+    """Block workers from everything of this account, or (`on=False`) let them in again. Nothing blocks by itself."""
+    if on and not reason.strip():
+        raise UsageError("a block needs a reason", "It is for you; the worker does not see it.")
+
+    def act(worker: str) -> None:
+        (platform.block if on else platform.unblock)(worker, reason)
+
+    return _turn_all(engine, name, platform, workers, BLOCK, on, {"reason": reason}, act, dry_run)
+
+
+def exclude(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    workers: Collection[str],
+    *,
+    on: bool = True,
+    dry_run: bool = False,
+) -> Turned:
+    """Put workers on the study's exclusion list, also some who were never seen here; or take them off it.
+
+    Who is readmitted may do as many forms again as the study allows, never with a story that they have met.
+    """
+
+    def act(worker: str) -> None:
+        listed = make_list(engine, name, platform)
+        (platform.put_on_list if on else platform.take_off_list)(listed, worker)
+
+    return _turn_all(engine, name, platform, workers, EXCLUDE, on, {}, act, dry_run)
+
+
+def _turn_all(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    workers: Collection[str],
+    switch: Switch,
+    on: bool,
+    request: dict[str, str],
+    act: Callable[[str], None],
+    dry_run: bool,
+) -> Turned:
+    endpoint = platform.endpoint.name
+    intents: list[tuple[Intent, str]] = []
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        ids = list(dict.fromkeys(find_worker(session, endpoint, who, new=on) for who in workers))
+        for worker_id in ids:
+            about = worker_subject(worker_id, study.id if switch is EXCLUDE else None)
+            intent = turn(session, study, endpoint, switch, about, on=on, request=request)
+            if intent is not None:
+                intents.append((intent, external_worker_id(session, worker_id)))
+        if dry_run:
+            session.rollback()
+    turned, failed = 0, []
+    for intent, worker in () if dry_run else intents:
+        try:
+            perform(engine, intent, lambda worker=worker: act(worker), lambda _, __: {})  # type: ignore[misc]
+            turned += 1
+        except PlatformError as error:
+            failed.append(error.message)
+    if failed:
+        raise PartialError(
+            f"{turned} of {len(intents)} done: {failed[0]}", "Run the command again to try the rest."
+        )
+    return Turned(len(intents), len(ids) - len(intents))

@@ -1,0 +1,134 @@
+"""Review policies as CreateHIT takes them: every parameter read and checked once, kept as plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from humaneval.market.refusals import invalid
+from humaneval.market.values import YEAR, Params
+
+KNOWN_ANSWERS = "ScoreMyKnownAnswers/2011-09-01"
+PLURALITY = "SimplePlurality/2011-09-01"
+
+DEFAULT_MOST = 5
+"""Assignments in all that a HIT is extended to where known answers are missed."""
+
+
+class Policies(NamedTuple):
+    """The two policies of a HIT, ready to be stored; None where there is none."""
+
+    assignment: dict[str, Any] | None
+    hit: dict[str, Any] | None
+
+
+def read_policies(params: Params) -> Policies:
+    """The policies in a CreateHIT call. Raises RefusedError with what is wrong."""
+    assignment, hit = params.get("AssignmentReviewPolicy"), params.get("HITReviewPolicy")
+    return Policies(
+        _known_answers(_Given(assignment, "AssignmentReviewPolicy", KNOWN_ANSWERS)) if assignment else None,
+        _plurality(_Given(hit, "HITReviewPolicy", PLURALITY)) if hit else None,
+    )
+
+
+def _known_answers(given: _Given) -> dict[str, Any]:
+    values = {
+        "answers": given.answers("AnswerKey"),
+        "approve": given.number("ApproveIfKnownAnswerScoreIsAtLeast", 0, 101),
+        "approve_reason": given.words("ApproveReason"),
+        "reject": given.number("RejectIfKnownAnswerScoreIsLessThan", 0, 101),
+        "reject_reason": given.words("RejectReason"),
+        "extend": given.number("ExtendIfKnownAnswerScoreIsLessThan", 0, 101),
+        "most": given.number("ExtendMaximumAssignments", 2, 25) or DEFAULT_MOST,
+        "seconds": given.number("ExtendMinimumTimeInSeconds", 0, YEAR) or 0,
+    }
+    given.refuse_others()
+    return values
+
+
+def _plurality(given: _Given) -> dict[str, Any]:
+    extends = given.number("ExtendIfHITAgreementScoreIsLessThan", 1, 100)
+    values = {
+        "questions": given.questions("QuestionIds"),
+        "threshold": given.number("QuestionAgreementThreshold", 0, 100, required=True),
+        "without_rejected": given.truth("DisregardAssignmentIfRejected"),
+        "without_below": given.number("DisregardAssignmentIfKnownAnswerScoreIsLessThan", 0, 101),
+        "extend": extends,
+        "most": given.number("ExtendMaximumAssignments", 1, 1_000_000, required=extends is not None),
+        "seconds": given.number("ExtendMinimumTimeInSeconds", 3600, YEAR, required=extends is not None),
+        "approve": given.number("ApproveIfWorkerAgreementScoreIsAtLeast", 0, 101),
+        "reject": given.number("RejectIfWorkerAgreementScoreIsLessThan", 0, 101),
+        "reject_reason": given.words("RejectReason"),
+    }
+    given.refuse_others()
+    return values
+
+
+class _Given:
+    """The parameters of one policy, taken out one by one, so that what nobody asked for is left over."""
+
+    def __init__(self, policy: Mapping[str, Any], level: str, name: str) -> None:
+        self._where = level
+        if policy["PolicyName"] != name:
+            raise invalid(f"The {level} must be {name}, not {policy['PolicyName']}.")
+        self._left: dict[str, Mapping[str, Any]] = {}
+        for parameter in policy.get("Parameters", ()):
+            key = parameter.get("Key", "")
+            if key in self._left:
+                raise invalid(f"{level}: {key} stands there twice.")
+            self._left[key] = parameter
+
+    def number(self, key: str, least: int, most: int, *, required: bool = False) -> int | None:
+        """A whole number; None where it is left out and may be."""
+        text = self._one(key)
+        if text is None and not required:
+            return None
+        if text is None or not re.fullmatch("[0-9]{1,9}", text) or not least <= int(text) <= most:
+            raise invalid(f"{self._where}: {key} must be a whole number from {least} to {most}.")
+        return int(text)
+
+    def words(self, key: str) -> str:
+        """A text; "" where it is left out."""
+        return self._one(key) or ""
+
+    def truth(self, key: str) -> bool:
+        """Whether it is true; what is left out is not."""
+        text = (self._one(key) or "false").lower()
+        if text not in ("true", "t", "false", "f"):
+            raise invalid(f"{self._where}: {key} must be true or false.")
+        return text.startswith("t")
+
+    def questions(self, key: str) -> list[str]:
+        """Questions' identifiers, as several values or as one with commas."""
+        values = self._left.pop(key, {}).get("Values", ())
+        found = [part.strip() for value in values for part in value.split(",") if part.strip()]
+        if not found or len(set(found)) < len(found):
+            raise invalid(f"{self._where}: {key} must name at least one question, and none twice.")
+        return found
+
+    def answers(self, key: str) -> dict[str, list[str]]:
+        """Each question's known values."""
+        entries = self._left.pop(key, {}).get("MapEntries", ())
+        found: dict[str, list[str]] = {}
+        for entry in entries:
+            if not entry.get("Key") or entry["Key"] in found:
+                raise invalid(f"{self._where}: each entry of {key} must have a Key of its own.")
+            found[entry["Key"]] = sorted(value.strip() for value in entry.get("Values", ()))
+        if not found:
+            raise invalid(f"{self._where}: {key} must have at least one entry in MapEntries.")
+        return found
+
+    def refuse_others(self) -> None:
+        """Raises RefusedError where there is a parameter that the policy has not."""
+        if self._left:
+            raise invalid(f"{self._where}: there is no parameter {', '.join(sorted(self._left))}.")
+
+    def _one(self, key: str) -> str | None:
+        if key not in self._left:
+            return None
+        values = self._left.pop(key).get("Values", ())
+        if len(values) != 1:
+            raise invalid(f"{self._where}: {key} must have exactly one value.")
+        only: str = values[0]
+        return only.strip()

@@ -1,0 +1,48 @@
+"""Puts people on a study's exclusion list as soon as they have answered, beside the form server and never in its way.
+
+The answers' own transaction writes the intent down. What fails here, or is cut off, the next `collect` does.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from sqlalchemy import Engine
+
+from humaneval.crowd.participation import perform_exclusions
+from humaneval.crowd.platform import Platform
+from humaneval.errors import HumanEvalError
+
+_log = logging.getLogger(__name__)
+
+
+class Excluder:
+    """A thread with a queue. `platform` gives the platform behind an endpoint's name, with the requester's keys."""
+
+    def __init__(self, engine: Engine, platform: Callable[[str, str], Platform]) -> None:
+        self._engine, self._platform = engine, platform
+        self._queue: SimpleQueue[tuple[str, str] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="exclusions", daemon=True)
+        self._thread.start()
+
+    def answered(self, endpoint: str, study: str) -> None:
+        """Somebody's answers of this study are safe: see to its list soon."""
+        self._queue.put((endpoint, study))
+
+    def stop(self) -> None:
+        """End when what is queued is done."""
+        self._queue.put(None)
+        self._thread.join(timeout=10)
+
+    def _work(self) -> None:
+        while (entry := self._queue.get()) is not None:
+            endpoint, study = entry
+            try:
+                failed = perform_exclusions(self._engine, study, self._platform(endpoint, study)).failed
+            except HumanEvalError as error:
+                failed = (error.message,)
+            for reason in failed:
+                _log.warning("exclusion list of %s at %s: %s", study, endpoint, reason)

@@ -1,0 +1,139 @@
+"""Our books beside the marketplace's; what pay comes to an hour; where the higher fee begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, delete, select
+
+from humaneval.crowd import publishing
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve, reject
+from humaneval.crowd.ledger import pay_bonus
+from humaneval.crowd.lifetime import expire_all
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.progress import study_status
+from humaneval.crowd.reconciling import Reconciled, reconcile
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, PaymentRow
+
+
+def books(engine: Engine, platform: MTurk) -> Reconciled:
+    return reconcile(engine, "study", platform)
+
+
+def test_every_cent_of_a_study_is_explained_at_every_step(
+    engine: Engine, put_up: Callable, answer: Callable, person: Callable, platform: MTurk
+) -> None:
+    began = platform.balance()
+    up_there = put_up(engine, design={"annotators": 4})
+    assert books(engine, platform) == Reconciled(
+        began - Decimal("3.84"), began, Decimal(0), Decimal("3.84"), Decimal(0), Decimal(0), Decimal(0), ()
+    )
+    first, second, third = (answer(up_there, name) for name in ("Ada", "Ben", "Cleo"))
+    person("Dana").accept(up_there.preview).open()
+    collect(engine, "study", platform)
+    approve(engine, "study", platform, assignments=[first])
+    reject(engine, "study", platform, assignments=[second], reason="No.")
+    pay_bonus(
+        engine, "study", platform, assignment=first, amount=Decimal("0.50"), reason="Thanks", purpose="b"
+    )
+    now = books(engine, platform)
+    assert (now.paid, now.held, now.bonuses, now.bonuses_there) == (
+        Decimal("1.56"), Decimal("1.92"), Decimal("0.50"), Decimal("0.50"),
+    )  # fmt: skip
+    assert (now.unexplained, now.differences) == (Decimal(0), ())
+    expire_all(engine, "study", platform)
+    approve(engine, "study", platform, assignments=[third])
+    now = books(engine, platform)
+    assert (now.unexplained, now.held) == (Decimal(0), Decimal("0.96"))  # Dana is still at work
+
+
+def test_what_others_took_and_what_our_books_lack_is_said(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, person: Callable
+) -> None:
+    assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    collect(sqlite_engine, "study", platform)
+    approve(sqlite_engine, "study", platform)
+    platform.client.send_bonus(
+        AssignmentId=assignment, WorkerId=person("Ada").id, BonusAmount="2.00", Reason="By hand", UniqueRequestToken="t"
+    )  # fmt: skip
+    now = books(sqlite_engine, platform)
+    assert now.unexplained == Decimal("2.40")
+    assert now.differences == (f"bonus of $2.00 for {assignment}: 1 at local, 0 in our ledger",)
+    with writing(sqlite_engine) as session:
+        session.execute(delete(PaymentRow))
+        session.scalars(select(AssignmentRow)).one().state = "submitted"
+    now = books(sqlite_engine, platform)
+    assert f"assignment {assignment}: approved at local, submitted here" in now.differences
+    assert (now.paid, now.unexplained) == (Decimal(0), Decimal("3.36"))
+    collect(sqlite_engine, "study", platform)  # follows the platform: the reward is in the books again
+    assert books(sqlite_engine, platform).unexplained == Decimal("2.40")
+
+
+def test_status_prints_the_books_when_it_is_asked_to(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch,
+    troubles: Any,
+) -> None:  # fmt: skip
+    put_up(sqlite_engine, design={"annotators": 4})
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    troubles.seen.clear()
+    assert "Balance" not in verb("status", "study").out
+    assert troubles.seen == []
+    out = verb("status", "study", "--reconcile").out
+    assert "Bonuses: $0.00 by our ledger, $0.00 by local's." in out
+    assert "Balance at local: $9996.16; this study paid $0.00 and may still cost $3.84." in out
+    told = verb("status", "study", "--reconcile", "--json").document
+    assert told["books"]["local"]["unexplained"] == "0.00"
+    assert set(troubles.seen) <= {"GetHIT", "ListAssignmentsForHIT", "ListBonusPayments", "GetAccountBalance"}
+
+
+def test_C14_the_cost_before_publishing_names_the_fee_that_splitting_avoids_and_the_hourly_pay(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    study_factory(sqlite_engine, design={"annotators": 20}, hit={"expected_minutes": 6})
+    plan = publishing.plan(sqlite_engine, "study", platform, dry_run=True)
+    assert (plan.hits, plan.cost.fees, plan.fees_unsplit, plan.hourly) == (
+        3, Decimal("3.20"), Decimal("6.40"), Decimal("8.00"),
+    )  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    out = verb("publish", "study", "--dry-run").out
+    assert (
+        "In HITs of 10 assignments or more the fees would be $6.40: so it is split, at most 9 to a HIT."
+        in out
+    )
+    assert "Pay: $8.00 an hour for who takes the 6 minutes that you expect." in out
+
+
+def test_hourly_pay_is_measured_from_the_times_that_people_took(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable
+) -> None:
+    up_there = put_up(sqlite_engine, design={"annotators": 4})
+    assert study_status(sqlite_engine, "study")[0].hourly is None
+    for name in ("Ada", "Ben", "Cleo"):
+        answer(up_there, name)
+    collect(sqlite_engine, "study", platform)
+    with writing(sqlite_engine) as session:
+        for minutes, row in zip((2, 3, 30), session.scalars(select(AssignmentRow)), strict=True):
+            assert row.answered_at is not None
+            row.opened_at = row.answered_at - timedelta(minutes=minutes)
+    (status,) = study_status(sqlite_engine, "study")
+    assert (status.median_minutes, status.hourly, status.hourly_expected) == (
+        3.0, Decimal("16.00"), Decimal("12.00"),
+    )  # fmt: skip
+    assert "Half took 3 minutes or less: $16.00 an hour, expected $12.00." in verb("status", "study").out
+
+
+def test_the_first_balance_is_kept(sqlite_engine: Engine, put_up: Callable, platform: MTurk) -> None:
+    put_up(sqlite_engine, design={"annotators": 4})
+    first = books(sqlite_engine, platform).balance_before
+    put_up(sqlite_engine, "other", design={"annotators": 4, "seed": 1})
+    publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
+    now = books(sqlite_engine, platform)
+    assert (now.balance_before, now.unexplained) == (first, Decimal("3.84"))  # the other study's
+    with reading(sqlite_engine) as session:
+        assert session.scalars(select(PaymentRow)).all() == []

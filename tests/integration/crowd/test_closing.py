@@ -1,0 +1,129 @@
+"""`close`: nothing is deleted that anybody still needs, and nothing that this study did not make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.addresses import up
+from humaneval.crowd.closing import Closed, close_all
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve, reject
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.progress import study_status
+from humaneval.errors import PartialError, PlatformError
+from humaneval.store.engine import reading
+from humaneval.store.queries import response_lines
+from humaneval.store.tables import HitRow
+from humaneval.studies import get_study
+
+
+def close(engine: Engine, platform: MTurk, **options: Any) -> Closed:
+    return close_all(engine, "study", platform, **{"wait": 0.0, **options})
+
+
+def deleted(troubles: Any) -> int:
+    return int(troubles.seen.count("DeleteHIT"))
+
+
+def test_C22_nothing_is_deleted_before_all_of_it_is_collected_and_decided(
+    engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any, listed: Callable
+) -> None:
+    up_there = put_up(engine, design={"annotators": 4})
+    first = answer(up_there, "Ada")
+    with pytest.raises(PlatformError, match="1 submissions at local were not collected yet"):
+        close(engine, platform)
+    collect(engine, "study", platform)
+    answer(up_there, "Ben")
+    with pytest.raises(PlatformError, match="were not collected yet"):
+        close(engine, platform)
+    collect(engine, "study", platform)
+    approve(engine, "study", platform, assignments=[first])
+    with pytest.raises(PlatformError, match="1 submissions at local are neither approved nor rejected"):
+        close(engine, platform)
+    assert {hit["HITStatus"] for hit in listed()} == {"Assignable"}  # not even taken down
+    approve(engine, "study", platform)
+    assert close(engine, platform, dry_run=True) == Closed(1, 0, 0)
+    assert deleted(troubles) == 0
+    assert close(engine, platform) == Closed(1, 0, 0)
+    assert listed() == []
+    assert close(engine, platform) == Closed(0, 0, 0)
+    assert deleted(troubles) == 1
+    with reading(engine) as session:
+        assert len(response_lines(session, get_study(session, "study"))) == 8
+
+
+def test_C22_C23_who_is_at_work_is_waited_for(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any, listed: Callable
+) -> None:  # fmt: skip
+    ada = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
+    ada.open()
+    with pytest.raises(PartialError, match="1 people may still send their work: nothing was deleted"):
+        close(sqlite_engine, platform)
+    assert {hit["Expiration"].year for hit in listed()} == {2015}
+    assert deleted(troubles) == 0
+    ada.do()
+    with pytest.raises(PlatformError, match="not collected yet"):
+        close(sqlite_engine, platform)
+    collect(sqlite_engine, "study", platform)
+    approve(sqlite_engine, "study", platform)
+    assert close(sqlite_engine, platform).hits == 1
+
+
+def test_C21_only_hits_of_this_study_are_deleted(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, listed: Callable
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 4})
+    put_up(sqlite_engine, "another", design={"annotators": 4, "seed": 1})
+    others = platform.client.create_hit(
+        Title="t", Description="d", Reward="0.05", AssignmentDurationInSeconds=60, LifetimeInSeconds=60, Question=_QUESTION
+    )["HIT"]["HITId"]  # fmt: skip
+    assert close(sqlite_engine, platform).hits == 1
+    left = {hit["HITId"]: hit["HITStatus"] for hit in listed()}
+    (another,) = up(sqlite_engine, "another", "local")
+    assert left == {others: "Assignable", another.external_id: "Assignable"}
+
+
+_QUESTION = (
+    '<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">'
+    "<ExternalURL>https://example.org/</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
+)
+
+
+@pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
+def test_C22_a_kill_while_closing_is_finished_by_the_next_run(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, die: Callable, die_unconfirmed: Callable, listed: Callable,
+    when: str,
+) -> None:  # fmt: skip
+    put_up(sqlite_engine, design={"annotators": 4})
+    dying = (
+        die_unconfirmed("close") if when == "unconfirmed" else die(when, "DeleteHIT", client=platform.once)
+    )
+    with dying:
+        close(sqlite_engine, platform)
+    close(sqlite_engine, platform)
+    assert listed() == []
+    assert up(sqlite_engine, "study", "local") == []
+    with reading(sqlite_engine) as session:
+        assert all(session.scalars(select(HitRow.closed_at)))
+    (status,) = study_status(sqlite_engine, "study")
+    assert (status.unconfirmed, status.refused) == (0, 0)
+
+
+def test_rejections_that_become_final_are_counted(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    collect(sqlite_engine, "study", platform)
+    reject(sqlite_engine, "study", platform, assignments=[assignment], reason="No.")
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    dry = verb("close", "study", "--dry-run", "--json")
+    assert (dry.document["hits"], dry.document["final_rejections"]) == (1, 1)
+    assert "1 rejections can then no longer be undone" in verb("close", "study").out
+    assert "0 HITs deleted" in verb("close", "study").out
+    assert verb("publish", "study").code == 0  # a study that is done is not put up again
+    assert up(sqlite_engine, "study", "local") == []

@@ -1,0 +1,192 @@
+"""Rejecting: by a person, by name, with a reason, once; and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve, reject, would_reject
+from humaneval.crowd.ledger import spent
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.progress import study_status
+from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.market import SENT_AGAIN, Trouble
+from humaneval.store.engine import reading, writing
+from humaneval.store.queries import forms_set_aside, response_lines
+from humaneval.store.tables import AssignmentRow, OutboxRow
+from humaneval.studies import get_study
+
+REASON = "Every answer is the first sentence, after one second."
+
+
+@pytest.fixture
+def work(put_up: Callable, answer: Callable, platform: MTurk) -> Callable[..., list[str]]:
+    """A study of 4 rows with some collected work; gives the assignments' ids."""
+
+    def make(engine: Engine, people: int = 2, **sections: Any) -> list[str]:
+        up = put_up(engine, design={"annotators": 4}, **sections)
+        ids = [answer(up, f"worker {number}") for number in range(people)]
+        collect(engine, "study", platform)
+        return ids
+
+    return make
+
+
+def states(engine: Engine) -> list[str]:
+    with reading(engine) as session:
+        return list(session.scalars(select(AssignmentRow.state).order_by(AssignmentRow.id)))
+
+
+def there(platform: MTurk, assignment: str) -> tuple[str, str]:
+    found = platform.client.get_assignment(AssignmentId=assignment)["Assignment"]
+    return found["AssignmentStatus"], found.get("RequesterFeedback", "")
+
+
+def outbox(engine: Engine, operation: str) -> list[tuple[str, int]]:
+    with reading(engine) as session:
+        rows = session.scalars(
+            select(OutboxRow).where(OutboxRow.operation == operation).order_by(OutboxRow.id)
+        )
+        return [(row.state, row.attempts) for row in rows]
+
+
+def test_C08_only_what_is_named_is_rejected_once_and_its_worker_reads_why(
+    engine: Engine, work: Callable, platform: MTurk, troubles: Any
+) -> None:
+    first, second = work(engine)
+    before = platform.balance()
+    assert would_reject(engine, "study", platform, [first]).assignments == (first,)
+    assert there(platform, first) == ("Submitted", "")
+    assert reject(engine, "study", platform, assignments=[first], reason=REASON) == 1
+    assert there(platform, first) == ("Rejected", REASON)
+    assert there(platform, second)[0] == "Submitted"
+    assert states(engine) == ["rejected", "submitted"]
+    assert reject(engine, "study", platform, assignments=[first], reason=REASON) == 0
+    assert troubles.seen.count("RejectAssignment") == 1
+    assert outbox(engine, "reject") == [("confirmed", 1)]
+    assert platform.balance() > before  # what was on hold for it is free again
+    assert spent(engine, "study").total == 0
+
+
+def test_C08_rejected_work_is_left_out_of_scores_and_said_so(
+    sqlite_engine: Engine, work: Callable, platform: MTurk, verb: Callable
+) -> None:
+    first, _ = work(sqlite_engine, exclusions={"missed_control": "none"})
+    reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON)
+    with reading(sqlite_engine) as session:
+        study = get_study(session, "study")
+        assert {line["assignment"] for line in response_lines(session, study, everything=True)} >= {first}
+        assert first not in {line["assignment"] for line in response_lines(session, study)}
+        assert forms_set_aside(session, study) == 1
+    scored, counted = verb("score", "study", "--json"), verb("score", "study", "--all", "--json")
+    assert (scored.document["forms_set_aside"], counted.document["forms_set_aside"]) == (1, 0)
+    assert counted.document["annotators"]["collected"] == 1 + scored.document["annotators"]["collected"]
+    assert "1 forms are left out: rejected" in verb("score", "study").out
+    (status,) = study_status(sqlite_engine, "study")
+    assert (status.rejected, status.submitted) == (1, 2)
+
+
+def test_a_rejection_is_taken_back_and_paid_once(engine: Engine, work: Callable, platform: MTurk) -> None:
+    first, _ = work(engine)
+    reject(engine, "study", platform, assignments=[first], reason=REASON)
+    with pytest.raises(PlatformError, match="rejected work is not approved"):
+        approve(engine, "study", platform, assignments=[first])
+    for expected in (1, 0):
+        assert approve(engine, "study", platform, assignments=[first], undo_rejection=True) == expected
+    assert there(platform, first)[0] == "Approved"
+    assert spent(engine, "study").rewards == spent(engine, "study").total - spent(engine, "study").fees
+    assert str(spent(engine, "study").rewards) == "0.80"
+    with pytest.raises(PlatformError, match="approved work cannot be rejected"):
+        reject(engine, "study", platform, assignments=[first], reason=REASON)
+    with reading(engine) as session:
+        assert forms_set_aside(session, get_study(session, "study")) == 0
+
+
+def test_a_rejection_of_more_than_thirty_days_ago_stays(
+    sqlite_engine: Engine, work: Callable, platform: MTurk
+) -> None:
+    first, _ = work(sqlite_engine)
+    reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON)
+    with writing(sqlite_engine) as session:
+        row = session.scalars(select(AssignmentRow).where(AssignmentRow.external_id == first)).one()
+        assert row.submitted_at is not None
+        row.submitted_at -= timedelta(days=31)
+    with pytest.raises(PlatformError, match="for 30 days after the submission") as refused:
+        approve(sqlite_engine, "study", platform, assignments=[first], undo_rejection=True)
+    assert "humaneval bonus" in refused.value.hint
+    assert there(platform, first)[0] == "Rejected"
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 1025, "no 🎉"])
+def test_a_rejection_without_a_reason_that_can_be_read_is_not_sent(
+    sqlite_engine: Engine, work: Callable, platform: MTurk, troubles: Any, reason: str
+) -> None:
+    first, _ = work(sqlite_engine)
+    with pytest.raises((UsageError, PartialError)):
+        reject(sqlite_engine, "study", platform, assignments=[first], reason=reason)
+    assert "RejectAssignment" not in troubles.seen
+    assert states(sqlite_engine) == ["submitted", "submitted"]
+    assert reject(sqlite_engine, "study", platform, assignments=[first], reason="x" * 1024) == 1
+
+
+@pytest.mark.parametrize("trouble", [*SENT_AGAIN, Trouble.ODD_STATUS])
+def test_C10_nothing_is_called_rejected_here_that_is_not_rejected_there(
+    engine: Engine, work: Callable, platform: MTurk, troubles: Any, trouble: Trouble
+) -> None:
+    first, _ = work(engine)
+    troubles.coming["RejectAssignment"] = [trouble]
+    if trouble in (Trouble.REPLY_LOST, Trouble.DROPPED):
+        assert reject(engine, "study", platform, assignments=[first], reason=REASON) == 1
+    else:
+        with pytest.raises(PartialError, match="0 rejected, 1 not"):
+            reject(engine, "study", platform, assignments=[first], reason=REASON)
+        assert troubles.seen.count("RejectAssignment") == 1  # no call without a token is sent again by itself
+        assert states(engine) == ["submitted", "submitted"]
+        assert reject(engine, "study", platform, assignments=[first], reason=REASON) == 1
+    assert there(platform, first)[0] == "Rejected"
+    assert outbox(engine, "reject")[0][0] == "confirmed"
+
+
+@pytest.mark.parametrize("then", ["reject", "collect"])
+@pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
+def test_C10_a_kill_around_a_rejection_ends_in_one_rejection(
+    sqlite_engine: Engine, work: Callable, platform: MTurk, die: Callable, die_unconfirmed: Callable, when: str, then: str
+) -> None:  # fmt: skip
+    first, _ = work(sqlite_engine)
+    dying = (
+        die_unconfirmed("reject")
+        if when == "unconfirmed"
+        else die(when, "RejectAssignment", client=platform.once)
+    )
+    with dying:
+        reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON)
+    assert outbox(sqlite_engine, "reject") == [("pending", 1)]
+    if then == "collect":
+        collect(sqlite_engine, "study", platform)
+    if then == "reject" or when == "before-send":
+        assert reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON) == 1
+    assert states(sqlite_engine) == ["rejected", "submitted"]
+    assert outbox(sqlite_engine, "reject")[0][0] == "confirmed"
+
+
+def test_C19_work_of_one_environment_is_not_touched_through_another(
+    sqlite_engine: Engine, work: Callable, troubles: Any, verb: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = work(sqlite_engine)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nobody's")
+    troubles.seen.clear()
+    for command in (
+        ("approve", "study", first),
+        ("reject", "study", first, "--reason", REASON),
+        ("bonus", "study", first, "--amount", "1", "--reason", "-"),
+    ):
+        refused = verb(*command, "--to", "sandbox")
+        assert refused.code == 2
+        assert f"assignment {first} is one of local, not of sandbox" in refused.err
+    assert troubles.seen == []

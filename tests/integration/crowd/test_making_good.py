@@ -1,0 +1,180 @@
+"""Writing to people, and paying those whose work was lost through our fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.compensation import Compensated, compensate
+from humaneval.crowd.deciding import approve
+from humaneval.crowd.ledger import spent
+from humaneval.crowd.letters import Notified, notify
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.progress import study_status
+from humaneval.crowd.reconciling import reconcile
+from humaneval.crowd.workers import list_workers
+from humaneval.errors import PlatformError, UsageError
+from humaneval.market import Trouble
+from humaneval.store.engine import reading
+from humaneval.store.tables import PaymentRow
+
+LETTER = {"subject": "Your work", "text": "Thank you. It is paid."}
+
+
+@pytest.fixture
+def lost(put_up: Callable, person: Callable) -> Callable[..., Any]:
+    """Somebody with a form open whose time ran out, or whose answers we lost; gives their work."""
+
+    def make(engine: Engine) -> Any:
+        work = person("Ada").accept(put_up(engine, design={"annotators": 4}).preview)
+        work.open()
+        return work
+
+    return make
+
+
+def pay(engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80") -> Compensated:
+    return compensate(
+        engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Our server was away."
+    )  # fmt: skip
+
+
+def payments(engine: Engine) -> list[tuple[str, str, str]]:
+    with reading(engine) as session:
+        return [(row.kind, str(row.amount), row.state) for row in session.scalars(select(PaymentRow))]
+
+
+def test_C23_who_lost_work_takes_a_hit_of_their_own_and_is_paid_once(
+    engine: Engine, lost: Callable, person: Callable, platform: MTurk, listed: Callable
+) -> None:
+    work = lost(engine)
+    before = platform.balance()
+    made = pay(engine, platform, work.id)
+    assert (made.made_now, made.paid, made.cost.total) == (True, False, Decimal("0.96"))
+    assert not pay(engine, platform, work.id).made_now
+    assert len(listed()) == 2  # the study's, and this one
+    assert before - platform.balance() == Decimal("0.96")
+    assert person("Ben").browser.get(made.preview_url).status == 404  # nobody else is even shown it
+    taken = work.person.accept(made.preview_url)
+    taken.submit_directly({"compensation": "1"})
+    collect(engine, "study", platform)
+    assert payments(engine) == [("compensation", "0.80", "paid")]
+    assert pay(engine, platform, work.id).paid
+    assert spent(engine, "study").total == Decimal("0.96")
+    assert reconcile(engine, "study", platform).unexplained == 0
+    with pytest.raises(UsageError, match=r"a compensation of \$0\.80 for .* is on its way already"):
+        pay(engine, platform, work.id, "0.90")
+
+
+def test_C23_until_it_is_taken_it_is_due_and_said_so(
+    sqlite_engine: Engine, lost: Callable, platform: MTurk, verb: Callable
+) -> None:
+    pay(sqlite_engine, platform, lost(sqlite_engine).id)
+    collect(sqlite_engine, "study", platform)
+    assert payments(sqlite_engine) == [("compensation", "0.80", "due")]
+    assert study_status(sqlite_engine, "study")[0].compensations_due == 1
+    assert "1 compensations not taken yet" in verb("status", "study").out
+    assert reconcile(sqlite_engine, "study", platform).unexplained == 0
+
+
+@pytest.mark.parametrize(
+    ("when", "operation"),
+    [
+        ("before-send", "CreateQualificationType"), ("response-received", "CreateQualificationType"),
+        ("response-received", "AssociateQualificationWithWorker"), ("before-send", "CreateHIT"),
+        ("response-received", "CreateHIT"), ("unconfirmed", "compensate"),
+    ],
+)  # fmt: skip
+def test_C23_a_kill_at_any_step_ends_in_one_compensation(
+    sqlite_engine: Engine, lost: Callable, platform: MTurk, die: Callable, die_unconfirmed: Callable, listed: Callable,
+    when: str, operation: str,
+) -> None:  # fmt: skip
+    work = lost(sqlite_engine)
+    client = platform.client if operation == "CreateHIT" else platform.once
+    with die_unconfirmed(operation) if when == "unconfirmed" else die(when, operation, client=client):
+        pay(sqlite_engine, platform, work.id)
+    assert pay(sqlite_engine, platform, work.id).preview_url
+    assert len(listed()) == 2
+    work.person.accept(pay(sqlite_engine, platform, work.id).preview_url)
+
+
+def test_C23_submitted_work_is_paid_as_such_and_not_compensated(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, listed: Callable
+) -> None:
+    assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    collect(sqlite_engine, "study", platform)
+    with pytest.raises(UsageError, match="was submitted"):
+        pay(sqlite_engine, platform, assignment)
+    with pytest.raises(UsageError, match="no assignment"):
+        pay(sqlite_engine, platform, "3NOBODYS")
+    assert len(listed()) == 1
+
+
+@pytest.fixture
+def paid(put_up: Callable, answer: Callable, platform: MTurk) -> Callable[[Engine], str]:
+    """A study with two workers, one of whom is paid; gives that one's pseudonym."""
+
+    def make(engine: Engine) -> str:
+        up_there = put_up(engine, design={"annotators": 4})
+        first = answer(up_there, "Ada")
+        answer(up_there, "Ben")
+        collect(engine, "study", platform)
+        approve(engine, "study", platform, assignments=[first])
+        return next(line.worker for line in list_workers(engine, "study", "local") if line.approved)
+
+    return make
+
+
+def test_C80_a_letter_goes_to_each_of_those_it_may_go_to_once(
+    engine: Engine, paid: Callable, platform: MTurk, troubles: Any
+) -> None:
+    paid(engine)
+    assert notify(engine, "study", platform, **LETTER, dry_run=True) == Notified(1, 0, {}, ())
+    assert "NotifyWorkers" not in troubles.seen
+    assert notify(engine, "study", platform, **LETTER) == Notified(1, 0, {}, ())
+    assert notify(engine, "study", platform, **LETTER) == Notified(0, 1, {}, ())
+    assert troubles.seen.count("NotifyWorkers") == 1
+    assert notify(engine, "study", platform, subject="Another", text="More.") == Notified(1, 0, {}, ())
+
+
+def test_C80_whom_a_letter_does_not_reach_is_named_by_pseudonym_and_tried_again(
+    sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any
+) -> None:
+    paid(sqlite_engine)
+    (other,) = [line.worker for line in list_workers(sqlite_engine, "study", "local") if not line.approved]
+    for _ in range(2):
+        told = notify(sqlite_engine, "study", platform, **LETTER, workers=[other])
+        assert (told.sent, list(told.undelivered)) == (0, [other])
+    approve(sqlite_engine, "study", platform)
+    assert notify(sqlite_engine, "study", platform, **LETTER, workers=[other]).sent == 1
+
+
+def test_C80_a_letter_whose_answer_was_lost_is_not_written_twice_unless_somebody_says_so(
+    sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any
+) -> None:
+    worker = paid(sqlite_engine)
+    troubles.coming["NotifyWorkers"] = [Trouble.REPLY_LOST]
+    for _ in range(2):
+        assert notify(sqlite_engine, "study", platform, **LETTER) == Notified(0, 0, {}, (worker,))
+    assert troubles.seen.count("NotifyWorkers") == 1
+    assert notify(sqlite_engine, "study", platform, **LETTER, again=True).sent == 1
+
+
+@pytest.mark.parametrize(
+    "letter", [{"subject": "x" * 201}, {"text": "x" * 4097}, {"text": "🎉"}, {"text": " "}]
+)
+def test_C80_a_letter_that_the_platform_would_not_take_is_not_sent(
+    sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any, letter: dict[str, str]
+) -> None:
+    worker = paid(sqlite_engine)
+    try:
+        told = notify(sqlite_engine, "study", platform, **{**LETTER, **letter})
+        assert list(told.undelivered) == [worker]
+    except (UsageError, PlatformError):
+        pass
+    assert "NotifyWorkers" not in troubles.seen

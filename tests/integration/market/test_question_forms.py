@@ -1,0 +1,256 @@
+"""QuestionForm on the worker site: shown as it was meant, checked as it asks, answered in MTurk's XML."""
+
+from __future__ import annotations
+
+import html as entities
+import re
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.integration.market.asking import refusal
+from tests.integration.market.forms import form, question, selection, text_answer
+
+NewHit = Callable[..., dict[str, Any]]
+SignIn = Callable[..., Any]
+NUMBER = text_answer('<IsNumeric minValue="18" maxValue="120"/>')
+
+
+def answers(mturk: Any, assignment_id: str) -> list[list[tuple[str, str]]]:
+    """The stored answers: of each question every element and its text."""
+    root = ElementTree.fromstring(mturk.get_assignment(AssignmentId=assignment_id)["Assignment"]["Answer"])
+    return [[(part.tag.rpartition("}")[2], part.text or "") for part in answer] for answer in root]
+
+
+def send(worker: Any, assignment_id: str, *fields: tuple[str, str]) -> Any:
+    """Send the form of an accepted HIT."""
+    return worker.post_fields(f"/assignments/{assignment_id}/answer", [("csrf", worker.csrf()), *fields])
+
+
+def test_every_kind_of_answer_is_stored_as_mturk_stored_it(
+    mturk: Any, new_hit: NewHit, person: SignIn
+) -> None:
+    asked = form(
+        question("words", text_answer(), required=True),
+        question("age", NUMBER),
+        question("one", selection("cat", "dog", other="<OtherSelection/>")),
+        question("several", selection("red", "green", "blue", style="checkbox", most=2)),
+        question("other", selection("en", "fr", style="combobox", other="<OtherSelection/>")),
+        question("left out", selection("a", "b", style="dropdown")),
+    )
+    hit, worker = new_hit(Question=asked), person()
+    assignment_id = worker.accept(hit["HITId"])
+    reply = send(
+        worker,
+        assignment_id,
+        ("q0", "]]> <b>&amp;</b> \U0001f600\r\ntwo"),
+        ("q1", "42"),
+        ("q2", "1"),
+        ("q2-other", "left standing"),
+        ("q3", "2"),
+        ("q3", "0"),
+        ("q4", ""),
+        ("q4-other", "Welsh"),
+        ("q5", ""),
+        ("unknown", "x"),
+    )
+    assert (reply.status, reply.headers["Location"]) == (303, f"/assignments/{assignment_id}")
+    assert answers(mturk, assignment_id) == [
+        [("QuestionIdentifier", "words"), ("FreeText", "]]> <b>&amp;</b> \U0001f600\ntwo")],
+        [("QuestionIdentifier", "age"), ("FreeText", "42")],
+        [("QuestionIdentifier", "one"), ("SelectionIdentifier", "dog")],
+        [("QuestionIdentifier", "several"), ("SelectionIdentifier", "red"), ("SelectionIdentifier", "blue")],
+        [("QuestionIdentifier", "other"), ("OtherSelectionText", "Welsh")],
+        [("QuestionIdentifier", "left out")],
+    ]
+    assert send(worker, assignment_id, ("q0", "again")).status == 303, "a second time changes nothing"
+    assert answers(mturk, assignment_id)[1][1] == ("FreeText", "42")
+    assert "waiting for review" in worker.get(f"/assignments/{assignment_id}").text
+
+
+@pytest.mark.parametrize(
+    ("answer", "fields", "words"),
+    [
+        (text_answer(), [("q0", "  ")], "Write an answer."),
+        (NUMBER, [("q0", "twelve")], "Write a number"),
+        (NUMBER, [("q0", "17.5")], "at least 18"),
+        (NUMBER, [("q0", "121")], "at most 120"),
+        (
+            text_answer('<Length minLength="3" maxLength="5"/>'),
+            [("q0", "ab")],
+            "at least 3 characters; you have 2",
+        ),
+        (text_answer('<Length minLength="3" maxLength="5"/>'), [("q0", "abcdef")], "at most 5 characters"),
+        (
+            text_answer('<AnswerFormatRegex regex="^[a-z]+$" errorText="Small letters &lt;only&gt;"/>'),
+            [("q0", "A1")],
+            "Small letters <only>",
+        ),
+        (text_answer('<AnswerFormatRegex regex="^[a-z]+$"/>'), [("q0", "1")], "not in the form"),
+        (selection("a", "b"), [], "Choose one."),
+        (selection("a", "b"), [("q0", "7")], "Choose one."),
+        (selection("a", "b", "c", style="checkbox", least=2, most=2), [("q0", "0")], "Choose 2."),
+        (
+            selection("a", "b", "c", style="checkbox", most=2),
+            [("q0", "0"), ("q0", "1"), ("q0", "2")],
+            "Choose from 1 to 2.",
+        ),
+        (selection("a", other="<OtherSelection/>"), [("q0", "other")], "Write what the other answer is."),
+        (
+            selection(
+                "a",
+                other='<OtherSelection><Constraints><Length maxLength="2"/></Constraints></OtherSelection>',
+            ),
+            [("q0", "other"), ("q0-other", "abc")],
+            "at most 2 characters",
+        ),
+    ],
+)
+def test_an_answer_that_is_not_as_asked_comes_back_with_what_to_mend_and_nothing_is_stored(
+    mturk: Any,
+    new_hit: NewHit,
+    person: SignIn,
+    answer: str,
+    fields: list[tuple[str, str]],
+    words: str,
+) -> None:
+    asked = form(question("first", answer, required=True), question("second", text_answer()))
+    hit, worker = new_hit(Question=asked), person()
+    assignment_id = worker.accept(hit["HITId"])
+    reply = send(worker, assignment_id, *fields, ("q1", "kept <words>"))
+    assert reply.status == 400
+    page = entities.unescape(reply.text)
+    assert words in page
+    assert 'href="#q0"' in page
+    assert 'id="q0"' in page
+    assert "kept <words>" in page, "what was right is not lost"
+    assert "<title>Error: " in page
+    assert mturk.get_hit(HITId=hit["HITId"])["HIT"]["NumberOfAssignmentsPending"] == 1
+
+
+def test_a_regex_may_ignore_case_and_an_optional_answer_may_be_left_out(
+    new_hit: NewHit, person: SignIn
+) -> None:
+    asked = form(
+        question("code", text_answer('<AnswerFormatRegex regex="^ab$" flags="i"/>')),
+        question("none", selection("a", "b", "c", style="checkbox", least=2, most=2)),
+    )
+    worker = person()
+    assert send(worker, worker.accept(new_hit(Question=asked)["HITId"]), ("q0", "AB")).status == 303
+
+
+@pytest.mark.parametrize(
+    ("style", "most", "markup"),
+    [
+        ("radiobutton", 1, r'<input type="radio" name="q0"'),
+        ("checkbox", 2, r'<input type="checkbox" name="q0"'),
+        ("multichooser", 2, r'class="choices columns"'),
+        ("dropdown", 1, r'<select id="q0" name="q0" aria-labelledby="[^"]*">'),
+        ("list", 2, r'<select id="q0" [^>]*multiple size="2"'),
+        ("list", 1, r'<select id="q0" [^>]*"[^>]* size="3"'),
+        ("combobox", 1, r'name="q0-other"'),
+    ],
+)
+def test_every_style_is_shown(new_hit: NewHit, person: SignIn, style: str, most: int, markup: str) -> None:
+    other = "<OtherSelection/>" if style == "combobox" else ""
+    asked = form(question("it", selection("yes", "no", style=style, most=most, other=other)))
+    page = person().get(f"/hits/{new_hit(Question=asked)['HITId']}").text
+    assert re.search(markup, page)
+
+
+def test_content_is_shown_and_markup_in_texts_is_text(new_hit: NewHit, person: SignIn) -> None:
+    overview = (
+        "<Overview><Title>T &lt;b&gt;</Title><Text>one &lt;script&gt;</Text><List><ListItem>item</ListItem></List>"
+        "<Binary><MimeType><Type>image</Type><SubType>png</SubType></MimeType>"
+        "<DataURL>https://lab.example/a.png?x=1&amp;y=2</DataURL><AltText>a cat</AltText></Binary>"
+        "<FormattedContent><![CDATA[<p>See <a href='https://lab.example/'>this</a><br/>5 &lt; 6</p>]]>"
+        "</FormattedContent></Overview>"
+    )
+    hit = new_hit(Question=form(overview, question("it", text_answer())))
+    reply = person().get(f"/hits/{hit['HITId']}")
+    assert "T &lt;b&gt;" in reply.text
+    assert "<script" not in reply.text
+    assert "<li>item</li>" in reply.text
+    assert 'src="https://lab.example/a.png?x=1&amp;y=2" alt="a cat"' in reply.text
+    assert (
+        '<p>See <a href="https://lab.example/" target="_blank" rel="noopener noreferrer">this</a><br>5 &lt; 6</p>'
+        in reply.text
+    )
+    assert "disabled" in reply.text, "a preview takes no answers"
+    policy = reply.headers["Content-Security-Policy"]
+    assert "img-src 'self' data: https: http:;" in policy
+    assert "default-src 'self'" in policy
+
+
+@pytest.mark.parametrize(
+    ("markup", "code"),
+    [
+        ("<script>alert(1)</script>", "XHTMLParseError"),
+        ("<p onclick='x()'>a</p>", "XHTMLParseError"),
+        ("<p style='position:fixed'>a</p>", "XHTMLParseError"),
+        ("<form><input/></form>", "XHTMLParseError"),
+        ("<iframe src='https://a.example/'/>", "XHTMLParseError"),
+        ("<svg:svg xmlns:svg='http://www.w3.org/2000/svg'/>", "XHTMLParseError"),
+        ("<p>not closed", "XHTMLParseError"),
+        ("<p>&nbsp;</p>", "XHTMLParseError"),
+        ("<a href='javascript:alert(1)'>a</a>", "InvalidParameterValue"),
+        ("<img src='data:image/png;base64,x' alt=''/>", "InvalidParameterValue"),
+    ],
+)
+def test_formatted_content_that_could_do_harm_is_refused(new_hit: NewHit, markup: str, code: str) -> None:
+    content = f"<FormattedContent><![CDATA[{markup}]]></FormattedContent>"
+    assert refusal(new_hit, Question=form(question("it", text_answer(), content=content))) == code
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        form(),
+        form(question("a", text_answer()), question("a", text_answer())),
+        form(question("a", "")),
+        form(question("a", "<OtherAnswer/>")),
+        form(question("a", selection())),
+        form(question("a", selection("x", "x"))),
+        form(question("a", selection("x", style="wheel"))),
+        form(question("a", selection("x", "y", least=2, most=1))),
+        form(question("a", selection("x", most=5))),
+        form(question("a", text_answer('<IsNumeric minValue="5" maxValue="4"/>'))),
+        form(question("a", text_answer('<IsNumeric minValue="x"/>'))),
+        form(question("a", text_answer('<AnswerFormatRegex regex="("/>'))),
+        form(question("a", text_answer("<IsNice/>"))),
+        form(question("a", text_answer(rest="<NumberOfLinesSuggestion>many</NumberOfLinesSuggestion>"))),
+        form(question("a", text_answer()).replace("true", "perhaps").replace("false", "perhaps")),
+        form(question("a", text_answer(), content="<Application/>")),
+        form(question("a", text_answer(), content="<Video/>")),
+        form(question("a", text_answer()), "<Footer/>"),
+        form(question("a", text_answer())).replace("<Question>", '<Question xmlns="urn:x">'),
+        form(question("a", text_answer())).replace("2017-11-06", "latest"),
+    ],
+)
+def test_a_form_of_the_wrong_make_is_refused(mturk: Any, new_hit: NewHit, xml: str) -> None:
+    assert refusal(new_hit, Question=xml) == "InvalidParameterValue"
+    assert mturk.list_hits()["NumResults"] == 0
+
+
+def test_a_form_in_the_services_first_namespace_is_taken(new_hit: NewHit) -> None:
+    xml = form(question("a", text_answer())).replace("2017-11-06", "2005-10-01")
+    assert new_hit(Question=xml)["Question"] == xml
+
+
+def test_nobody_answers_for_someone_else_or_after_the_time(
+    new_hit: NewHit, person: SignIn, clock: Any
+) -> None:
+    hit = new_hit(Question=form(question("a", text_answer())))
+    ada, grace = person("Ada"), person("Grace")
+    assignment_id = ada.accept(hit["HITId"])
+    assert send(grace, assignment_id, ("q0", "x")).status == 404
+    assert ada.post(f"/assignments/{assignment_id}/answer", q0="x").status == 403
+    bell = send(ada, assignment_id, ("q0", "bell \x07"))
+    assert bell.status == 400
+    assert "U+0007" in bell.text
+    clock.pass_time(hours=1)
+    late = send(ada, assignment_id, ("q0", "x"))
+    assert late.headers["Location"] == f"/assignments/{assignment_id}"
+    assert "ran out" in ada.get(f"/assignments/{assignment_id}").text

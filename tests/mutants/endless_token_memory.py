@@ -1,0 +1,7 @@
+"""A marketplace that never forgets a token, although the real one did after a day."""
+
+from datetime import timedelta
+
+from humaneval.market import tokens
+
+tokens.REMEMBERED = timedelta(days=36_500)

@@ -1,0 +1,5 @@
+"""A write that is noted only when the platform has answered: after a kill nobody knows that it may have been made."""
+
+from humaneval.crowd import outbox
+
+outbox._attempt = lambda session, intent: None

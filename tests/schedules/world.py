@@ -1,0 +1,358 @@
+"""A whole world in one process: our client, the marketplace and its workers, faults between them, and sudden deaths.
+
+The client is the real one, boto3 and all, and so are the marketplace and the form server; only the sockets are left out,
+so that thousands of schedules can be tried: a request goes straight into the marketplace's WSGI application.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ConnectionClosedError
+from sqlalchemy import event, select
+from sqlalchemy.orm import Session
+from waitress.channel import ClientDisconnected
+
+from humaneval.crowd import deciding, ledger, lifetime, publishing
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.endpoints import local
+from humaneval.crowd.mturk import MTurk
+from humaneval.errors import HumanEvalError
+from humaneval.market import Faults, Mode, create_market_app, open_account, workplace
+from humaneval.market.answers import Field
+from humaneval.market.bookkeeping import balance, dollars
+from humaneval.market.database import Transaction
+from humaneval.market.faults import read_line
+from humaneval.market.market import Market
+from humaneval.market.mishaps import reuse_id
+from humaneval.market.tables import FINISHED, Assignment, Bonus, Hit, State, Worker
+from humaneval.market.wording import NotPossibleError
+from humaneval.settings import Settings
+from humaneval.simulated.browser import FoundForm, parse_page
+from humaneval.store.engine import open_engine, reading
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, ResponseRow, StrayRow
+from humaneval.store.types import now
+from humaneval.web.app import create_app
+
+MARKET, FORMS = "http://market.test", "http://localhost:8730"
+STUDY, WORKERS = "study", 6
+FAULTS = "throttled=0.04 unavailable=0.04 odd-status=0.03 reply-lost=0.06 dropped=0.06 empty-page=0.1"
+FILES = ("study.db", "market.db")
+OPENING = Decimal("10000.00")
+BONUS = Decimal("0.25")
+
+
+class Killed(BaseException):
+    """The process dies here: nothing catches it but the world."""
+
+
+class _Body:
+    """What botocore reads a reply from."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self._content
+
+
+def _texts(headers: Any) -> dict[str, str]:
+    """Headers of a signed request, some of which are bytes."""
+    return {name: value.decode() if isinstance(value, bytes) else value for name, value in headers.items()}
+
+
+class World:
+    """A marketplace, a form server and a database, made once and set back for every schedule: compiling statements and
+    templates takes longer than running them. Steps are its methods `publish`, `collect`, …
+    """
+
+    def __init__(self, folder: Path, templates: Path) -> None:
+        self._folder, self._templates = folder, templates
+        self.engine, self.books = (open_engine(f"sqlite:///{folder / name}") for name in FILES)
+        for engine in (self.engine, self.books):
+            # No power is cut in here: what is tried is the order of commits, and most of the time would go to the disk.
+            event.listen(
+                engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF").close()
+            )
+        self.faults = Faults((), sleep=lambda _: None)
+        self.ahead, self.dies_in, self.bonuses = timedelta(), 0, set[str]()
+        self.begin(0)
+        app = create_market_app(
+            self.books, mode=Mode.LOCAL, public_url=MARKET, clock=self.clock, trouble=self.faults
+        )
+        self.browser = app.test_client(use_cookies=False)
+        self.market = Market(self.books, Mode.LOCAL, self.clock)
+        settings = Settings(market_url=MARKET, public_url=FORMS, secret_key="k" * 40)
+        self.forms = create_app(settings, self.engine).test_client(use_cookies=False)
+        self.platform = MTurk(local(MARKET))
+        for client in (self.platform._turk.tokened, self.platform._turk.once):
+            client.meta.events.register("before-send.mturk", self.send)
+        event.listen(Session, "before_commit", self._before_commit)
+        event.listen(Session, "after_commit", self._after_commit)
+
+    def begin(self, seed: int) -> None:
+        """Everything is as it was at first; `seed` draws the faults."""
+        for engine, name in zip((self.engine, self.books), FILES, strict=True):
+            engine.dispose()
+            for old in self._folder.glob(f"{name}*"):
+                old.unlink()
+            shutil.copy(self._templates / name, self._folder / name)
+        self.faults.replace(read_line(FAULTS), seed)
+        self.ahead, self.dies_in, self.bonuses = timedelta(), 0, set()
+
+    def send(self, request: Any, **_: Any) -> AWSResponse:
+        """Carry a request over, unless the process dies before or after."""
+        self.boundary("before a call")
+        try:
+            reply = self.browser.post(
+                "/", data=request.body, headers=_texts(request.headers), base_url=MARKET
+            )
+        except ClientDisconnected:
+            raise ConnectionClosedError(endpoint_url=MARKET) from None
+        finally:
+            self.boundary("after a call")
+        return AWSResponse(request.url, reply.status_code, reply.headers, _Body(reply.data))
+
+    def close(self) -> None:
+        event.remove(Session, "before_commit", self._before_commit)
+        event.remove(Session, "after_commit", self._after_commit)
+        self.engine.dispose()
+        self.books.dispose()
+
+    def clock(self) -> datetime:
+        return now() + self.ahead
+
+    # The process and its death
+
+    def boundary(self, where: str) -> None:
+        """A place where the process can die: it does at the one that was chosen."""
+        if self.dies_in:
+            self.dies_in -= 1
+            if not self.dies_in:
+                raise Killed(where)
+
+    def _before_commit(self, session: Session) -> None:
+        if session.get_bind().engine.url == self.engine.url:
+            self.boundary("before a commit")
+
+    def _after_commit(self, session: Session) -> None:
+        if session.get_bind().engine.url == self.engine.url:
+            self.boundary("after a commit")
+
+    @contextmanager
+    def process(self, dies_in: int) -> Iterator[None]:
+        """A verb's process. It may die, and the platform may refuse or fail: then it has said so, and ends."""
+        self.dies_in = dies_in
+        try:
+            yield
+        except (Killed, HumanEvalError):
+            pass
+        finally:
+            self.dies_in = 0
+
+    # The verbs
+
+    def publish(self, dies_in: int = 0) -> None:
+        with self.process(dies_in):
+            publishing.plan(self.engine, STUDY, self.platform)
+            publishing.publish(self.engine, STUDY, self.platform, public_url=FORMS)
+
+    def collect(self, dies_in: int = 0) -> None:
+        with self.process(dies_in):
+            collect(self.engine, STUDY, self.platform)
+
+    def approve(self, dies_in: int = 0) -> None:
+        with self.process(dies_in):
+            deciding.approve(self.engine, STUDY, self.platform)
+
+    def reject(self, who: int, dies_in: int = 0) -> None:
+        with self.process(dies_in):
+            deciding.reject(
+                self.engine, STUDY, self.platform, assignments=self._known(who)[:1], reason="It was empty."
+            )
+
+    def bonus(self, who: int, dies_in: int = 0) -> None:
+        """A bonus for a worker's first form: the same one however often it is asked for."""
+        for assignment in self._known(who)[:1]:
+            self.bonuses.add(assignment)
+            self._bonus(assignment, dies_in)
+
+    def _bonus(self, assignment: str, dies_in: int) -> None:
+        with self.process(dies_in):
+            ledger.pay_bonus(
+                self.engine, STUDY, self.platform, assignment=assignment, amount=BONUS, reason="Thank you.", purpose="thanks",
+            )  # fmt: skip
+
+    def expire(self, dies_in: int = 0) -> None:
+        with self.process(dies_in):
+            lifetime.expire_all(self.engine, STUDY, self.platform)
+
+    def extend(self, dies_in: int = 0) -> None:
+        with self.process(dies_in):
+            lifetime.extend_all(self.engine, STUDY, self.platform, 2)
+
+    def _known(self, who: int) -> list[str]:
+        with self.market.reading() as work:
+            worker = self._worker(work, who)
+            mine = work.session.scalars(
+                select(Assignment.id)
+                .where(Assignment.worker_number == worker.number, Assignment.state.in_(FINISHED))
+                .order_by(Assignment.number)
+            ).all() if worker else []  # fmt: skip
+        with reading(self.engine) as session:
+            here = set(session.scalars(select(AssignmentRow.external_id)))
+        return [assignment for assignment in mine if assignment in here]
+
+    # Time and people
+
+    def wait(self, hours: int) -> None:
+        """Time passes at the marketplace: it forgets tokens, approves by itself, lets HITs expire."""
+        self.ahead += timedelta(hours=hours)
+
+    def work(self, who: int, how: str, reused: bool = False) -> None:
+        """A worker takes a HIT, if there is one for them, and does with it as `how` says; `reused`: under an old id."""
+        try:
+            with self.market.writing() as work:
+                worker = workplace.sign_up(work, f"worker {who}", "")
+                offers = workplace.offers(work, worker)
+                if not offers:
+                    return
+                assignment = workplace.accept(work, worker, offers[0].hit.id)
+                if reused:
+                    reuse_id(work, assignment)
+                given = {"assignmentId": assignment.id, "hitId": assignment.hit.id, "workerId": worker.id}
+                question = assignment.hit.question
+        except NotPossibleError:
+            return
+        if how == "leave":
+            return
+        form = self._form(question, given)
+        if form is None or how == "return":
+            self._give_back(given)
+            return
+        answers = {name: choices[0][0] for name, choices in form.choices.items()} | form.boxes | form.values
+        if how != "unseen":
+            page = self.forms.post(form.action, data=answers)
+            handed = parse_page(form.action, page.status_code, page.text).form(action="/mturk/externalSubmit")
+            if handed is None:
+                self._give_back(given)
+                return
+            answers = handed.values
+        if how != "lost":
+            with self.market.writing() as work:
+                fields = [Field(name, value) for name, value in answers.items() if name != "assignmentId"]
+                workplace.submit(work, given["assignmentId"], fields)
+
+    def _form(self, question: str, given: dict[str, str]) -> FoundForm | None:
+        key = question.partition("/form/")[2].partition("<")[0]
+        page = self.forms.get(f"/form/{key}", query_string={**given, "turkSubmitTo": MARKET})
+        found = parse_page(f"/form/{key}", page.status_code, page.text).form(field="form")
+        if found is not None and not found.action:
+            found.action = f"/form/{key}"
+        return found
+
+    def _give_back(self, given: dict[str, str]) -> None:
+        with self.market.writing() as work:
+            worker = workplace.find_worker(work, given["workerId"])
+            assert worker is not None
+            workplace.give_back(work, worker, given["assignmentId"])
+
+    def _worker(self, work: Transaction, who: int) -> Worker | None:
+        return work.session.scalar(select(Worker).where(Worker.name == f"worker {who}"))
+
+    # What must be true
+
+    def settle(self) -> None:
+        """Nothing goes wrong any more, and every verb runs until all is done."""
+        self.faults.replace((), 0)
+        self.publish()
+        self.collect()
+        self.approve()
+        for assignment in sorted(self.bonuses):
+            self._bonus(assignment, 0)
+        self.expire()
+
+    def check_not_ahead(self) -> None:
+        """What we call approved, rejected or paid is so at the marketplace. No HIT or bonus is there twice."""
+        with self.market.reading() as work:
+            there = {(one.id, one.worker.id): one.state for one in work.session.scalars(select(Assignment))}
+            paid = Counter((one.assignment.id, one.cents) for one in work.session.scalars(select(Bonus)))
+            notes = Counter(work.session.scalars(select(Hit.annotation)))
+        assert set(notes.values()) <= {1}, notes
+        assert set(paid.values()) <= {1}, paid
+        with reading(self.engine) as session:
+            for row in session.scalars(select(AssignmentRow)):
+                if row.state in ("approved", "rejected"):
+                    found = [state for (id, _), state in there.items() if id == row.external_id]
+                    assert State(row.state) in found, (row.external_id, row.state, found)
+            rows = {row.id: row.external_id for row in session.scalars(select(AssignmentRow))}
+            for payment in session.scalars(select(PaymentRow).where(PaymentRow.state == "paid")):
+                if payment.kind == "bonus":
+                    assert (rows[payment.assignment_id], int(payment.amount * 100)) in paid, (
+                        payment.assignment_id
+                    )
+            up = set(session.scalars(select(HitRow.external_id))) - {None}
+            assert len(up) <= len(notes)
+
+    def check_settled(self) -> None:
+        """Every HIT of the plan is up once, every submission is here, every cent is accounted for."""
+        self.check_not_ahead()
+        with self.market.reading() as work:
+            hits = {hit.annotation: hit.id for hit in work.session.scalars(select(Hit))}
+            done = {
+                one.id: one.state for one in work.session.scalars(select(Assignment)) if one.state in FINISHED
+            }
+            bonuses = [one.cents for one in work.session.scalars(select(Bonus))]
+            pots = balance(work.session)
+            rewards = sum(
+                one.hit.hit_type.reward_cents
+                for one in work.session.scalars(select(Assignment))
+                if one.state is State.APPROVED
+            )
+        with reading(self.engine) as session:
+            planned = {f"humaneval:{hit.key}": hit.external_id for hit in session.scalars(select(HitRow))}
+            assert hits == planned
+            assert not session.scalars(select(OutboxRow).where(OutboxRow.state == "pending")).all()
+            here = {
+                row.external_id: row
+                for row in session.scalars(
+                    select(AssignmentRow).where(
+                        AssignmentRow.state.in_(("submitted", "approved", "rejected"))
+                    )
+                )
+            }
+            strays = set(session.scalars(select(StrayRow.external_id)))
+            answered = Counter(session.scalars(select(ResponseRow.assignment_id)))
+            assert set(here) | strays == set(done), (set(here), strays, done)
+            for id, row in here.items():
+                assert answered[row.id] == 4, id
+                assert State(row.state) is done[id], (id, row.state, done[id])
+            paid = [p for p in session.scalars(select(PaymentRow)) if p.state == "paid"]
+        assert Counter(int(p.amount * 100) for p in paid if p.kind == "bonus") == Counter(bonuses)
+        assert len(bonuses) == len(self.bonuses)
+        spent = sum((p.amount + p.fee for p in paid), Decimal(0))
+        # Strays are never paid by us; the marketplace approves them by itself.
+        if not strays:
+            assert dollars(pots.available + pots.on_hold) + spent == OPENING
+            assert pots.paid == rewards + sum(bonuses)
+        assert dollars(pots.available + pots.on_hold + pots.paid + pots.fees) == OPENING
+
+
+def make_templates(folder: Path, study: Any) -> None:
+    """The databases that every schedule begins with: a study, and an account."""
+    engine = open_engine(f"sqlite:///{folder / 'study.db'}")
+    study(engine)
+    engine.dispose()
+    from humaneval.market import open_market
+
+    books = open_market(folder / "market.db")
+    open_account(books, Mode.LOCAL, balance=OPENING)
+    books.dispose()
