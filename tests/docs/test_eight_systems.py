@@ -15,6 +15,7 @@ from generators.training.corpus import train_tokenizer
 from humaneval.stories import bundled_stories
 from tests.conftest import ROOT
 from tests.docs.pages import run_page, story_file
+from tests.models.pairs import train_pair
 from tests.models.small_models import keep, tiny_gpt2
 
 
@@ -23,7 +24,10 @@ from tests.models.small_models import keep, tiny_gpt2
 def test_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
     train = story_file(tmp_path, "train")
     tokenizer = train_tokenizer([" ".join(story.sentences) for story in bundled_stories()], 500)
-    gpt2 = keep(tmp_path / "tiny-gpt2", tiny_gpt2(500), tokenizer)
+    model = tiny_gpt2(500, n_embd=64)
+    texts = [tokenizer.encode(" ".join(story.sentences)).ids for story in bundled_stories()]
+    train_pair(model, [(ids, ids) for ids in texts], steps=300)  # so that what it writes are words
+    gpt2 = keep(tmp_path / "tiny-gpt2", model, tokenizer)
     bert = [
         "train",
         "bert",
@@ -38,7 +42,7 @@ def test_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "humaneval", *map(str, bert)], check=True, cwd=ROOT)
     folder, printed = run_page(
         ROOT / "docs" / "eight-systems.md", tmp_path, STORIES=str(story_file(tmp_path, "test")), TRAIN=str(train),
-        VALID=str(story_file(tmp_path, "valid")), N="24", ANNOTATORS="8", MINUTES="0.1", LM=str(gpt2),
+        VALID=str(story_file(tmp_path, "valid")), N="40", ANNOTATORS="8", MINUTES="0.3", LM=str(gpt2),
         BERT=str(tmp_path / "tiny-bert"),
     )  # fmt: skip
     scored = {row["generator"] for row in json.loads(printed)["scores"]}

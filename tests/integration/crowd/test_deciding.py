@@ -152,6 +152,24 @@ def test_C10_nothing_is_called_rejected_here_that_is_not_rejected_there(
     assert outbox(engine, "reject")[0][0] == "confirmed"
 
 
+@pytest.mark.parametrize("trouble", [Trouble.UNAVAILABLE, Trouble.REPLY_LOST])
+def test_a_rejection_of_which_nobody_knows_is_settled_by_what_is_decided_then(
+    sqlite_engine: Engine, work: Callable, platform: MTurk, troubles: Any, trouble: Trouble
+) -> None:  # fmt: skip
+    first, _ = work(sqlite_engine)
+    troubles.coming["RejectAssignment"] = [trouble]
+    if trouble is Trouble.REPLY_LOST:  # and the look at its state, which would clear it up, fails as well
+        troubles.coming["GetAssignment"] = [None, Trouble.ODD_STATUS]
+    with pytest.raises(PartialError):
+        reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON)
+    assert [state for state, *_ in outbox(sqlite_engine, "reject")] == ["pending"]
+    collect(sqlite_engine, "study", platform)
+    if trouble is Trouble.UNAVAILABLE:
+        assert approve(sqlite_engine, "study", platform, assignments=[first]) == 1
+    decided = {Trouble.UNAVAILABLE: ("Approved", "refused"), Trouble.REPLY_LOST: ("Rejected", "confirmed")}
+    assert (there(platform, first)[0], outbox(sqlite_engine, "reject")[0][0]) == decided[trouble]
+
+
 @pytest.mark.parametrize("then", ["reject", "collect"])
 @pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
 def test_C10_a_kill_around_a_rejection_ends_in_one_rejection(
