@@ -11,6 +11,9 @@ from decimal import ROUND_HALF_UP, Decimal
 from humaneval.errors import UsageError
 
 CENT = Decimal("0.01")
+MOST = 10_000_000
+"""Dollars: more is a slip of the hand, and no database keeps numbers without end."""
+
 MANY_ASSIGNMENTS = 10
 """From this many assignments on, a HIT's rewards carry the 40 % fee."""
 
@@ -23,15 +26,16 @@ def money(value: str | int | Decimal) -> Decimal:
     """
     try:
         amount = Decimal(value)
-        if not amount.is_finite():
+        if not amount.is_finite() or abs(amount) > MOST:
             raise ArithmeticError
         exact = amount.quantize(CENT)
     except ArithmeticError:
         raise UsageError(
-            f"{value!r} is not an amount of money", "Write dollars and cents, for example 0.75."
+            f"{value!r} is not an amount of money",
+            f"Write dollars and cents, for example 0.75; at most {MOST:,}.",
         ) from None
     if exact != amount:
-        raise UsageError(f"{value} is finer than a cent", f"Round it yourself, for example to {exact}.")
+        raise UsageError(f"{value} is finer than a cent", "Whole cents only, for example 0.75.")
     return exact
 
 

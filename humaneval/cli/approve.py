@@ -69,9 +69,11 @@ def approve_work(
     """Approve, or say what that would be; `quiet` prints nothing. Returns how many were approved now."""
     from humaneval.crowd.deciding import approve as pay
     from humaneval.crowd.deciding import would_approve
+    from humaneval.crowd.words import plain_words
     from humaneval.progress import progress
 
     platform = app.platform(endpoint, study)
+    feedback = plain_words("feedback", feedback, needed=False)
     planned = would_approve(app.engine, study, platform, assignments, undo_rejection=undo_rejection)
     count, total = len(planned.assignments), planned.cost.total
     if dry_run:
@@ -117,8 +119,10 @@ def reject(
     """
     from humaneval.crowd.deciding import reject as refuse
     from humaneval.crowd.deciding import would_reject
+    from humaneval.crowd.words import plain_words
 
     platform, chosen = app.platform(endpoint, study), list(dict.fromkeys(assignments))
+    reason = plain_words("reason", reason)
     if dry_run:
         planned = would_reject(app.engine, study, platform, chosen)
         if as_json:

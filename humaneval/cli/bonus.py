@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import click
 
 from humaneval.cli.context import (
@@ -54,10 +56,16 @@ def bonus(
     dollars = money(amount)
     cost = platform.bonus_cost(dollars)
     if dry_run:
+        found = pay_bonus(
+            app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, purpose=purpose, dry_run=True
+        )  # fmt: skip
+        would = cost.total if found.state == "due" else Decimal("0.00")
         if as_json:
-            emit({"study": study, "endpoint": endpoint, "assignment": assignment, "purpose": purpose, "would_cost": str(cost.total)})  # fmt: skip
+            emit({"study": study, "endpoint": endpoint, "assignment": assignment, "purpose": purpose, "state": found.state, "would_cost": str(would)})  # fmt: skip
+        elif found.state == "due":
+            say(f"Would pay ${dollars} at {endpoint} for {purpose!r}: ${would} with fees. Nothing was done.")
         else:
-            say(f"Would pay ${dollars} at {endpoint} for {purpose!r}, unless it is paid: ${cost.total} with fees.")  # fmt: skip
+            say(f"${dollars} for {purpose!r}: {found.state}. Nothing was done.")
         return
     confirm_spending(
         platform.endpoint.spends_money and dollars > 0, endpoint, cost.total, live=live, spend=spend

@@ -46,6 +46,6 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
     if found.strays:
         say(f"{found.strays} submissions match no form of this study: kept apart, neither paid nor refused.")
     for reason in found.not_listed:
-        say(f"Somebody is not on the exclusion list yet; collect again: {reason}")
+        say(f"Somebody is not on the exclusion list yet; the next `collect` tries again: {reason}")
     for difference in found.differences:
         say(f"Differs: {difference}")

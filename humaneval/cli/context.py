@@ -129,8 +129,13 @@ def console() -> Console:
 def confirm_spending(
     spends_money: bool, where: str, total: Decimal, *, live: bool, spend: str | None
 ) -> None:
-    """Real money goes out only with --live and the exact sum, by flag or typed at the prompt."""
+    """Real money goes out only with --live and the exact sum, by flag or typed at the prompt.
+
+    A sum that is given has to be right also where no real money goes out.
+    """
     if not spends_money:
+        if spend is not None:
+            _refuse_other_sum(spend, total)
         return
     if not live:
         raise UsageError(
@@ -147,6 +152,10 @@ def confirm_spending(
             default="",
             show_default=False,
         )
+    _refuse_other_sum(spend, total)
+
+
+def _refuse_other_sum(spend: str, total: Decimal) -> None:
     from humaneval.fees import money
 
     if money(spend.strip().lstrip("$") or "0") != total:

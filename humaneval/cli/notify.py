@@ -110,10 +110,15 @@ def compensate(
     platform, dollars = app.platform(endpoint, study), money(amount)
     total = platform.cost(dollars, 1).total
     if dry_run:
+        found = pay(
+            app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, dry_run=True
+        )
         if as_json:
-            emit({"study": study, "endpoint": endpoint, "assignment": assignment, "would_cost": str(total)})
+            emit({"study": study, "endpoint": endpoint, "assignment": assignment, "would_cost": str(total if found.made_now else 0)})  # fmt: skip
+        elif found.made_now:
+            say(f"Would put up a HIT of ${dollars} at {endpoint} for {found.worker}: ${total} with fees. Nothing was done.")  # fmt: skip
         else:
-            say(f"Would put up a HIT of ${dollars} at {endpoint} for one person: ${total} with fees.")
+            say(f"{found.worker} {'was paid' if found.paid else 'has the HIT already'}. Nothing was done.")
         return
     confirm_spending(platform.endpoint.spends_money, endpoint, total, live=live, spend=spend)
     done = pay(app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason)

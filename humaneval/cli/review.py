@@ -77,10 +77,12 @@ def review(
         return
     if is_simulated(app, study):
         say(SIMULATED)
-    from rich.table import Table
+    from rich.table import Column, Table
 
     table = Table(
-        "Assignment",
+        Column(
+            "Assignment", no_wrap=True, min_width=max((len(line.external_id) for line in work), default=0)
+        ),
         "Worker",
         "State",
         "Answered",

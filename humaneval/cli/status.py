@@ -53,8 +53,9 @@ def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
             f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at {done_at}; spent ${line.spent}."
         )
         things = "links" if line.endpoint == "link" else "HITs"
+        over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
         say(
-            f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things} up; ${line.rewards} paid + ${line.fees} fees."
+            f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things} up{over}; ${line.rewards} paid + ${line.fees} fees."
         )
         if line.median_minutes is not None and line.hourly is not None:
             say(
@@ -77,7 +78,7 @@ def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
             say(f"  {line.refused} writes were refused by {line.endpoint} or never sent: nothing was done.")
         if line.unconfirmed:
             say(
-                f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted."
+                f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted (letters: `notify --again`)."
             )
         if line.endpoint in books:
             _say_books(books[line.endpoint], line.endpoint)

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.platform import Endpoint
+from humaneval.errors import UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.studies import get_study
@@ -75,8 +76,17 @@ def links_of(engine: Engine, name: str, endpoint: Endpoint, invitations: Sequenc
         ]
 
 
+def refuse_closed(study: StudyRow, endpoint: str, hits: Sequence[HitRow]) -> None:
+    """Raise UsageError where all of the study's HITs at this endpoint were deleted."""
+    if hits and all(hit.closed_at is not None for hit in hits):
+        raise UsageError(
+            f"study {study.name!r} was closed at {endpoint}: its {len(hits)} HITs were deleted",
+            "What is closed stays so. Another study, of the same stories if you like, asks more people.",
+        )
+
+
 def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:
-    """The study's HITs that are up on this endpoint and not closed, as far as our database knows (see `adopt`)."""
+    """The study's HITs that were put up on this endpoint and not closed, as far as our database knows (see `adopt`)."""
     with reading(engine) as session:
         study = get_study(session, name)
         hits = hits_of(session, study, endpoint)

@@ -17,6 +17,7 @@ from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Offer, Participants, Platform, Published, Qualified
 from humaneval.crowd.questions import Delivery, templates
+from humaneval.crowd.words import plain_words
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
@@ -43,12 +44,22 @@ class Compensated:
 
 
 def compensate(
-    engine: Engine, name: str, platform: Platform, *, assignment: str, amount: Decimal, reason: str
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    *,
+    assignment: str,
+    amount: Decimal,
+    reason: str,
+    dry_run: bool = False,
 ) -> Compensated:
-    """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each assignment."""
-    amount, reason = money(amount), reason.strip()
-    if amount <= 0 or not reason:
-        raise UsageError("a compensation needs an amount above zero and a reason", "The worker reads it.")
+    """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each assignment.
+
+    `dry_run` looks at everything and does nothing.
+    """
+    amount, reason = money(amount), plain_words("reason", reason)
+    if amount <= 0:
+        raise UsageError("a compensation needs an amount above zero")
     if platform.endpoint.name == "link":
         raise PlatformError("no compensation can be paid by link", "Pay it where you pay these people.")
     with writing(engine) as session:
@@ -76,6 +87,9 @@ def compensate(
         offer = _offer(study, row.request["key"], amount, reason, platform)
         intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
         there = row.answer if row.state == "confirmed" else None
+        if dry_run:
+            session.rollback()
+            return Compensated(pseudonym, cost, "", there is None, paid)
     if there is None:
         platform.check(offer)
         published = perform(

@@ -20,14 +20,13 @@ from humaneval.crowd.ledger import (
 )
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.platform import Cost, Platform
-from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.crowd.words import plain_words
+from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, StudyRow
 from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 
-MAX_REASON = 1024
-"""Characters that Mechanical Turk takes."""
 UNDO_DAYS = 30
 """From the submission on: so long a rejection can be undone."""
 
@@ -62,6 +61,7 @@ def approve(
     `undo_rejection`: the ones named may have been rejected, within 30 days of their submission. One that the platform
     refuses does not stop the others; PartialError says how many are left and why.
     """
+    feedback = plain_words("feedback", feedback, needed=False)
     with writing(engine) as session:
         study = hold_study(session, name)
         chosen = _to_approve(session, study, platform.endpoint.name, assignments, undo_rejection)
@@ -97,13 +97,7 @@ def reject(
 
     Nothing rejects by itself: no rule, no timer, no page. Work that was approved stays so: UsageError.
     """
-    reason = reason.strip()
-    if not reason:
-        raise UsageError("a rejection needs a reason", "The worker reads it: --reason 'Every answer was …'.")
-    if len(reason) > MAX_REASON:
-        raise UsageError(
-            f"the reason: {len(reason):,} characters; the platform takes {MAX_REASON:,}", "Shorten it."
-        )
+    reason = plain_words("reason", reason)
     with writing(engine) as session:
         study = hold_study(session, name)
         chosen = _to_reject(session, study, platform.endpoint.name, assignments)

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform, settle, withdraw
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Platform
+from humaneval.crowd.words import plain_words
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
@@ -21,6 +22,7 @@ from humaneval.studies import get_study, settings_of
 APPROVE = "approve"
 REJECT = "reject"
 BONUS = "bonus"
+MAX_PURPOSE = 100
 
 
 class BonusPaid(NamedTuple):
@@ -109,16 +111,16 @@ def pay_bonus(
     amount: Decimal,
     reason: str,
     purpose: str,
+    dry_run: bool = False,
 ) -> BonusPaid:
-    """Pay a bonus once for each (assignment, purpose); a second one needs a purpose of its own.
+    """Pay a bonus once for each (assignment, purpose); a second one needs a purpose of its own. `dry_run` only looks.
 
     Raises UsageError when the purpose was used with another amount.
     """
-    amount, reason = money(amount), reason.strip()
+    amount = money(amount)
     if amount < 0:
         raise UsageError(f"a bonus of {amount} makes no sense")
-    if not reason:
-        raise UsageError("a bonus needs a reason", "The worker reads it: --reason 'Thank you for …'.")
+    reason, purpose = plain_words("reason", reason), plain_words("purpose", purpose, MAX_PURPOSE)
     endpoint = platform.endpoint.name
     cost = platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
     with writing(engine) as session:
@@ -149,8 +151,12 @@ def pay_bonus(
             )  # fmt: skip
             session.add(payment)
             session.flush()
-        if payment.state != "due":
-            return BonusPaid(amount, cost.fees, False, payment.state)
+        state = payment.state
+        if dry_run:
+            session.rollback()
+            return BonusPaid(amount, cost.fees, False, state)
+        if state != "due":
+            return BonusPaid(amount, cost.fees, False, state)
         hit = session.get_one(HitRow, work.hit_id)
         row = intend(
             session,

@@ -11,8 +11,9 @@ from sqlalchemy import Engine, select
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Platform
+from humaneval.crowd.words import MAX_LETTER, MAX_SUBJECT, plain_words
 from humaneval.crowd.workers import find_worker
-from humaneval.errors import PlatformError, UsageError
+from humaneval.errors import PlatformError
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, WorkerRow
 
@@ -47,8 +48,7 @@ def notify(
 
     `again` sends it also to those of whom nobody knows whether they have it. With `dry_run`, `sent` is who would get it.
     """
-    if not subject.strip() or not text.strip():
-        raise UsageError("a letter needs a subject and a text")
+    subject, text = plain_words("subject", subject, MAX_SUBJECT), plain_words("text", text, MAX_LETTER)
     endpoint = platform.endpoint.name
     letter = hashlib.sha256(f"{subject}\n{text}".encode()).hexdigest()[:16]
     with writing(engine) as session:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 
-from humaneval.crowd.addresses import UpHit, up
+from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, up
 from humaneval.crowd.platform import Platform
 from humaneval.crowd.publishing import adopt
 from humaneval.errors import UsageError
@@ -56,6 +56,9 @@ def _published(engine: Engine, name: str, platform: Platform) -> list[UpHit]:
     endpoint = platform.endpoint.name
     hits = up(engine, name, endpoint)
     if not hits:
+        with reading(engine) as session:
+            study = get_study(session, name)
+            refuse_closed(study, endpoint, hits_of(session, study, endpoint))
         raise UsageError(
             f"study {name!r} has no HITs at {endpoint}",
             f"`humaneval publish {name} --to {endpoint}` puts them up.",

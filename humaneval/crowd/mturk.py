@@ -14,6 +14,7 @@ from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published
 from humaneval.crowd.questions import external_question, html_question
 from humaneval.crowd.requirements import requirements
 from humaneval.crowd.turk_client import TurkClient
+from humaneval.crowd.words import MAX_LETTER, MAX_SUBJECT
 from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
 
@@ -26,7 +27,6 @@ ANNOTATION = "humaneval:"
 MAX_KEYWORDS = 1000
 MAX_MESSAGE = 1024
 """Characters of a reason or feedback."""
-MAX_SUBJECT, MAX_LETTER = 200, 4096
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 """An expiry that is surely past: the platform refuses moments near now."""
 LAGS = (0.0, 0.2, 1.0, 3.0)

@@ -27,6 +27,8 @@ class EndpointStatus(NamedTuple):
     endpoint: str
     hits: int
     hits_up: int
+    hits_over: int
+    """That were up, and were taken down, ran out, or were deleted."""
     planned: int
     """Forms that the HITs carry; by link never more than there are rows."""
     opened: int
@@ -130,13 +132,19 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
             planned = min(planned, rows or 0) + sum(line.row_replaced for line in here)
         began = min((line.opened_at or moment for line in submitted), default=None)
         closed = all(hit.expires_at is not None and hit.expires_at <= moment for hit in mine)
+        over = sum(
+            hit.external_id is not None
+            and (hit.closed_at is not None or (hit.expires_at is not None and hit.expires_at <= moment))
+            for hit in mine
+        )
         minutes = _median_minutes(submitted)
         reward = (settings.by_link if endpoint == "link" else settings).hit.reward
         lines.append(
             EndpointStatus(
                 endpoint=endpoint,
                 hits=len(mine),
-                hits_up=sum(hit.external_id is not None for hit in mine),
+                hits_up=sum(hit.external_id is not None for hit in mine) - over,
+                hits_over=over,
                 planned=planned,
                 opened=sum(
                     line.state == "opened" and line.lease_until is not None and line.lease_until > moment

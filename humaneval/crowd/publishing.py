@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import INVITE, PUBLISH, hits_of, preview_urls, up
+from humaneval.crowd.addresses import INVITE, PUBLISH, hits_of, preview_urls, refuse_closed, up
 from humaneval.crowd.claims import form_of
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform_each
@@ -101,6 +101,7 @@ def plan(
         refuse_unknown_studies(session, study)
         _forget_other_way(session, study, endpoint, static)
         hits = hits_of(session, study, endpoint)
+        refuse_closed(study, endpoint, hits)
         if invitations:
             rows = _row_ids(session, study)
             portions = [

@@ -79,11 +79,13 @@ def turn(
     if rows and rows[-1].operation == operation:
         return None if rows[-1].state == "confirmed" else _intent(rows[-1])
     stands = last_turn(session, endpoint, switch, about)
-    if (stands is not None and stands.operation == operation) or (stands is None and not on):
+    if stands is not None and stands.operation == operation:
         return None
     for row in rows:
-        if row.operation == opposite and row.state == "pending":
+        if row.operation == opposite and row.state != "confirmed":
             row.state, row.error = "refused", OVERTAKEN
+    if stands is None and not on:
+        return None
     number = 1 + sum(row.operation == operation for row in rows)
     row = intend(
         session, study_id=study.id, endpoint=endpoint, operation=operation, subject=f"{about} #{number}",

@@ -137,5 +137,7 @@ def _hint(code: str, endpoint: Endpoint) -> str:
     if "InsufficientFunds" in code:
         return "Add funds, then run the command again: it goes on where it stopped."
     if code in _BAD_KEYS:
+        if endpoint.name == "local":
+            return "Set HUMANEVAL_MARKET_KEYS to ID:SECRET of a key of this marketplace."
         return f"Check the AWS keys of your profile for {endpoint.name}."
     return f"The platform's code is {code}."

@@ -16,6 +16,7 @@ from humaneval.crowd.participation import forms_allowed, forms_done, make_list
 from humaneval.crowd.people import external_worker_id, worker_row
 from humaneval.crowd.platform import Platform
 from humaneval.crowd.switches import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
+from humaneval.crowd.words import plain_words
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, PaymentRow, WorkerIdentityRow, WorkerRow
@@ -128,8 +129,7 @@ def block(
     dry_run: bool = False,
 ) -> Turned:
     """Block workers from everything of this account, or (`on=False`) let them in again. Nothing blocks by itself."""
-    if on and not reason.strip():
-        raise UsageError("a block needs a reason", "It is for you; the worker does not see it.")
+    reason = plain_words("reason", reason, needed=on)
 
     def act(worker: str) -> None:
         (platform.block if on else platform.unblock)(worker, reason)
@@ -190,6 +190,9 @@ def _turn_all(
             failed.append(error.message)
     if failed:
         raise PartialError(
-            f"{turned} of {len(intents)} done: {failed[0]}", "Run the command again to try the rest."
+            f"{turned} of {len(intents)} done: {failed[0]}",
+            "Run the command again to try the rest, or take it back with --undo."
+            if on
+            else "Run the command again to try the rest.",
         )
     return Turned(len(intents), len(ids) - len(intents))

@@ -125,5 +125,6 @@ def test_rejections_that_become_final_are_counted(
     assert (dry.document["hits"], dry.document["final_rejections"]) == (1, 1)
     assert "1 rejections can then no longer be undone" in verb("close", "study").out
     assert "0 HITs deleted" in verb("close", "study").out
-    assert verb("publish", "study").code == 0  # a study that is done is not put up again
+    done = verb("publish", "study")
+    assert (done.code, "was closed at local: its 1 HITs were deleted" in done.err) == (2, True)
     assert up(sqlite_engine, "study", "local") == []

@@ -321,7 +321,7 @@ def test_C09_blocks_are_by_command_only_and_can_be_undone(
     answer(up_there, "Ada")
     collect(engine, "study", platform)
     (line,) = list_workers(engine, "study", "local")
-    with pytest.raises(UsageError, match="a block needs a reason"):
+    with pytest.raises(UsageError, match="the reason is empty"):
         block(engine, "study", platform, [line.worker], reason=" ")
     for expected in ((1, 0), (0, 1)):
         assert block(engine, "study", platform, [line.worker], reason="Two accounts") == expected

@@ -105,8 +105,7 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
         ("review", "study", "--approve"): "Would approve 1 at local: $0.96 with fees",
         ("approve", "study", first): "Would approve 1 at local: $0.96 with fees",
         ("reject", "study", first, "--reason", "-"): "Would reject 1 at local",
-        ("bonus", "study", first, "--amount", "1", "--reason", "-"): "Would pay $1.00 at local for 'bonus', unless it is paid: $1.20 with fees.",
-        ("compensate", "study", first, "--amount", "1", "--reason", "-"): "Would put up a HIT of $1.00 at local for one person: $1.20",
+        ("bonus", "study", first, "--amount", "1", "--reason", "-"): "Would pay $1.00 at local for 'bonus': $1.20 with fees. Nothing was done.",
         ("notify", "study", ada, *mail): "Would write to 1 at local",
         ("extend", "study", "--days", "3"): "Would extend 2 HITs at local",
         ("expire", "study"): "Would expire 2 HITs at local",
@@ -120,6 +119,20 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
         assert says in done.out
     told = verb("reject", "study", first, "--reason", "-", "--dry-run", "--json").document
     assert told == {"study": "study", "endpoint": "local", "would_reject": [first]}
+    for command, words in {
+        ("compensate", "study", first, "--amount", "1", "--reason", "-"): f"assignment {first} was submitted",
+        ("bonus", "study", first, "--amount", "-1", "--reason", "-"): "a bonus of -1.00 makes no sense",
+        ("bonus", "study", "nope", "--amount", "1", "--reason", "-"): "has no assignment 'nope'",
+        ("bonus", "study", first, "--amount", "9" * 20, "--reason", "-"): "is not an amount of money",
+        ("bonus", "study", first, "--amount", "1", "--reason", "-", "--purpose", " "): "the purpose is empty",
+        ("bonus", "study", first, "--amount", "1", "--reason", "-", "--spend", "2"): "the sum does not match",
+        ("reject", "study", first, "--reason", "\U0001f600"): "characters that the platform does not take",
+        ("notify", "study", ada, "--subject", "\U0001f600", "--text", "t"): "characters that the platform",
+        ("approve", "study", first, "--feedback", "x" * 1025): "1,025 characters; the platform takes 1,024",
+    }.items():
+        refused = verb(*command, *([] if "--spend" in command else ["--dry-run"]))
+        assert refused.code == 2, (command, refused)
+        assert words in refused.err
     not_yet = verb("close", "study", "--dry-run")
     assert (not_yet.code, "1 submissions at local were not collected yet" in not_yet.err) == (1, True)
     assert {operation for operation in troubles.seen if not operation.startswith(reads)} == set()
