@@ -7,6 +7,8 @@ rejections, blocks, messages and qualifications carry no token: their client sen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from humaneval.crowd.platform import Endpoint
@@ -38,12 +40,12 @@ class TurkClient:
         self._endpoint = endpoint
         # Where the service is known to have closed, waiting long for it makes no sense.
         tries = 3 if endpoint.closed_since else 8
-        self.tokened = _client(
-            endpoint, profile, keys, session, retries={"mode": "standard", "max_attempts": tries}
-        )
-        self.once = _client(
-            endpoint, profile, keys, session, retries={"mode": "standard", "total_max_attempts": 1}
-        )
+        with _MAKING:
+            session = session or _session(endpoint, profile)
+            self.tokened, self.once = (
+                _client(endpoint, keys, session, retries={"mode": "standard", **attempts})
+                for attempts in ({"max_attempts": tries}, {"total_max_attempts": 1})
+            )
 
     def call(self, what: str, call: Callable[[], T]) -> T:
         """Make a call; whatever botocore raises becomes a PlatformError that says that it would, or could, not `what`."""
@@ -104,30 +106,41 @@ class TurkClient:
         )
 
 
-def _client(endpoint: Endpoint, profile: str, keys: str, session: Any, *, retries: Any) -> MTurkClient:
+_MAKING = Lock()
+"""A session is not to make two clients at once."""
+
+
+@cache
+def _local_session() -> Any:
+    """Of every client of our own marketplaces: whatever AWS profile or file there is has nothing to do with them.
+
+    Kept, since most of the time that a new client takes goes into reading the service's model, which the session keeps.
+    """
     import boto3
-    from botocore.config import Config
-    from botocore.exceptions import ProfileNotFound
     from botocore.session import Session as BotocoreSession
 
+    nothing = (None, None, None, None)
+    return boto3.Session(
+        botocore_session=BotocoreSession(session_vars={"profile": nothing, "config_file": nothing})
+    )
+
+
+def _session(endpoint: Endpoint, profile: str) -> Any:
+    import boto3
+    from botocore.exceptions import ProfileNotFound
+
+    if endpoint.name == "local":
+        return _local_session()
+    try:
+        return boto3.Session(profile_name=profile or None)
+    except ProfileNotFound as error:
+        raise PlatformError(str(error), "Set AWS_PROFILE to one of the profiles in ~/.aws/config.") from None
+
+
+def _client(endpoint: Endpoint, keys: str, session: Any, *, retries: Any) -> MTurkClient:
+    from botocore.config import Config
+
     config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
-    if session is None:
-        if endpoint.name == "local":
-            # Whatever AWS profile or file there is has nothing to do with our own marketplace.
-            session = boto3.Session(
-                botocore_session=BotocoreSession(
-                    session_vars={
-                        "profile": (None, None, None, None),
-                        "config_file": (None, None, None, None),
-                    }
-                )
-            )
-        try:
-            session = session or boto3.Session(profile_name=profile or None)
-        except ProfileNotFound as error:
-            raise PlatformError(
-                str(error), "Set AWS_PROFILE to one of the profiles in ~/.aws/config."
-            ) from None
     key_id, _, secret = (keys.split() or ["local:local"])[0].partition(":")
     pair = {"aws_access_key_id": key_id, "aws_secret_access_key": secret} if endpoint.name == "local" else {}
     return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)  # type: ignore[no-any-return]
