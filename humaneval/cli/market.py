@@ -72,6 +72,11 @@ database_option = click.option(
     help="File of the access keys that calls must be signed with. [default: HUMANEVAL_MARKET_KEYS, else any]",
 )
 @click.option(
+    "--registration",
+    type=click.Choice(["open", "invited"]),
+    help="Whether workers come in by any name, or by invitation alone. [default: open on this machine, else invited]",
+)
+@click.option(
     "--faults",
     metavar="FILE|FAULTS",
     help="What goes wrong, to try programs on: a plan, or a file of one. `none`: to be said while it runs.",
@@ -88,6 +93,7 @@ def serve(
     balance: Decimal | None,
     public_url: str | None,
     keys_file: Path | None,
+    registration: str | None,
     faults: str | None,
     fault_seed: int,
     as_json: bool,
@@ -113,12 +119,52 @@ def serve(
     try:
         open_account(engine, Mode(mode), balance=balance)
         server = MarketServer(
-            engine, mode=Mode(mode), host=host, port=port, public_url=public_url, keys=keys, trouble=trouble
-        )
+            engine, mode=Mode(mode), host=host, port=port, public_url=public_url, keys=keys, trouble=trouble,
+            invited=registration == "invited" or (registration is None and not _is_here(host, public_url)),
+        )  # fmt: skip
         _announce(server, mode, keys, keys_file, as_json=as_json)
         server.serve_forever()
     finally:
         engine.dispose()
+
+
+@market.command()
+@click.argument("names", nargs=-1)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A list of people, a name a line.",
+)
+@click.option(
+    "--public-url", help="Where workers reach the marketplace. [default: `market_site`, `market_url`]"
+)
+@database_option
+@json_option
+@with_app
+def invite(
+    app: App, names: tuple[str, ...], file: Path | None, public_url: str | None, database: str, as_json: bool
+) -> None:
+    """Print a link for each of NAMES, by which this person comes in; without names one link by which anybody registers.
+
+    Whoever has a personal link is that person: send each to one person only. The same name gets the same link again.
+    """
+    from humaneval.market import open_market
+    from humaneval.market.inviting import invitation, personal_links
+
+    _refuse_missing(database)
+    listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
+    people = [name for name in (*names, *listed) if name.strip()]
+    where = public_url or app.settings.market_site or app.settings.market_url
+    engine = open_market(database)
+    try:
+        links = personal_links(engine, people, where) if people else {"": invitation(engine, where)}
+    finally:
+        engine.dispose()
+    if as_json:
+        emit({"links": links} if people else {"invitation": links[""]})
+        return
+    for name, link in links.items():
+        say(f"{name}\t{link}" if name else link)
 
 
 @market.command()
@@ -221,6 +267,12 @@ def _announce(
         click.echo("Faults on demand: do not put people to work here. To see or change them:")
         click.echo(f"  curl -H '{TOKEN_HEADER}: {server.faults_token}' {server.faults_url}")
     click.echo("Press Ctrl-C to stop.", err=True)
+
+
+def _is_here(host: str, public_url: str | None) -> bool:
+    from humaneval.market.questions import is_loopback
+
+    return is_loopback(host) and (public_url is None or is_loopback(urlsplit(public_url).hostname or ""))
 
 
 def _refuse_missing(database: str) -> None:

@@ -36,12 +36,13 @@ def create_market_app(
     clock: Clock = now,
     keys: Keys | None = None,
     trouble: TroubleMaker | None = None,
+    invited: bool = False,
 ) -> Flask:
     """The application over an opened market.
 
     `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo`. With `keys` every call of the API
     must be signed. `trouble` is asked what goes wrong with each step; where it is a plan of faults, it also moves
-    the clock and can be replaced while the application runs.
+    the clock and can be replaced while the application runs. `invited`: workers come by invitation, not by name alone.
     """
     if not is_site(public_url):
         raise SettingsError(
@@ -52,7 +53,7 @@ def create_market_app(
         clock = trouble.moved(clock)
     seals = Seals(open_account(engine, mode, clock=clock))
     market = Market(engine, mode, clock)
-    site = WorkerSite(market, seals, public_url)
+    site = WorkerSite(market, seals, public_url, invited=invited)
     app = Flask(__name__)
     app.config.update(
         {TOKEN: ""},

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from flask import Blueprint, Response, redirect, request
+from flask import Blueprint, redirect, request
 from werkzeug.datastructures import MultiDict
 
 from humaneval.market import workplace
 from humaneval.market.answers import UnusableAnswerError
 from humaneval.market.bookkeeping import counts
 from humaneval.market.database import Transaction
+from humaneval.market.entry_pages import entry_blueprint
 from humaneval.market.files import fetch, keep_files
 from humaneval.market.form_answers import Filled, read_filled
 from humaneval.market.frames import NOT_ACCEPTED
@@ -20,16 +19,13 @@ from humaneval.market.question_form import QuestionForm
 from humaneval.market.questions import read_question
 from humaneval.market.requirements import describe, types_of
 from humaneval.market.security import (
-    COOKIE,
     FRAME_SANDBOX,
-    SIGNED_IN_SECONDS,
     comes_from_elsewhere,
-    safe_path,
 )
 from humaneval.market.site import Answer, Frame, WorkerSite
 from humaneval.market.tables import Assignment, State, Worker
 from humaneval.market.trouble import Trouble, happening
-from humaneval.market.wording import NotPossibleError, countries, time_left
+from humaneval.market.wording import NotPossibleError, time_left
 
 __all__ = ["WorkerSite", "pages_blueprint"]
 
@@ -37,6 +33,7 @@ __all__ = ["WorkerSite", "pages_blueprint"]
 def pages_blueprint(site: WorkerSite) -> Blueprint:
     """The routes of the worker site."""
     blueprint = Blueprint("pages", __name__)
+    blueprint.register_blueprint(entry_blueprint(site))
     blueprint.register_blueprint(panel_blueprint(site))
 
     @blueprint.before_request
@@ -48,48 +45,6 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
     @blueprint.get("/")
     def home() -> Answer:
         return redirect("/hits", 303)
-
-    @blueprint.get("/signin")
-    def signin() -> Answer:
-        return _signin_page("")
-
-    @blueprint.post("/signin")
-    def sign_in() -> Answer:
-        country = request.form.get("country", "")
-        if country and country not in {known.code for known in countries()}:
-            return _signin_page("Choose a country from the list.", 400)
-        try:
-            with site.market.writing() as work:
-                worker = workplace.sign_up(work, request.form.get("name", ""), country)
-        except NotPossibleError as error:
-            return _signin_page(error.message, error.status)
-        answer = redirect(safe_path(request.form.get("next", "")), 303)
-        answer.set_cookie(
-            COOKIE,
-            site.seals.cookie(worker.id),
-            max_age=SIGNED_IN_SECONDS,
-            httponly=True,
-            samesite="Lax",
-            secure=site.https,
-        )
-        return answer
-
-    def _signin_page(problem: str, status: int = 200) -> Response:
-        target = safe_path(request.values.get("next", ""))
-        values: dict[str, Any] = {
-            "name": request.form.get("name", ""),
-            "country": request.form.get("country", ""),
-        }
-        return site.page(
-            "signin.html", None, status, problem=problem, target=target, countries=countries(), **values
-        )
-
-    @blueprint.post("/signout")
-    @site.signed_in
-    def sign_out(work: Transaction, worker: Worker) -> Answer:
-        answer = redirect("/signin", 303)
-        answer.delete_cookie(COOKIE, httponly=True, samesite="Lax", secure=site.https)
-        return answer
 
     @blueprint.get("/hits")
     @site.signed_in

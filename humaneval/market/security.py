@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from flask import Request, Response
-from itsdangerous import BadSignature, Signer, URLSafeTimedSerializer
+from itsdangerous import BadSignature, Signer, URLSafeSerializer, URLSafeTimedSerializer
 
 COOKIE = "market_worker"
 SIGNED_IN_SECONDS = 30 * 24 * 3600
@@ -20,11 +20,28 @@ class Seals:
     def __init__(self, key: str) -> None:
         self._cookie = URLSafeTimedSerializer(key, salt="market-worker")
         self._form = URLSafeTimedSerializer(key, salt="market-form")
+        self._link = URLSafeSerializer(key, salt="market-link")
+        self._invitation = URLSafeSerializer(key, salt="market-invitation")
         self.admin_token = Signer(key, salt="market-admin").get_signature(b"faults").decode()
 
     def cookie(self, worker_id: str) -> str:
         """The value that keeps a worker signed in."""
         return self._cookie.dumps(worker_id)
+
+    def link_token(self, worker_id: str) -> str:
+        """What a worker's own link ends with. It is good as long as the worker is there."""
+        return str(self._link.dumps(worker_id))
+
+    def worker_of_link(self, token: str) -> str | None:
+        """The worker whose link ends with this; None for anything else."""
+        return _opened(self._link, token)
+
+    def invitation(self) -> str:
+        """What lets people register where not everybody may."""
+        return str(self._invitation.dumps("panel"))
+
+    def is_invitation(self, token: str) -> bool:
+        return _opened(self._invitation, token) == "panel"
 
     def form_token(self, worker_id: str) -> str:
         """The token for a form on a page that this worker was shown."""
@@ -37,6 +54,14 @@ class Seals:
     def form_is_from(self, request: Request, worker_id: str) -> bool:
         """Whether the posted form was on a page that this worker was shown."""
         return _unsealed(self._form, request.form.get("csrf", "")) == worker_id
+
+
+def _opened(serializer: URLSafeSerializer, sealed: str) -> str | None:
+    try:
+        value = serializer.loads(sealed)
+    except BadSignature:
+        return None
+    return value if isinstance(value, str) else None
 
 
 def _unsealed(serializer: URLSafeTimedSerializer, sealed: str) -> str | None:

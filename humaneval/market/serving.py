@@ -42,6 +42,7 @@ class MarketServer:
         clock: Clock = now,
         keys: Keys | None = None,
         trouble: TroubleMaker | None = None,
+        invited: bool = False,
     ) -> None:
         self._socket = _listen(host, port)
         try:
@@ -51,7 +52,13 @@ class MarketServer:
             if keys is None:
                 _refuse_others(host, self.url)
             app = create_market_app(
-                engine, mode=mode, public_url=self.url, clock=clock, keys=keys, trouble=trouble
+                engine,
+                mode=mode,
+                public_url=self.url,
+                clock=clock,
+                keys=keys,
+                trouble=trouble,
+                invited=invited,
             )
         except BaseException:
             self._socket.close()

@@ -37,7 +37,9 @@ class Frame:
 class WorkerSite:
     """The pages' common ground: the market, the seals on cookies and forms, and the site's own address."""
 
-    def __init__(self, market: Market, seals: Seals, public_url: str) -> None:
+    def __init__(self, market: Market, seals: Seals, public_url: str, *, invited: bool = False) -> None:
+        """`invited`: nobody comes in by name alone, but by a link of their own or an invitation."""
+        self.invited = invited
         self.market = market
         self.seals = seals
         self.origin = market.site = origin_of(public_url)
@@ -55,13 +57,24 @@ class WorkerSite:
         """A whole page. `worker` decides what stands in its head; the question's `frame` or `form`, what it may load."""
         token = self.seals.form_token(worker.id) if worker else ""
         html = render_template(
-            template, worker=worker, csrf=token, mode=self.market.mode, frame=frame, form=form, **values
+            template,
+            worker=worker,
+            csrf=token,
+            invited=self.invited,
+            mode=self.market.mode,
+            frame=frame,
+            form=form,
+            **values,
         )
         response = Response(html, status, content_type="text/html; charset=utf-8")
         protect_page(response, frame.origin if frame else "")
         if form is not None:
             _allow_pictures(response)
         return response
+
+    def link_of(self, worker_id: str) -> str:
+        """The address by which this worker comes in."""
+        return f"{self.origin}/come/{self.seals.link_token(worker_id)}"
 
     def problem(self, message: str, status: int, worker: Worker | None = None) -> Response:
         """A page that says why something cannot be done."""

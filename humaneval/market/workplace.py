@@ -41,8 +41,11 @@ class Work:
     earned_cents: int
 
 
-def sign_up(work: Transaction, name: str, country: str) -> Worker:
-    """The worker of this name, who is made on their first visit. A country that is given replaces the earlier one."""
+def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) -> Worker:
+    """The worker of this name, who is made on their first visit. A country that is given replaces the earlier one.
+
+    `new`: a name that somebody has is refused, for they come by a link of their own.
+    """
     name = " ".join(unicodedata.normalize("NFC", name).split())
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise NotPossibleError(f"Write a name of 1 to {LONGEST_NAME} characters.", 400)
@@ -51,6 +54,8 @@ def sign_up(work: Transaction, name: str, country: str) -> Worker:
     if worker is None:
         worker = Worker(id=new_worker_id(), handle=handle, name=name, country=country, made_at=work.now)
         work.session.add(worker)
+    elif new:
+        raise NotPossibleError("That name is taken. If it is yours, come by your own link.", 409)
     elif country:
         worker.country = country
     work.session.flush()

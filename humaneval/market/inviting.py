@@ -1,0 +1,46 @@
+"""A lab's panel: a link for each person on a list, or one by which people register themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.errors import StoreError, UsageError
+from humaneval.market import workplace
+from humaneval.market.database import Mode, transaction
+from humaneval.market.entry_pages import LINK_PATH
+from humaneval.market.security import Seals
+from humaneval.market.tables import Account
+from humaneval.market.wording import NotPossibleError
+from humaneval.store.types import now
+
+
+def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:
+    """For each name its own link; who is not there yet is made. UsageError for a name that cannot be one: none is made."""
+    mode, seals = _account(engine)
+    with transaction(engine, mode, now, writes=True) as work:
+        try:
+            workers = [workplace.sign_up(work, name, "") for name in names]
+        except NotPossibleError as error:
+            raise UsageError(error.message, "Nobody was invited.") from None
+        return {
+            worker.name: f"{public_url.rstrip('/')}{LINK_PATH}{seals.link_token(worker.id)}"
+            for worker in workers
+        }
+
+
+def invitation(engine: Engine, public_url: str) -> str:
+    """The link by which anybody who has it registers under a name that is free."""
+    return f"{public_url.rstrip('/')}/signin?invitation={_account(engine)[1].invitation()}"
+
+
+def _account(engine: Engine) -> tuple[Mode, Seals]:
+    with Session(engine) as session:
+        account = session.scalar(select(Account))
+        if account is None:
+            raise StoreError(
+                "this marketplace was never served", "Start it once with `humaneval market serve`."
+            )
+        return account.mode, Seals(account.signing_key)

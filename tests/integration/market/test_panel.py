@@ -1,0 +1,94 @@
+"""A lab's panel: people come in by a link of their own, or register by an invitation."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from sqlalchemy import Engine
+
+from humaneval.market import MarketServer, Mode, open_account, open_market
+from humaneval.simulated.browser import Browser
+from tests.commands import Command
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Iterator[Engine]:
+    engine = open_market(tmp_path / "market.db")
+    open_account(engine, Mode.LOCAL)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def panel(books: Engine) -> Iterator[MarketServer]:
+    """A marketplace whose workers come by invitation."""
+    with MarketServer(books, mode=Mode.LOCAL, invited=True) as server:
+        yield server
+
+
+def test_a_list_of_people_gets_a_link_each_and_the_same_one_again(
+    command: Command, panel: MarketServer
+) -> None:
+    Path("people.txt").write_text("Ben\n\nCoco Ö.\n", encoding="utf-8")
+    said = command("market", "invite", "Ada", "--file", "people.txt", "--public-url", panel.url, "--json")
+    links = said.json["links"]
+    assert list(links) == ["Ada", "Ben", "Coco Ö."]
+    again = command("market", "invite", "ada", "--public-url", panel.url, "--json").json["links"]
+    assert again == {"Ada": links["Ada"]}
+    ada = Browser()
+    page = ada.get(links["Ada"])
+    assert "Sign in as Ada" in page.html
+    assert ada.get(f"{panel.url}/hits").url.startswith(f"{panel.url}/signin")  # looking signs nobody in
+    form = page.form(action=urlsplit(links["Ada"]).path)
+    assert form is not None
+    assert ada.submit(page, form, {}).url == f"{panel.url}/hits"
+    assert "Ada" in ada.get(f"{panel.url}/hits").html
+    assert links["Ada"] in ada.get(f"{panel.url}/link").html
+
+
+def test_nobody_comes_in_by_name_alone_nor_by_a_link_that_is_not_one(panel: MarketServer) -> None:
+    browser = Browser()
+    page = browser.get(f"{panel.url}/signin")
+    assert "by invitation" in page.html
+    assert page.form(action="/signin") is None
+    assert browser.get(f"{panel.url}/come/nonsense").status == 404
+    assert "by invitation" in browser.get(f"{panel.url}/signin?invitation=nonsense").html
+    assert browser.get(f"{panel.url}/hits").url.startswith(f"{panel.url}/signin")
+
+
+def test_who_has_the_invitation_registers_once_under_a_free_name(
+    command: Command, panel: MarketServer
+) -> None:
+    invitation = command("market", "invite", "--public-url", panel.url).out.strip()
+    assert command("market", "invite", "--public-url", panel.url, "--json").json == {"invitation": invitation}
+
+    def register(name: str) -> str:
+        browser = Browser()
+        page = browser.get(invitation)
+        form = page.form(action="/signin")
+        assert form is not None
+        return browser.submit(page, form, {"name": name}).html
+
+    welcome = register("Ada")
+    own = re.search(r'value="(http[^"]+/come/[^"]+)"', welcome)
+    assert own is not None
+    assert "That name is taken" in register("ADA")
+    back = Browser()
+    page = back.get(own.group(1))
+    form = page.form(action=urlsplit(own.group(1)).path)
+    assert form is not None
+    assert back.submit(page, form, {}).url == f"{panel.url}/hits"
+
+
+def test_a_name_that_cannot_be_one_invites_nobody(command: Command, panel: MarketServer) -> None:
+    said = command("market", "invite", "Ada", "x" * 200)
+    assert said.code == 2
+    assert "Nobody was invited" in said.err
+    assert "Ada" not in command("market", "invite", "Ben", "--json").out
+    assert command("market", "invite", "Ada", "--database", "none.db").code == 1
+    assert json.loads(command("market", "invite", "Ben", "--json").out)["links"].keys() == {"Ben"}
