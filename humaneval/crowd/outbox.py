@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.errors import PlatformError
@@ -159,6 +159,5 @@ def perform_each(
 
 def _attempt(session: Session, intent: Intent) -> None:
     """Count an attempt at `intent`: this is committed before the call."""
-    row = session.get_one(OutboxRow, intent.id)
-    row.attempts += 1
-    row.attempted_at = now()
+    counted = {"attempts": OutboxRow.attempts + 1, "attempted_at": now()}
+    session.execute(update(OutboxRow).where(OutboxRow.id == intent.id).values(counted))

@@ -142,7 +142,7 @@ def test_long_words_emoji_and_other_scripts_need_no_scrolling_sideways(
     infills = {f"long-{number}": [text] for number, text in enumerate(LONG)}
     study = publish(
         infills=infills,
-        design={"generators": ["control", "human", *infills], "allow": ["several sentences"]},
+        design={"generators": ["control", "human", *infills], "allow": ["several sentences", "empty"]},
         page={"question": LONG[0], "instructions": "\n".join(LONG), "language": language},
         hit={"title": LONG[0][:128]},
         consent={"text": LONG[0], "contact": "a" * 200 + "@example.org"},
