@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page
 
 from humaneval.market import MarketServer, Mode, open_market
+from humaneval.market.inviting import invitation, personal_links
 from tests.integration.market.conftest import HIT
 from tests.integration.market.forms import form, question, selection, text_answer
 
@@ -153,3 +154,24 @@ def test_a_test_is_taken_with_the_keyboard_and_without_scripts(
     mturk.accept_qualification_request(QualificationRequestId=request["QualificationRequestId"])
     page.reload()
     assert "Your score is 1" in page.get_by_role("status").inner_text()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
+def test_axe_finds_nothing_on_the_ways_in_to_a_panel(
+    visit: Callable[..., Page], axe: Callable[[Page], list[str]], tmp_path: Path, width: int, scheme: str
+) -> None:
+    engine = open_market(tmp_path / "panel.db")
+    page = visit(viewport={"width": width, "height": 700}, color_scheme=scheme)
+    found: list[str] = []
+    with MarketServer(engine, mode=Mode.LOCAL, invited=True) as server:
+        own = personal_links(engine, ["Ada Lovelace"], server.url)["Ada Lovelace"]
+        for address in (f"{server.url}/signin", invitation(engine, server.url), own):
+            page.goto(address)
+            found.extend(axe(page))
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
+        press(page, "Sign in")
+        page.goto(f"{server.url}/link")
+        assert page.get_by_label("Link").input_value() == own
+        found.extend(axe(page))
+    engine.dispose()
+    assert found == []
