@@ -68,7 +68,7 @@ def with_app(function: F) -> F:
     def call(context: click.Context, *args: Any, **kwargs: Any) -> Any:
         return function(App(dict(context.obj or {})), *args, **kwargs)
 
-    return call  # type: ignore[return-value]
+    return call  # type: ignore[return-value]  # F is the verb as click sees it, without App
 
 
 SEED = click.IntRange(-(2**31), 2**31 - 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 
 from sqlalchemy import Engine, select
 
@@ -87,7 +88,7 @@ def notify(
             reason = perform(
                 engine,
                 intent,
-                lambda worker=worker: platform.notify(worker, subject, text),  # type: ignore[misc]
+                partial(platform.notify, worker, subject, text),
                 lambda _, reason: {"not delivered": reason} if reason else {},
             )
         except PlatformError as error:

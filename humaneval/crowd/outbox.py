@@ -46,6 +46,15 @@ def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:
     return hashlib.sha256("\n".join((endpoint, operation, subject, key)).encode()).hexdigest()
 
 
+def _intended(session: Session, endpoint: str, operation: str, subject: str) -> OutboxRow | None:
+    """The row of one write, if it was intended."""
+    return session.scalar(
+        select(OutboxRow).where(
+            OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject
+        )
+    )
+
+
 def intend(
     session: Session,
     *,
@@ -57,11 +66,7 @@ def intend(
     request: Mapping[str, Any],
 ) -> OutboxRow:
     """Write the intent down in `session`, once: an intent that is there stays as it is."""
-    there = session.scalar(
-        select(OutboxRow).where(
-            OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject
-        )
-    )
+    there = _intended(session, endpoint, operation, subject)
     if there is not None:
         return there
     row = OutboxRow(
@@ -79,22 +84,14 @@ def intend(
 
 def settle(session: Session, endpoint: str, operation: str, subject: str) -> None:
     """Confirm a write, if it was intended, of which the platform itself shows that it was done."""
-    row = session.scalar(
-        select(OutboxRow).where(
-            OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject
-        )
-    )
+    row = _intended(session, endpoint, operation, subject)
     if row is not None and row.state != "confirmed":
         row.state, row.error, row.confirmed_at = "confirmed", "", now()
 
 
 def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> None:
     """A write that was never confirmed, and that the platform shows not to be done, is not wanted any more."""
-    row = session.scalar(
-        select(OutboxRow).where(
-            OutboxRow.endpoint == endpoint, OutboxRow.operation == operation, OutboxRow.subject == subject
-        )
-    )
+    row = _intended(session, endpoint, operation, subject)
     if row is not None and row.state == "pending":
         row.state, row.error = "refused", why
 

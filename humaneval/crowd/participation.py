@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import Engine, select
@@ -181,7 +182,7 @@ def perform_exclusions(engine: Engine, name: str, platform: Platform) -> Perform
     for intent, worker in intents:
         act = platform.put_on_list if intent.operation == EXCLUDE.on else platform.take_off_list
         try:
-            perform(engine, intent, lambda act=act, worker=worker: act(listed, worker), lambda _, __: {})  # type: ignore[misc]
+            perform(engine, intent, partial(act, listed, worker), lambda _, __: {})
         except PlatformError as error:
             failed.append(error.message)
     return Performed(len(intents) - len(failed), tuple(failed))

@@ -134,7 +134,7 @@ def _clock(endpoint: Endpoint) -> Finding:
 def _headers(url: str) -> Message | None:
     try:
         with urlopen(url, timeout=SECONDS) as response:
-            return response.headers  # type: ignore[no-any-return]
+            return response.headers  # type: ignore[no-any-return]  # urllib does not say what it opens
     except HTTPError as error:
         with error:
             return error.headers

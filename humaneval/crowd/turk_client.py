@@ -92,7 +92,7 @@ class TurkClient:
     def pages(self, what: str, operation: str, **request: Any) -> Iterator[Any]:
         """Every page of a listing."""
         # The name is botocore's own; its types know each by a literal.
-        paginator: Any = self.tokened.get_paginator(operation)  # type: ignore[call-overload]
+        paginator: Any = self.tokened.get_paginator(operation)  # type: ignore[call-overload]  # see above
         remaining = iter(paginator.paginate(**request, PaginationConfig={"PageSize": 100}))
         while (page := self.call(what, lambda: next(remaining, None))) is not None:
             yield page
@@ -143,7 +143,7 @@ def _client(endpoint: Endpoint, keys: str, session: Any, *, retries: Any) -> MTu
     config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
     key_id, _, secret = (keys.split() or ["local:local"])[0].partition(":")
     pair = {"aws_access_key_id": key_id, "aws_secret_access_key": secret} if endpoint.name == "local" else {}
-    return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)  # type: ignore[no-any-return]
+    return session.client("mturk", region_name=REGION, endpoint_url=endpoint.api_url, config=config, **pair)  # type: ignore[no-any-return]  # a session is typed nowhere
 
 
 def _hint(code: str, endpoint: Endpoint) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import Engine, select
@@ -184,7 +185,7 @@ def _turn_all(
     turned, failed = 0, []
     for intent, worker in () if dry_run else intents:
         try:
-            perform(engine, intent, lambda worker=worker: act(worker), lambda _, __: {})  # type: ignore[misc]
+            perform(engine, intent, partial(act, worker), lambda _, __: {})
             turned += 1
         except PlatformError as error:
             failed.append(error.message)

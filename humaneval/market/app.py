@@ -68,7 +68,7 @@ def create_market_app(
     app.register_blueprint(help_blueprint(site, signed=keys is not None))
     if trouble is not None:
         app.register_blueprint(unseen_blueprint(market, public_url))
-        app.wsgi_app = WithTrouble(app.wsgi_app, trouble)  # type: ignore[method-assign]
+        app.wsgi_app = WithTrouble(app.wsgi_app, trouble)  # type: ignore[method-assign]  # as Flask says to do it
     if isinstance(trouble, Faults):
         app.config[TOKEN] = seals.admin_token
         app.register_blueprint(admin_blueprint(trouble, seals.admin_token))

@@ -45,7 +45,7 @@ def create_app(
         from werkzeug.middleware.proxy_fix import ProxyFix
 
         count = settings.trusted_proxies
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask says to do it
     app.register_blueprint(rows.blueprint)
     app.register_blueprint(links.blueprint)
     security.install(app)

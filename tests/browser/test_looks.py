@@ -73,9 +73,9 @@ def states(publish: Callable[..., PublishedStudy], page: Page) -> States:
 
 def _audit(page: Page, axe: Axe, state: str) -> Iterator[str]:
     for size in (NARROW, WIDE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.set_viewport_size(size)  # type: ignore[arg-type]  # a dict, not the TypedDict
         for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a str, not the literal
             for broken in axe(page):
                 yield f"{state}, {size['width']}, {scheme}: {broken}"
 
