@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest_plugins = ["tests.fixtures", "tests.commands"]
+pytest_plugins = ["tests.fixtures", "tests.commands", "tests.chromium"]
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("HUMANEVAL_", "AWS_", "DATABASE_URL", "PROLIFIC_")

@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Frame, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Frame, Page
 from sqlalchemy import Engine
 
-from humaneval.cli.chromium import HOW_TO_GET, find_chromium
 from humaneval.crowd import publishing
 from humaneval.crowd.mturk import MTurk
 from humaneval.domain import POSITIONS, GeneratorRequest, Story
 from humaneval.generation import blanks_of, build, run
 from humaneval.story_store import add_stories
-from tests.browser.people import FLAGS, PublishedStudy
+from tests.browser.people import PublishedStudy
 from tests.conftest import ROOT, lacking
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
@@ -29,24 +28,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-
-
-@pytest.fixture(scope="session")
-def chromium_path() -> str:
-    """Where the machine's own Chromium is."""
-    path = find_chromium()
-    if path is None:
-        lacking("Chromium", HOW_TO_GET)
-    return str(path)
-
-
-@pytest.fixture(scope="session")
-def chromium(chromium_path: str) -> Iterator[Browser]:
-    """One browser for all tests; each test gets profiles of its own."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -16,15 +16,6 @@ from humaneval.store.queries import response_lines
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
 from humaneval.studies import get_study
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 STORIES = 4
 """Passages of a form of the bundled study."""
 

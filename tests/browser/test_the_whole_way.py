@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.people import (
-    FLAGS,
     PublishedStudy,
     agree,
     choose,
@@ -21,6 +20,7 @@ from tests.browser.people import (
     sentences,
     sign_in,
 )
+from tests.chromium import FLAGS
 
 
 def _finish(page: Page, choices: list[int]) -> None:
