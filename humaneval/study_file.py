@@ -7,6 +7,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -194,6 +195,40 @@ class ExclusionsSection(_Section):
     incomplete: bool = True
 
 
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class AnalysisSection(_Section):
+    """What is compared and how: fixed, as the exclusions are, before the first response comes in."""
+
+    level: Share = 0.95
+    adjust: Literal["holm", "benjamini-hochberg", "none"] = "holm"
+    comparisons: tuple[tuple[Required, Required], ...] = ()
+    below_human: bool = True
+    equivalence_margin: float = Field(0, ge=0, lt=1)
+    smallest_effect: Share = 0.10
+    expected_score: Share = 0.40
+    power: Share = 0.80
+    worker_sd: float = Field(0.5, ge=0, le=10)
+    story_sd: float = Field(0.7, ge=0, le=10)
+    spammers: float = Field(0.05, ge=0, lt=1)
+
+    @property
+    def alpha(self) -> float:
+        """The error that is allowed: 1 − level."""
+        return 1 - self.level
+
+    @model_validator(mode="after")
+    def _sensible(self) -> AnalysisSection:
+        if any(a == b for a, b in self.comparisons):
+            raise ValueError("comparisons compares a generator with itself")
+        if len({frozenset(pair) for pair in self.comparisons}) != len(self.comparisons):
+            raise ValueError("comparisons names a pair twice")
+        if self.expected_score + self.smallest_effect >= 1:
+            raise ValueError("expected_score + smallest_effect must stay below 1")
+        return self
+
+
 class StudyFile(_Section):
     """A study file as a whole."""
 
@@ -204,6 +239,24 @@ class StudyFile(_Section):
     link: LinkSection = LinkSection()
     participants: ParticipantsSection = ParticipantsSection()
     exclusions: ExclusionsSection = ExclusionsSection()
+    analysis: AnalysisSection = AnalysisSection()
+
+    @model_validator(mode="after")
+    def _known_pairs(self) -> StudyFile:
+        for name in dict.fromkeys(name for pair in self.analysis.comparisons for name in pair):
+            if name not in self.design.generators:
+                raise ValueError(f"analysis.comparisons names {name!r}, which is not among the generators")
+            if self.design.role(name) is Role.CONTROL:
+                raise ValueError("analysis.comparisons names the Control: it is a gate, not a competitor")
+        return self
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The systems that are compared with each other: as declared, or every pair in the generators' order."""
+        if self.analysis.comparisons:
+            return self.analysis.comparisons
+        systems = [name for name in self.design.generators if self.design.role(name) is Role.SYSTEM]
+        return tuple(combinations(systems, 2))
 
     @property
     def hash(self) -> str:

@@ -1,4 +1,4 @@
-"""`study`: create, show, preview, audit."""
+"""`study`: plan, create, show, preview, audit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Any
 import click
 
 from humaneval.cli.context import SEED, SIMULATED, App, console, emit, json_option, say, with_app
+from humaneval.cli.study_plan import plan, power_warning
 from humaneval.errors import UsageError
 
 
 @click.group()
 def study() -> None:
-    """Create, show, preview and audit studies."""
+    """Plan, create, show, preview and audit studies."""
+
+
+study.add_command(plan)
 
 
 @study.command()
@@ -39,6 +43,8 @@ def create(
     seed: int | None, allow: tuple[str, ...], pilot: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Design the study NAME from stored infills: passages, rows, order. A study never changes once it is made."""
+    from humaneval.planning.outlook import outlook
+    from humaneval.prospects import plan_of
     from humaneval.studies import create_study
     from humaneval.study_file import read_study_file
 
@@ -50,11 +56,14 @@ def create(
         file, preset=preset, overrides={"design": {k: v for k, v in design.items() if v is not None}}
     )
     made = create_study(app.engine, name, settings, text)
+    planned = plan_of(settings, stories=made.stories)
+    seen = outlook(planned)
     if as_json:
         emit(
             {
                 "study": name, "rows": made.rows, "passages": made.passages, "stories": made.stories, "design_hash": made.design_hash,
                 "settings_hash": made.settings_hash, "was_there": made.was_there, "lacking": made.lacking, "hourly": str(settings.hit.hourly),
+                "power": seen.power, "detectable": seen.detectable,
             }
         )  # fmt: skip
         return
@@ -67,6 +76,8 @@ def create(
     say(
         f"${settings.hit.reward} for about {settings.hit.expected_minutes:g} minutes: ${settings.hit.hourly} an hour."
     )
+    if warning := power_warning(planned, seen):
+        say(f"{warning} More: humaneval study plan {name}", err=True)
     say(
         f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}. Next: humaneval publish {name} --to local"
     )

@@ -102,6 +102,11 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "qualifications": [{"id": "3A", "at_least": 2}], "exclude_studies": ["s"],
         },
         "exclusions": {"missed_control": "row", "incomplete": False},
+        "analysis": {
+            "level": 0.9, "adjust": "none", "comparisons": [["example-good", "human"]], "below_human": False,
+            "equivalence_margin": 0.1, "smallest_effect": 0.2, "expected_score": 0.3, "power": 0.9, "worker_sd": 1.0,
+            "story_sd": 1.0, "spammers": 0.0,
+        },
     }  # fmt: skip
     assert {(s, name) for s in other for name in other[s]} == {
         (s, name) for s in values for name in values[s]

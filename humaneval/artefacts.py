@@ -1,0 +1,93 @@
+"""What annotators who understand nothing would score: they go by length, place or rare words, not by sense.
+
+A study whose infills can be found by such a cue measures the cue. So this is looked at before anybody is paid.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log
+from typing import NamedTuple
+
+from humaneval.errors import InputError
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+Cue = Callable[[Sequence[str]], list[float]]
+"""How suspicious each sentence of a passage is; the largest is marked, and equals share the mark."""
+
+
+class Shown(NamedTuple):
+    """A passage: its sentences, the generator, and the position (from 1) of the machine's or held-out sentence."""
+
+    sentences: tuple[str, ...]
+    generator: str
+    position: int
+
+
+class CueScore(NamedTuple):
+    """One cue against one generator: the expected share of passages that would go unnoticed, 0..1."""
+
+    cue: str
+    generator: str
+    passages: int
+    noticed: float
+    """Passages whose machine's sentence is marked, in expectation; ties count in part."""
+
+    @property
+    def score(self) -> float:
+        """The share that goes unnoticed: a score as annotators get it, to be compared with the chance ceiling."""
+        return 1 - self.noticed / self.passages
+
+
+def word_counts(texts: Iterable[str]) -> Counter[str]:
+    """How often each word occurs in `texts`, whatever its case: what "rare" is measured by."""
+    return Counter(word for text in texts for word in _words(text))
+
+
+def cues(frequencies: Mapping[str, int]) -> dict[str, Cue]:
+    """The cues by name. Lengths are in characters; rarity is the mean of −log of a word's smoothed share of
+    `frequencies`, 0 for a sentence without words."""
+    total = sum(frequencies.values()) + len(frequencies) + 1
+
+    def rarity(sentence: str) -> float:
+        found = _words(sentence)
+        return sum(log(total / (frequencies.get(word, 0) + 1)) for word in found) / len(found) if found else 0
+
+    return {
+        "longest": lambda sentences: [len(sentence) for sentence in sentences],
+        "shortest": lambda sentences: [-len(sentence) for sentence in sentences],
+        "first": lambda sentences: [-place for place in range(len(sentences))],
+        "last": lambda sentences: list(range(len(sentences))),
+        "rarest words": lambda sentences: [rarity(sentence) for sentence in sentences],
+    }
+
+
+def cue_scores(passages: Iterable[Shown], frequencies: Mapping[str, int]) -> tuple[CueScore, ...]:
+    """What each cue alone would score against each generator, in the order in which generators first occur.
+
+    Raises InputError where there is no passage.
+    """
+    by_generator: dict[str, list[Shown]] = {}
+    for passage in passages:
+        by_generator.setdefault(passage.generator, []).append(passage)
+    if not by_generator:
+        raise InputError("There are no passages to look at", "Generate infills and create the study first.")
+    return tuple(
+        CueScore(name, generator, len(shown), sum(_noticed(cue, passage) for passage in shown))
+        for name, cue in cues(frequencies).items()
+        for generator, shown in by_generator.items()
+    )
+
+
+def _noticed(cue: Cue, passage: Shown) -> float:
+    """The odds with which the cue marks the passage's sentence: 1 over the number of sentences that are tied with it."""
+    marks = cue(passage.sentences)
+    most = max(marks)
+    return 1 / marks.count(most) if marks[passage.position - 1] == most else 0.0
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())

@@ -1,0 +1,57 @@
+"""What somebody would score who understands nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from humaneval.artefacts import Shown, cue_scores, word_counts
+from humaneval.errors import InputError
+
+PLAIN = ("He went out.", "She saw him.", "They ran off.", "It was late.", "We are done.")
+
+
+def score(passages: list[Shown], cue: str, frequencies: dict[str, int] | None = None) -> float:
+    (found,) = [one for one in cue_scores(passages, frequencies or {}) if one.cue == cue]
+    return found.score
+
+
+def test_the_longest_sentence_gives_a_system_away() -> None:
+    long = "A sentence that a model wrote and wrote and wrote."
+    passages = [Shown((*PLAIN[:2], long, *PLAIN[3:]), "m", 3)] * 9 + [Shown(PLAIN, "m", 3)]
+    # Of the last passage "They ran off." is the longest by a character.
+    assert score(passages, "longest") == pytest.approx(0.0)
+    assert score(passages, "shortest") == pytest.approx(1.0)
+
+
+def test_ties_share_the_mark() -> None:
+    same = ("one two",) * 5
+    for cue in ("longest", "shortest", "rarest words"):
+        assert score([Shown(same, "m", 4)], cue) == pytest.approx(0.8)
+
+
+def test_places_are_chance_where_positions_are_even() -> None:
+    passages = [Shown(PLAIN, "m", position) for position in range(1, 6)]
+    assert score(passages, "first") == score(passages, "last") == pytest.approx(0.8)
+    assert score([Shown(PLAIN, "m", 5)], "last") == 0
+
+
+def test_a_sentence_of_rare_words_is_found_whatever_its_case() -> None:
+    sentences = ("the cat", "THE CAT", "the xylograph", "the dog", "the dog")
+    counts = word_counts(["The cat and the dog.", "THE dog, the cat"])
+    assert score([Shown(sentences, "m", 3)], "rarest words", counts) == 0
+    assert score([Shown(sentences, "m", 1)], "rarest words", counts) == 1
+
+
+def test_a_sentence_without_words_is_not_rare() -> None:
+    assert score([Shown(("...", "a", "b", "c", "d"), "m", 1)], "rarest words", {"a": 3}) == 1
+
+
+def test_each_generator_has_its_own_line() -> None:
+    found = cue_scores([Shown(PLAIN, "a", 1), Shown(PLAIN, "b", 5)], {})
+    assert [(one.cue, one.generator) for one in found][:2] == [("longest", "a"), ("longest", "b")]
+    assert len(found) == 10
+
+
+def test_no_passages_are_said() -> None:
+    with pytest.raises(InputError, match="no passages"):
+        cue_scores([], {})
