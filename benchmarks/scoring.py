@@ -15,7 +15,8 @@ import time
 import numpy as np
 import pandas as pd
 
-from humaneval.scoring import Rule, score
+from humaneval.exclusions import Rule
+from humaneval.scoring import score
 
 GENERATORS = ("control", "bert", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm", "human")
 

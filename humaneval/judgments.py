@@ -16,6 +16,7 @@ REQUIRED = ("worker", "story", "generator", "position", "choice")
 
 Codes: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
 
 YES = frozenset({"1", "1.0", "true", "yes", "test", "pilot", "simulated"})
 NO = frozenset({"", "0", "0.0", "false", "no", "nan", "none", "<na>"})
@@ -41,6 +42,17 @@ class Judgments:
     """Which form of which worker; None where the table does not say."""
     answered: Codes
     """Rank in time; the place in the table where it does not say."""
+    seconds: Floats | None = None
+    """In-page time of each answer, NaN where not known; None where the table does not say."""
+    words: Floats | None = None
+    """Of the passage; as `seconds`."""
+    order: Floats | None = None
+    """Place of the passage in its row, from 1; as `seconds`."""
+
+    @property
+    def outcomes(self) -> Floats:
+        """1 where the machine's (held-out) sentence was not marked, else 0."""
+        return self.missed.astype(np.float64)
 
     @property
     def size(self) -> int:
@@ -125,6 +137,9 @@ def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | N
         test=_flags(frame["test"]) if "test" in frame.columns else np.zeros(len(frame), dtype=np.bool_),
         row=_rows(frame, worker),
         answered=_answered(frame),
+        seconds=_measured(frame, "seconds"),
+        words=_measured(frame, "words"),
+        order=_measured(frame, "order"),
     )
 
 
@@ -162,6 +177,17 @@ def _refuse(column: pd.Series[Any], bad: Flags, what: str) -> None:
         shown = "" if what == "is empty" else f" {value!r}" if isinstance(value, str) else f" {value}"
         others = f" (and {int(bad.sum()) - 1} more like it)" if bad.sum() > 1 else ""
         raise InputError(f"Line {at + 1} of the responses: {column.name}{shown} {what}{others}")
+
+
+def _measured(frame: pd.DataFrame, name: str) -> Floats | None:
+    """A column of numbers, NaN where empty; None where it is not there or holds nothing."""
+    if name not in frame.columns or frame[name].isna().all():
+        return None
+    numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    with np.errstate(invalid="ignore"):
+        wrong = np.isnan(numbers) & frame[name].notna().to_numpy() | (numbers < 0)
+    _refuse(frame[name], wrong, "is not a number from 0")
+    return numbers
 
 
 def _study(frame: pd.DataFrame) -> str:

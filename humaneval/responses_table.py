@@ -1,7 +1,7 @@
 """The response table as a file: what `export` writes and `score --responses` reads, as CSV, TSV or JSONL.
 
 One line a response. Columns in this order, the first five needed: worker, story, generator, position, choice, role,
-study, endpoint, hit, assignment, row, order, infill, seconds, shown_at, submitted_at, test; then any others.
+study, endpoint, hit, assignment, row, order, infill, seconds, words, shown_at, submitted_at, test; then any others.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from humaneval.errors import InputError
 from humaneval.judgments import NO, REQUIRED, YES
 
 OPTIONAL = (
-    "role", "study", "endpoint", "hit", "assignment", "row", "order", "infill", "seconds", "shown_at", "submitted_at",
-    "test",
+    "role", "study", "endpoint", "hit", "assignment", "row", "order", "infill", "seconds", "words", "shown_at",
+    "submitted_at", "test",
 )  # fmt: skip
 COLUMNS = REQUIRED + OPTIONAL
 
@@ -203,13 +203,13 @@ def _value(record: _Record, name: str, path: Path) -> Any:
         return text.lower() in YES
     if not text:
         return None
-    if name in ("order", "seconds"):
+    if name in ("order", "seconds", "words"):
         number = _number(text)
         if number is None or not 0 <= number < float("inf"):
             raise refuse("is not a number of 0 or more")
-        if name == "order" and number != int(number):
+        if name != "seconds" and number != int(number):
             raise refuse("is not a whole number")
-        return int(number) if name == "order" else number
+        return number if name == "seconds" else int(number)
     return text if isinstance(value, str) or name in COLUMNS else value
 
 
@@ -221,7 +221,14 @@ def _number(text: str) -> float | None:
 
 
 def _dtype(name: str, column: list[Any]) -> Any:
-    known = {"position": "int64", "choice": "int64", "order": "Int64", "seconds": "float64", "test": "bool"}
+    known = {
+        "position": "int64",
+        "choice": "int64",
+        "order": "Int64",
+        "seconds": "float64",
+        "words": "Int64",
+        "test": "bool",
+    }
     if name in known:
         return known[name]
     return None if all(value is None or isinstance(value, str) for value in column) else "object"

@@ -6,77 +6,24 @@ there is none: the sentence at the held-out position stands for it, so chance al
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from humaneval.comparisons import Comparison, Declared, compare
 from humaneval.domain import SENTENCES, Role
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import InputError
+from humaneval.exclusions import ControlGate, ExclusionStep, Rule, Selection, select
 from humaneval.judgments import Flags, Judgments, judgments
-from humaneval.statistics.intervals import Interval, wilson
-from humaneval.statistics.sandwich import design_effect
+from humaneval.statistics.headline import score_interval
+from humaneval.statistics.intervals import Interval
 
 CHANCE = 1 - 1 / SENTENCES
 """The score of somebody who marks any sentence with equal odds."""
-
-PLAIN = "wilson"
-WIDENED = "wilson, n / design effect"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Which answers count. The default is the published rule; `hash` names exactly this rule in reports."""
-
-    control: Literal["annotator", "row", "none"] = "annotator"
-    """What a missed Control passage costs: all answers of the annotator, those of the row (form), or nothing."""
-    incomplete: bool = True
-    """Annotators who did not judge every generator that the study shows are left out."""
-    duplicates: bool = True
-    """Of several answers by one annotator to one story and generator only the first counts."""
-    tests: Literal["leave out", "only"] = "leave out"
-    """Tests and pilots are never pooled with the rest: they are left out, or scored alone."""
-
-    def __post_init__(self) -> None:
-        for name, choices in {
-            "control": ("annotator", "row", "none"),
-            "tests": ("leave out", "only"),
-        }.items():
-            if getattr(self, name) not in choices:
-                raise UsageError(
-                    f"The exclusion rule has no {name} {getattr(self, name)!r}",
-                    f"There are: {', '.join(choices)}.",
-                )
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the rule's settings, in hex."""
-        settings = json.dumps({"version": 1, **asdict(self)}, sort_keys=True)
-        return hashlib.sha256(settings.encode()).hexdigest()
-
-    def describe(self) -> str:
-        """The rule in sentences for a reader."""
-        sentences = {
-            "leave out": "Tests and pilots are left out.",
-            "only": "Only tests and pilots are scored.",
-        }[self.tests]
-        if self.duplicates:
-            sentences += " Of several answers by one annotator to one story and generator, the first counts."
-        if self.incomplete:
-            sentences += " Annotators who did not judge every generator are left out."
-        return (
-            sentences
-            + {
-                "annotator": " Annotators who missed a Control passage are left out with all their answers.",
-                "row": " Rows with a missed Control passage are left out; other rows of the same annotator stay.",
-                "none": " Nobody is left out for missing a Control passage.",
-            }[self.control]
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +43,8 @@ class GeneratorScore:
     design_effect: float
     picks: tuple[tuple[int, ...], ...]
     """`picks[i][j]` counts the passages with the machine's sentence at i + 1 whose annotator chose j + 1."""
+    note: str = ""
+    """What the interval cannot know, in a sentence; empty where there is nothing to say."""
 
     @property
     def score(self) -> float:
@@ -120,26 +69,6 @@ class Annotators:
     collected: int
     excluded: int
     analysed: int
-
-
-@dataclass(frozen=True, slots=True)
-class ExclusionStep:
-    """What one step left, and what it took. Steps come in the order in which they were done."""
-
-    step: Literal["collected", "tests", "duplicates", "incomplete", "missed control", "analysed"]
-    annotators: int
-    responses: int
-    annotators_out: int = 0
-    responses_out: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ControlGate:
-    """Control passages just before annotators are left out for missing them: `passed` of `n` were noticed."""
-
-    passed: int
-    n: int
-    interval: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +100,13 @@ class ScoreTable:
     exclusions: tuple[ExclusionStep, ...]
     control: ControlGate | None
     chance: Chance
+    comparisons: tuple[Comparison, ...] = ()
+    """The declared ones: systems with each other, then each system with Human."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `score --json`; plain values only. Fields are added over time, never renamed."""
-        rule = {**asdict(self.rule), "hash": self.rule.hash, "description": self.rule.describe()}
+        checks = {key: value for key, value in asdict(self.rule).items() if value is not None}
+        rule = {**checks, "hash": self.rule.hash, "description": self.rule.describe()}
         gate = self.control
         return {
             "study": self.study or None,
@@ -190,6 +122,7 @@ class ScoreTable:
                 "picks": list(self.chance.picks),
                 "positions": list(self.chance.positions),
             },
+            "comparisons": [one.to_json() for one in self.comparisons],
         }
 
 
@@ -200,8 +133,9 @@ def score(
     control: str | None = None,
     human: str | None = None,
     level: float = 0.95,
+    declared: Declared | None = None,
 ) -> ScoreTable:
-    """Score the responses in `frame`, one line each, under `rule` (the published one if None).
+    """Score the responses in `frame`, one line each, under `rule` (the published one if None), and compare generators.
 
     Needs the columns worker, story, generator, position and choice (1–5); uses role, study, row, assignment,
     submitted_at and test where they are there. `control` and `human` name the generators of those roles, and count
@@ -211,60 +145,28 @@ def score(
     Raises InputError where columns are missing, a value is out of range, there are several studies, no Control is
     found though the rule needs one, or nothing is left to score; UsageError where a named generator is not there.
     """
-    rule = rule or Rule()
     answers = judgments(frame, control=control, human=human)
-    if rule.control != "none" and Role.CONTROL not in answers.roles:
-        raise InputError(
-            f"No generator is the Control, and the rule leaves out who missed it. There are: {', '.join(answers.names)}",
-            "Name it with --control NAME, or leave nobody out: --missed-control none.",
-        )
-    if rule.control == "row" and answers.row is None:
-        raise InputError(
-            "To leave out single rows the responses must say which row they belong to",
-            "Give a column row (or assignment), or choose the rule by annotator.",
-        )
+    return score_selection(select(answers, rule or Rule(), level), level, declared)
 
-    kept = np.ones(answers.size, dtype=np.bool_)
-    steps = [ExclusionStep("collected", answers.workers(kept), answers.size)]
 
-    def leave_out(step: Any, gone: Callable[[Judgments, Flags], Flags]) -> None:
-        nonlocal kept
-        left = kept & ~gone(answers, kept)
-        workers, size = answers.workers(left), int(left.sum())
-        steps.append(
-            ExclusionStep(step, workers, size, steps[-1].annotators - workers, steps[-1].responses - size)
-        )
-        kept = left
-
-    leave_out("tests", lambda a, _: a.test if rule.tests == "leave out" else ~a.test)
-    _refuse_nothing(kept, rule)
-    if rule.duplicates:
-        leave_out("duplicates", Judgments.repeated)
-    before = kept
-    if rule.incomplete:
-        leave_out("incomplete", Judgments.by_incomplete_workers)
-        _refuse_all_incomplete(answers, kept)
-    gate = _gate(answers, kept, level)
-    if rule.control != "none":
-        leave_out(
-            "missed control",
-            Judgments.by_worker_who_missed if rule.control == "annotator" else Judgments.in_missed_row,
-        )
-        _refuse_all_missed(steps[-1], rule)
-    steps.append(ExclusionStep("analysed", steps[-1].annotators, steps[-1].responses))
-
+def score_selection(
+    selection: Selection, level: float = 0.95, declared: Declared | None = None
+) -> ScoreTable:
+    """The scores of what an exclusion rule has left, and the comparisons that were `declared` (all systems if None)."""
+    answers, kept, before, steps = selection.answers, selection.kept, selection.before, selection.steps
     collected, analysed = steps[1].annotators, steps[-1].annotators
     scores = _scores(answers, kept, before, level)
     return ScoreTable(
         study=answers.study,
-        rule=rule,
+        rule=selection.rule,
         level=level,
         annotators=Annotators(collected, collected - analysed, analysed),
         scores=scores,
         before_exclusions=_scores(answers, before, before, level),
-        exclusions=tuple(steps),
-        control=gate,
+        exclusions=steps,
+        control=selection.gate,
         chance=_chance(scores),
+        comparisons=compare(answers, kept, declared or Declared(), level),
     )
 
 
@@ -288,24 +190,16 @@ def _one_score(
 ) -> GeneratorScore:
     position, choice = answers.position[mine], answers.choice[mine]
     missed = position != choice
-    n, x = int(mine.size), int(missed.sum())
     worker, story = answers.worker[mine], answers.story[mine]
-    effect, method = 1.0, PLAIN
-    workers, stories = int(np.unique(worker).size), int(np.unique(story).size)
-    if not workers == stories == n:
-        effect, method = design_effect(missed, worker, story), WIDENED
+    interval = score_interval(missed, worker, story, level)
     grid = np.bincount((position - 1) * SENTENCES + choice - 1, minlength=SENTENCES**2).reshape(
         SENTENCES, SENTENCES
     )
     picks = tuple(tuple(int(count) for count in row) for row in grid)
-    interval = wilson(x / n * (n / effect), n / effect, level)
-    return GeneratorScore(name, role, n, x, workers, stories, interval, method, effect, picks)
-
-
-def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:
-    shown = kept & answers.is_role(Role.CONTROL)
-    n, passed = int(shown.sum()), int((shown & ~answers.missed).sum())
-    return ControlGate(passed, n, wilson(passed, n, level)) if n else None
+    return GeneratorScore(
+        name, role, interval.n, interval.x, interval.workers, interval.stories, interval.interval, interval.method,
+        interval.design_effect, picks, interval.note,
+    )  # fmt: skip
 
 
 def _chance(scores: Iterable[GeneratorScore]) -> Chance:
@@ -332,32 +226,5 @@ def _score_json(row: GeneratorScore, level: float) -> dict[str, Any]:
         "design_effect": row.design_effect,
         "workers": row.workers,
         "stories": row.stories,
+        "note": row.note,
     }
-
-
-def _refuse_nothing(kept: Flags, rule: Rule) -> None:
-    if not kept.any() and rule.tests == "leave out":
-        raise InputError(
-            "All responses are tests or pilots, and these are left out", "Score them alone (tests: only)."
-        )
-    if not kept.any():
-        raise InputError(
-            "No response is marked as a test or pilot", "Score the study itself (tests: leave out)."
-        )
-
-
-def _refuse_all_incomplete(answers: Judgments, kept: Flags) -> None:
-    if not kept.any():
-        raise InputError(
-            f"No annotator judged all {len(answers.names)} generators: {', '.join(answers.names)}",
-            "If the study shows each annotator only some of them, choose the rule with incomplete: false.",
-        )
-
-
-def _refuse_all_missed(step: ExclusionStep, rule: Rule) -> None:
-    if not step.responses:
-        raise InputError(
-            f"All {step.annotators_out} annotators missed a Control passage: nothing is left to score",
-            "See whether the Control passages and the column position are right; "
-            "--missed-control none scores all answers.",
-        )

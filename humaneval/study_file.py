@@ -188,11 +188,32 @@ class ParticipantsSection(_Section):
     exclude_studies: tuple[Required, ...] = ()
 
 
-class ExclusionsSection(_Section):
-    """Which responses do not count: fixed before the first one comes in."""
+class ExclusionRule(_Section):
+    """Which responses do not count; 0 means that a check is not made."""
 
     missed_control: Literal["annotator", "row", "none"] = "annotator"
     incomplete: bool = True
+    words_per_second: float = Field(0, ge=0)
+    straight_lining: float = Field(0, ge=0, lt=1)
+    spam: float = Field(0, ge=0, lt=1)
+
+
+class OtherRule(ExclusionRule):
+    """A rule whose scores are shown beside the study's own."""
+
+    name: Required
+
+
+class ExclusionsSection(ExclusionRule):
+    """The study's rule, fixed before the first response comes in, and the rules that are shown beside it."""
+
+    also: tuple[OtherRule, ...] = ()
+
+    @model_validator(mode="after")
+    def _different_names(self) -> ExclusionsSection:
+        if len({rule.name for rule in self.also}) != len(self.also):
+            raise ValueError("also has two rules of one name")
+        return self
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]

@@ -11,7 +11,9 @@ from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, j
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from humaneval.scoring import Rule, ScoreTable
+    from humaneval.comparisons import Declared
+    from humaneval.scoring import ScoreTable
+    from humaneval.study_file import StudyFile
 
 
 @click.command()
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
     help="Count also forms that were rejected, or by people who had taken part before.",
 )
 @click.option(
-    "--level", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals."
+    "--level",
+    type=click.FloatRange(0.5, 0.999),
+    help="Of the intervals. [default: the study's, or 0.95]",
 )
 @json_option
 @with_app
@@ -51,7 +55,7 @@ def score(
     missed_control: Literal["annotator", "row", "none"] | None,
     tests: bool,
     everything: bool,
-    level: float,
+    level: float | None,
     as_json: bool,
 ) -> None:
     """Score STUDY, or a table of responses. The score is the share of passages whose machine sentence went unnoticed."""
@@ -64,8 +68,8 @@ def score(
             )
         table = study_table(app, study, tests=tests, level=level, everything=everything)
     else:
+        from humaneval.exclusions import Rule
         from humaneval.responses_table import read_responses
-        from humaneval.scoring import Rule
         from humaneval.scoring import score as compute
 
         assert responses is not None
@@ -74,7 +78,7 @@ def score(
             Rule(control=missed_control or "annotator", tests="only" if tests else "leave out"),
             control=control,
             human=human,
-            level=level,
+            level=level or 0.95,
         )
     simulated = study is not None and is_simulated(app, study)
     aside = 0 if study is None or everything else _set_aside(app, study)
@@ -102,35 +106,42 @@ def _set_aside(app: App, study: str) -> int:
 
 
 def study_table(
-    app: App, study: str, *, tests: bool = False, level: float = 0.95, everything: bool = False
+    app: App, study: str, *, tests: bool = False, level: float | None = None, everything: bool = False
 ) -> ScoreTable:
     """The scores of a study under its own frozen rule. A study that is a pilot, or all in a sandbox, is scored as such."""
     import pandas as pd
 
+    from humaneval.exclusions import rule_from
     from humaneval.scoring import score as compute
     from humaneval.store.engine import reading
     from humaneval.store.queries import response_lines
-    from humaneval.studies import get_study
+    from humaneval.studies import get_study, settings_of
 
     with reading(app.engine) as session:
         row = get_study(session, study)
         lines = response_lines(session, row, everything=everything)
-        rule = study_rule(row.settings, tests)
+        settings = settings_of(row)
     if not lines:
         raise InputError(
             f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work."
         )
-    return compute(pd.DataFrame(lines), rule, level=level)
+    return compute(
+        pd.DataFrame(lines),
+        rule_from(settings.exclusions, tests=tests),
+        level=level or settings.analysis.level,
+        declared=declared_in(settings),
+    )
 
 
-def study_rule(settings: dict[str, dict[str, object]], tests: bool) -> Rule:
-    """The exclusion rule that the study file fixed."""
-    from humaneval.scoring import Rule
-    from humaneval.study_file import StudyFile
+def declared_in(settings: StudyFile) -> Declared:
+    """The comparisons that the study file fixed."""
+    from humaneval.comparisons import Declared
 
-    exclusions = StudyFile.model_validate(settings).exclusions
-    return Rule(
-        control=exclusions.missed_control,
-        incomplete=exclusions.incomplete,
-        tests="only" if tests else "leave out",
+    analysis = settings.analysis
+    return Declared(
+        analysis.comparisons or None,
+        analysis.below_human,
+        analysis.adjust,
+        analysis.equivalence_margin,
+        settings.design.seed,
     )

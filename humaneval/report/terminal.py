@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from humaneval.comparisons import Comparison
 from humaneval.domain import Role
+from humaneval.report import verdicts
 from humaneval.report.words import between, chance, excluded, method, percent
 from humaneval.scoring import GeneratorScore, ScoreTable
 
@@ -56,8 +60,42 @@ def render_table(table: ScoreTable, console: Console) -> None:
         lines.add_row(*cells)
     console.print(lines)
     console.print()
+    for family in ("systems", "below human"):
+        chosen = [one for one in table.comparisons if one.family == family]
+        if chosen:
+            console.print(_differences(chosen, table, ascii_only, tight))
+            console.print()
     for sentence in _below(table):
         console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
+
+
+def _differences(chosen: Sequence[Comparison], table: ScoreTable, ascii_only: bool, tight: bool) -> Table:
+    """A family of comparisons, largest difference first."""
+    family = "Systems compared" if chosen[0].family == "systems" else f"Below {chosen[0].b}?"
+    lines = Table(
+        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title=family, title_justify="left", title_style="bold",
+    )  # fmt: skip
+    lines.add_column("Pair", overflow="fold")
+    lines.add_column("Points", justify="right", no_wrap=True)
+    lines.add_column(
+        f"{percent(table.level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True
+    )
+    lines.add_column("p" if tight else "p, adjusted", justify="right", no_wrap=True)
+    if not tight:
+        lines.add_column("Verdict", overflow="fold")
+    for one in sorted(chosen, key=lambda one: -abs(one.difference)):
+        style = "dim" if one.verdict == "inconclusive" else "bold"
+        cells = [
+            f"{one.a} – {one.b}",
+            verdicts.signed(one.difference),
+            f"{verdicts.signed(one.interval.low)} to {verdicts.signed(one.interval.high)}",
+            verdicts.p_value(one.p_adjusted),
+            verdicts.outcome(one),
+        ]
+        texts = [Text(_plain(cell, ascii_only)) for cell in cells]
+        texts[-1].stylize(style)
+        lines.add_row(*(texts[:-1] if tight else texts))
+    return lines
 
 
 def _room(table: ScoreTable, columns: int) -> int:
@@ -84,6 +122,7 @@ def _below(table: ScoreTable) -> list[str]:
         *sentences,
         chance(table),
         method(table.scores),
+        *filter(None, [verdicts.method(table.comparisons)]),
         f"Rule {table.rule.hash[:12]}. {table.rule.describe()}",
     ]
 
@@ -121,6 +160,8 @@ def _place(share: float, width: int) -> int:
 
 
 def _plain(text: str, ascii_only: bool) -> str:
-    for fine, plain in (("–", "-"), ("’", "'"), ("\N{NO-BREAK SPACE}", " ")) if ascii_only else ():
+    for fine, plain in (
+        (("–", "-"), ("−", "-"), ("’", "'"), ("\N{NO-BREAK SPACE}", " ")) if ascii_only else ()
+    ):
         text = text.replace(fine, plain)
     return text.encode("ascii", "replace").decode() if ascii_only else text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from humaneval.scoring import WIDENED, ExclusionStep, GeneratorScore, ScoreTable
+from humaneval.exclusions import ExclusionStep
+from humaneval.scoring import GeneratorScore, ScoreTable
+from humaneval.statistics.headline import WIDENED
 from humaneval.statistics.intervals import Interval
 
 STEPS = {
@@ -13,6 +15,9 @@ STEPS = {
     "duplicates": "Second answers to the same story and generator",
     "incomplete": "Annotators who did not judge every generator",
     "missed control": "Missed a Control passage",
+    "too fast": "Faster than anybody reads",
+    "straight-lining": "Marked one place throughout",
+    "spam": "Answer without reading, by their Control passages",
     "analysed": "Analysed",
 }
 

@@ -42,7 +42,7 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
         select(
             WorkerRow.pseudonym, StoryRow.key, GeneratorRow.name, PassageRow.position, ResponseRow.choice, PassageRow.role,
             AssignmentRow.endpoint, HitRow.external_id, AssignmentRow.external_id, RowRow.ordinal, ResponseRow.place, PassageRow.infill_id,
-            ResponseRow.seconds, AssignmentRow.opened_at, AssignmentRow.submitted_at,
+            ResponseRow.seconds, AssignmentRow.opened_at, AssignmentRow.submitted_at, PassageRow.sentences,
         )
         .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
@@ -58,10 +58,11 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
         {
             "worker": worker, "story": story, "generator": generator, "position": position, "choice": choice, "role": role, "study": study.name,
             "endpoint": endpoint, "hit": hit, "assignment": assignment, "row": row, "order": order, "infill": infill, "seconds": seconds,
+            "words": len(" ".join(sentences).split()),
             "shown_at": shown.isoformat() if shown else None, "submitted_at": submitted.isoformat() if submitted else None,
             "test": study.is_test or endpoint in TEST_ENDPOINTS, "simulated": study.simulated,
         }
-        for worker, story, generator, position, choice, role, endpoint, hit, assignment, row, order, infill, seconds, shown, submitted in lines
+        for worker, story, generator, position, choice, role, endpoint, hit, assignment, row, order, infill, seconds, shown, submitted, sentences in lines
     ]  # fmt: skip
 
 

@@ -16,11 +16,12 @@ import pytest
 from rich.console import Console
 
 from humaneval.domain import Role
+from humaneval.exclusions import Rule
 from humaneval.report.data import DesignFacts, GeneratorFacts, MoneyFacts, RepeatFacts, ReportData
 from humaneval.report.page import render_report
 from humaneval.report.plot import COLOURS, score_plot
 from humaneval.report.terminal import render_table
-from humaneval.scoring import GeneratorScore, Rule, ScoreTable, score
+from humaneval.scoring import GeneratorScore, ScoreTable, score
 from humaneval.statistics.intervals import wilson
 
 HOSTILE = "<script>alert(1)</script> {{7*7}} $x_1$ ]]> \N{GRINNING FACE}"
@@ -236,7 +237,8 @@ def test_the_same_data_give_the_same_bytes_and_nothing_of_this_machine(table: Sc
         assert leak not in page
 
 
-def test_nothing_says_that_one_score_is_higher(table: ScoreTable) -> None:
+def test_only_a_verdict_says_that_one_score_is_higher(table: ScoreTable) -> None:
+    table = replace(table, comparisons=())
     console = Console(file=io.StringIO(), width=100)
     render_table(table, console)
     text = prose(render_report(whole(table))) + console.file.getvalue()  # type: ignore[attr-defined]

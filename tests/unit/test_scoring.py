@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from humaneval.domain import Role
 from humaneval.errors import InputError, UsageError
-from humaneval.scoring import CHANCE, PLAIN, WIDENED, Rule, ScoreTable, score
+from humaneval.exclusions import Rule
+from humaneval.scoring import CHANCE, ScoreTable, score
+from humaneval.statistics.headline import PLAIN, WIDENED
 
 PUBLISHED = {
     "Control": (0, 0),
@@ -169,7 +171,7 @@ def test_the_document_has_the_fields_that_programs_read() -> None:
     assert document["annotators"] == {"collected": 3, "excluded": 1, "analysed": 2}
     assert document["scores"][1] | {"interval": None} == {
         "generator": "ilm", "role": "system", "n": 2, "not_identified": 1, "score": 0.5, "interval": None,
-        "interval_method": "wilson", "level": 0.95, "design_effect": 1.0, "workers": 2, "stories": 2,
+        "interval_method": "wilson", "level": 0.95, "design_effect": 1.0, "workers": 2, "stories": 2, "note": "",
     }  # fmt: skip
     assert document["scores"][1]["interval"] == pytest.approx([0.094531, 0.905469], abs=1e-6)
     assert document["control"]["passed"] == 2

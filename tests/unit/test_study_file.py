@@ -101,7 +101,10 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "countries": ["DE"], "min_approved_percent": 1, "min_approved_hits": 1, "masters": True,
             "qualifications": [{"id": "3A", "at_least": 2}], "exclude_studies": ["s"],
         },
-        "exclusions": {"missed_control": "row", "incomplete": False},
+        "exclusions": {
+            "missed_control": "row", "incomplete": False, "words_per_second": 12, "straight_lining": 0.001, "spam": 0.9,
+            "also": [{"name": "all", "missed_control": "none"}],
+        },
         "analysis": {
             "level": 0.9, "adjust": "none", "comparisons": [["example-good", "human"]], "below_human": False,
             "equivalence_margin": 0.1, "smallest_effect": 0.2, "expected_score": 0.3, "power": 0.9, "worker_sd": 1.0,

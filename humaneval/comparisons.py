@@ -1,0 +1,144 @@
+"""Which generator scores higher, and which cannot be told apart: the declared pairs, adjusted for their number.
+
+Systems are compared with each other in one family, two-sided; that each is below Human is a family of its own,
+one-sided. Control is a gate and Human a ceiling: neither competes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from humaneval.domain import Role
+from humaneval.errors import UsageError
+from humaneval.judgments import Flags, Judgments
+from humaneval.statistics.cells import Cells, Floats, cells
+from humaneval.statistics.equivalence import within_margin
+from humaneval.statistics.headline import PairedDifference, paired_differences
+from humaneval.statistics.intervals import Interval
+from humaneval.statistics.multiplicity import benjamini_hochberg, holm
+
+Adjust = Literal["holm", "benjamini-hochberg", "none"]
+Family = Literal["systems", "below human"]
+Verdict = Literal["a_higher", "b_higher", "equivalent", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is compared. The default is every pair of systems, and each system with Human, by Holm's adjustment."""
+
+    pairs: tuple[tuple[str, str], ...] | None = None
+    """Of systems; None for all."""
+    below_human: bool = True
+    adjust: Adjust = "holm"
+    margin: float = 0.0
+    """Scores whose difference surely is within ± this are called equivalent; 0: none are."""
+    seed: int = 0
+    """Of tests that draw at random."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.margin < 1:
+            raise UsageError(
+                f"{self.margin:g} is not a margin of equivalence", "Give a share, for example 0.10."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two generators: `difference` is score of `a` minus score of `b`, in −1..1."""
+
+    a: str
+    b: str
+    family: Family
+    difference: float
+    interval: Interval
+    interval_method: str
+    test: str
+    p: float
+    p_adjusted: float
+    adjust: Adjust
+    verdict: Verdict
+    pairs: int
+    """Pairs of answers by one annotator."""
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, as an entry of `comparisons` in `score --json`."""
+        return {
+            "a": self.a, "b": self.b, "family": self.family, "difference": self.difference, "interval": list(self.interval),
+            "interval_method": self.interval_method, "test": self.test, "p": self.p, "p_adjusted": self.p_adjusted,
+            "adjust": self.adjust, "verdict": self.verdict, "pairs": self.pairs, "note": self.note,
+        }  # fmt: skip
+
+
+def compare(
+    answers: Judgments, kept: Flags, declared: Declared, level: float = 0.95
+) -> tuple[Comparison, ...]:
+    """The declared comparisons over the `kept` responses; what has no response any more is not compared.
+
+    "Higher" needs both: an adjusted p of 1 − level or less, and an interval that leaves out 0. "Equivalent" needs the
+    interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises UsageError where a declared name is
+    not among the generators.
+    """
+    systems = [name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.SYSTEM]
+    human = [name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.HUMAN]
+    chosen = list(declared.pairs) if declared.pairs is not None else list(combinations(systems, 2))
+    for name in dict.fromkeys(name for pair in chosen for name in pair):
+        if name not in answers.names:
+            raise UsageError(
+                f"No generator is called {name!r}", f"There are: {', '.join(map(str, answers.names))}."
+            )
+    there = set(np.unique(answers.generator[kept]).tolist())
+    judged = {name for code, name in enumerate(answers.names) if code in there}
+    pairs = [pair for pair in chosen if judged.issuperset(pair)]
+    below = [
+        (name, human[0]) for name in systems if declared.below_human and human and judged >= {name, human[0]}
+    ]
+    if not pairs and not below:
+        return ()
+    names = np.array(answers.names, dtype=object)
+    table = cells(
+        answers.outcomes[kept], answers.worker[kept], answers.story[kept], names[answers.generator[kept]]
+    )
+    return (
+        *_family(table, "systems", pairs, declared, level),
+        *_family(table, "below human", below, declared, level),
+    )
+
+
+def _family(
+    table: Cells, family: Family, pairs: list[tuple[str, str]], declared: Declared, level: float
+) -> list[Comparison]:
+    if not pairs:
+        return []
+    side: Literal["two-sided", "less"] = "less" if family == "below human" else "two-sided"
+    found = paired_differences(table, pairs, level, side, declared.seed)
+    narrow = (
+        paired_differences(table, pairs, 2 * level - 1, side, declared.seed) if declared.margin else found
+    )
+    adjusted = _adjusted(np.array([one.p for one in found]), declared.adjust)
+    return [
+        Comparison(
+            str(one.a), str(one.b), family, one.difference, one.interval, one.method, one.test, one.p, float(p),
+            declared.adjust, _verdict(one, float(p), inner.interval, declared.margin, level), one.pairs, one.note,
+        )
+        for one, inner, p in zip(found, narrow, adjusted, strict=True)
+    ]  # fmt: skip
+
+
+def _adjusted(p: Floats, how: Adjust) -> Floats:
+    if how == "none":
+        return p
+    return holm(p) if how == "holm" else benjamini_hochberg(p)
+
+
+def _verdict(one: PairedDifference, p: float, inner: Interval, margin: float, level: float) -> Verdict:
+    if p <= 1 - level + 1e-12:
+        if one.interval.low > 0:
+            return "a_higher"
+        if one.interval.high < 0:
+            return "b_higher"
+    return "equivalent" if margin and within_margin(inner, margin) else "inconclusive"

@@ -1,0 +1,120 @@
+"""Comparisons in words. Every sentence about who is better comes from here, and says no more than its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from humaneval.comparisons import Comparison
+from humaneval.report.words import percent
+
+ADJUSTED = {"holm": "Holm", "benjamini-hochberg": "Benjamini–Hochberg", "none": "unadjusted"}
+MINUS = "\N{MINUS SIGN}"
+
+
+def signed(share: float, digits: int = 1) -> str:
+    """A difference of shares in points, with its sign.
+
+    >>> signed(0.0421), signed(-0.2)
+    ('+4.2', '−20.0')
+    """
+    text = percent(abs(share), digits)
+    return text if float(text) == 0 else f"{'+' if share > 0 else MINUS}{text}"
+
+
+def p_value(p: float) -> str:
+    """A p-value to two digits that say something.
+
+    >>> p_value(0.0341), p_value(0.00002), p_value(1.0)
+    ('.034', '<.001', '1')
+    """
+    if p < 0.001:
+        return "<.001"
+    text = f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+    return "1" if text == "1.00" else text.removeprefix("0")
+
+
+def outcome(one: Comparison) -> str:
+    """The verdict in a few words, for a table's cell."""
+    return {
+        "a_higher": f"{one.a} higher",
+        "b_higher": f"{one.b} higher",
+        "equivalent": "equivalent",
+        "inconclusive": "inconclusive",
+    }[one.verdict]
+
+
+def reading(one: Comparison, level: float) -> str:
+    """A comparison as a sentence that claims no more than its verdict."""
+    test = f"{one.test}, p\N{NO-BREAK SPACE}{_equals(one.p)}"
+    if one.adjust != "none":
+        test += f", adjusted ({ADJUSTED[one.adjust]}) {p_value(one.p_adjusted)}"
+    facts = f"{percent(level, 0)}\N{NO-BREAK SPACE}% interval {_span(one)}; {test}"
+    if one.verdict == "equivalent":
+        return f"{one.a} and {one.b} are equivalent within the declared margin: {signed(one.difference)} points ({facts})."
+    if one.verdict == "inconclusive":
+        whether = (
+            f"It is not shown that {one.a} is below {one.b}"
+            if one.family == "below human"
+            else f"{one.a} and {one.b} cannot be told apart"
+        )
+        return f"{whether}: {signed(one.difference)} points ({facts})."
+    above, below = (one.a, one.b) if one.verdict == "a_higher" else (one.b, one.a)
+    by = percent(abs(one.difference))
+    return f"{above} scores higher than {below} by {by} points ({facts})."
+
+
+def summary(comparisons: Sequence[Comparison]) -> str:
+    """What a family of comparisons shows as a whole, in a sentence or two."""
+    if not comparisons:
+        return ""
+    told = [one for one in comparisons if one.verdict in ("a_higher", "b_higher")]
+    equal = [one for one in comparisons if one.verdict == "equivalent"]
+    open_ = len(comparisons) - len(told) - len(equal)
+    if comparisons[0].family == "below human":
+        human = comparisons[0].b
+        below = [one.a for one in told if one.verdict == "b_higher"]
+        text = (
+            f"Below {human}: {', '.join(below)}."
+            if below
+            else f"That any system is below {human} is not shown."
+        )
+        return text + (f" Open: {open_} of {len(comparisons)}." if open_ and below else "")
+    parts = []
+    if told:
+        parts.append(
+            "; ".join(
+                f"{one.a if one.verdict == 'a_higher' else one.b} above {one.b if one.verdict == 'a_higher' else one.a}"
+                for one in told
+            )
+        )
+    if equal:
+        parts.append("equivalent: " + "; ".join(f"{one.a} and {one.b}" for one in equal))
+    if open_:
+        number = "the pair" if len(comparisons) == 1 else f"{open_} of {len(comparisons)} pairs"
+        parts.append(f"{number} cannot be told apart")
+    text = ". ".join(parts)
+    return text[0].upper() + text[1:] + "." if not told else text + "."
+
+
+def method(comparisons: Sequence[Comparison]) -> str:
+    """How differences were tested and what was adjusted, for a reader."""
+    if not comparisons:
+        return ""
+    tests = " or ".join(dict.fromkeys(one.test for one in comparisons))
+    intervals = " or ".join(dict.fromkeys(one.interval_method for one in comparisons))
+    adjust = comparisons[0].adjust
+    how = (
+        "p-values are not adjusted"
+        if adjust == "none"
+        else f"p-values are adjusted within each family by {ADJUSTED[adjust]}"
+    )
+    return f"Differences are within annotators. Interval: {intervals}; test: {tests}; {how}."
+
+
+def _span(one: Comparison) -> str:
+    return f"{signed(one.interval.low)} to {signed(one.interval.high)}"
+
+
+def _equals(p: float) -> str:
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"

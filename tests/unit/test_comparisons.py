@@ -1,0 +1,147 @@
+"""Verdicts: what is called higher, equivalent, inconclusive; families and their adjustment; words that claim no more."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from humaneval.comparisons import Comparison, Declared
+from humaneval.errors import UsageError
+from humaneval.exclusions import Rule
+from humaneval.report import verdicts
+from humaneval.scoring import ScoreTable, score
+from humaneval.statistics.multiplicity import benjamini_hochberg, holm
+
+BETTER = re.compile(r"\b(higher|lower|better|worse|above|below|outperform\w*|beats?)\b", re.I)
+
+
+def study(shares: dict[str, float], annotators: int = 200, seed: int = 0) -> pd.DataFrame:
+    """Annotators who each judge every generator once, on stories of their own; shares go unnoticed, drawn one by one."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for annotator in range(annotators):
+        for place, (name, share) in enumerate(shares.items()):
+            position = (annotator + place) % 5 + 1
+            choice = position % 5 + 1 if rng.random() < share else position
+            rows.append((f"w{annotator}", f"s{annotator}-{place}", name, position, choice))
+    return pd.DataFrame(rows, columns=["worker", "story", "generator", "position", "choice"])
+
+
+def compared(shares: dict[str, float], declared: Declared | None = None, **options: Any) -> ScoreTable:
+    return score(study(shares, **options), Rule(control="none"), declared=declared)
+
+
+def found(table: ScoreTable, a: str, b: str) -> Comparison:
+    (one,) = [one for one in table.comparisons if (one.a, one.b) == (a, b)]
+    return one
+
+
+def test_systems_are_one_family_and_below_human_another_and_control_is_in_none() -> None:
+    shares = {"control": 0.0, "x": 0.3, "y": 0.6, "z": 0.6, "human": 0.8}
+    table = compared(shares)
+    assert [(one.a, one.b, one.family) for one in table.comparisons] == [
+        ("x", "y", "systems"), ("x", "z", "systems"), ("y", "z", "systems"),
+        ("x", "human", "below human"), ("y", "human", "below human"), ("z", "human", "below human"),
+    ]  # fmt: skip
+    first, second = table.comparisons[:3], table.comparisons[3:]
+    assert [one.p_adjusted for one in first] == pytest.approx(list(holm([one.p for one in first])))
+    assert [one.p_adjusted for one in second] == pytest.approx(list(holm([one.p for one in second])))
+    assert found(table, "x", "y").verdict == "b_higher"
+    assert found(table, "y", "z").verdict == "inconclusive"
+    assert {one.verdict for one in second} == {"b_higher"}
+
+
+def test_only_declared_pairs_are_compared() -> None:
+    declared = Declared(pairs=(("z", "x"),), below_human=False, adjust="benjamini-hochberg")
+    table = compared({"x": 0.3, "y": 0.6, "z": 0.6, "human": 0.8}, declared)
+    (only,) = table.comparisons
+    assert (only.a, only.b, only.verdict, only.adjust) == ("z", "x", "a_higher", "benjamini-hochberg")
+    assert only.difference == pytest.approx(
+        {row.generator: row.score for row in table.scores}["z"]
+        - {row.generator: row.score for row in table.scores}["x"]
+    )
+    with pytest.raises(UsageError, match="'nobody'"):
+        compared({"x": 0.3, "y": 0.5}, Declared(pairs=(("x", "nobody"),)))
+
+
+def test_adjustments_are_the_declared_ones() -> None:
+    shares = {"a": 0.4, "b": 0.5, "c": 0.55, "d": 0.6}
+    plain = [one.p for one in compared(shares).comparisons]
+    for adjust, expected in (
+        ("holm", holm(plain)),
+        ("benjamini-hochberg", benjamini_hochberg(plain)),
+        ("none", plain),
+    ):
+        adjusted = compared(shares, Declared(adjust=adjust)).comparisons  # type: ignore[arg-type]  # of a literal
+        assert [one.p_adjusted for one in adjusted] == pytest.approx(list(expected))
+
+
+def test_equivalence_needs_a_margin_and_an_interval_within_it() -> None:
+    shares = {"x": 0.5, "y": 0.5}
+    assert found(compared(shares, annotators=2000), "x", "y").verdict == "inconclusive"
+    assert found(compared(shares, Declared(margin=0.1), annotators=2000), "x", "y").verdict == "equivalent"
+    assert found(compared(shares, Declared(margin=0.1), annotators=60), "x", "y").verdict == "inconclusive"
+    with pytest.raises(UsageError, match="margin"):
+        Declared(margin=1.5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=4), st.integers(2, 60), st.integers(0, 99))
+def test_higher_is_never_said_of_an_interval_that_holds_zero(
+    shares: list[float], annotators: int, seed: int
+) -> None:
+    named = {f"g{place}": share for place, share in enumerate(shares)} | {"human": 0.8}
+    table = compared(named, Declared(margin=0.1), annotators=annotators, seed=seed)
+    for one in table.comparisons:
+        assert -1 <= one.interval.low <= one.interval.high <= 1
+        assert 0 <= one.p <= one.p_adjusted <= 1
+        told = one.verdict in ("a_higher", "b_higher")
+        assert not told or not one.interval.low <= 0 <= one.interval.high
+        sentence = verdicts.reading(one, table.level)
+        if not told:
+            assert not BETTER.search(
+                sentence.replace("It is not shown that", "").replace(f"{one.a} is below {one.b}", "")
+            )
+    json.dumps(table.to_json(), allow_nan=False)
+
+
+def test_what_is_not_there_any_more_is_not_compared() -> None:
+    frame = study({"control": 0.0, "x": 0.3, "human": 0.8})
+    assert [one.family for one in score(frame).comparisons] == ["below human"]
+    assert score(frame[frame["generator"] != "human"]).comparisons == ()
+
+
+def test_sentences_say_what_the_verdict_says() -> None:
+    table = compared({"x": 0.3, "y": 0.6, "z": 0.6, "human": 0.8}, Declared(margin=0.3))
+    assert verdicts.reading(found(table, "x", "y"), 0.95).startswith("y scores higher than x by ")
+    assert verdicts.reading(found(table, "y", "z"), 0.95).startswith(
+        "y and z are equivalent within the declared margin"
+    )
+    assert verdicts.summary(table.comparisons[:3]) == "y above x; z above x. equivalent: y and z."
+    assert verdicts.summary(table.comparisons[3:]) == "Below human: x, y, z."
+    alone = compared({"x": 0.5, "y": 0.5})
+    assert verdicts.summary(alone.comparisons) == "The pair cannot be told apart."
+    assert verdicts.summary(()) == ""
+
+
+def test_numbers_are_written_as_readers_expect_them() -> None:
+    assert [verdicts.signed(share) for share in (0.04211, -0.2, 0.0, -0.0001)] == [
+        "+4.2",
+        "−20.0",
+        "0.0",
+        "0.0",
+    ]
+    assert [verdicts.p_value(p) for p in (0.00001, 0.0341, 0.25, 0.999, 1.0)] == [
+        "<.001",
+        ".034",
+        ".25",
+        "1",
+        "1",
+    ]
