@@ -133,6 +133,8 @@ def spam_posterior(
     seen, out_of = kinds
     spam = _binomial(seen, out_of, chance)
 
+    start = START if honest_pass is None else START[:1]
+
     def honest(parameters: Floats) -> Floats:
         if honest_pass is not None:
             return _binomial(seen, out_of, honest_pass)
@@ -146,10 +148,9 @@ def spam_posterior(
     def loss(parameters: Floats) -> float:
         share = float(expit(parameters[0]))
         mixed = np.logaddexp(np.log(share) + spam, np.log1p(-share) + honest(parameters))
-        off_centre = float(np.square((parameters[1:] - START[1:]) / WIDTH).sum())
+        off_centre = float(np.square((parameters[1:] - start[1:]) / WIDTH[: start.size - 1]).sum())
         return float(0.5 * off_centre - weight @ mixed - 2.0 * np.log1p(-share))
 
-    start = START if honest_pass is None else START[:1]
     best = minimize(
         loss, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
     )
