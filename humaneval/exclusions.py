@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -287,15 +287,3 @@ def _refuse_all_missed(step: ExclusionStep, rule: Rule) -> None:
             "See whether the Control passages and the column position are right; "
             "--missed-control none scores all answers.",
         )
-
-
-def rule_from(settings: Any, *, tests: bool = False) -> Rule:
-    """The rule in a study file's section `exclusions` (or one of its `also`): 0 there means that a check is not made."""
-    return Rule(
-        control=settings.missed_control,
-        incomplete=settings.incomplete,
-        tests="only" if tests else "leave out",
-        speed=settings.words_per_second or None,
-        straight_lining=settings.straight_lining or None,
-        spam=settings.spam or None,
-    )

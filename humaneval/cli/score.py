@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
-    from humaneval.comparisons import Declared
     from humaneval.scoring import ScoreTable
-    from humaneval.study_file import StudyFile
 
 
 @click.command()
@@ -109,39 +107,6 @@ def study_table(
     app: App, study: str, *, tests: bool = False, level: float | None = None, everything: bool = False
 ) -> ScoreTable:
     """The scores of a study under its own frozen rule. A study that is a pilot, or all in a sandbox, is scored as such."""
-    import pandas as pd
+    from humaneval.study_scores import collected
 
-    from humaneval.exclusions import rule_from
-    from humaneval.scoring import score as compute
-    from humaneval.store.engine import reading
-    from humaneval.store.queries import response_lines
-    from humaneval.studies import get_study, settings_of
-
-    with reading(app.engine) as session:
-        row = get_study(session, study)
-        lines = response_lines(session, row, everything=everything)
-        settings = settings_of(row)
-    if not lines:
-        raise InputError(
-            f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work."
-        )
-    return compute(
-        pd.DataFrame(lines),
-        rule_from(settings.exclusions, tests=tests),
-        level=level or settings.analysis.level,
-        declared=declared_in(settings),
-    )
-
-
-def declared_in(settings: StudyFile) -> Declared:
-    """The comparisons that the study file fixed."""
-    from humaneval.comparisons import Declared
-
-    analysis = settings.analysis
-    return Declared(
-        analysis.comparisons or None,
-        analysis.below_human,
-        analysis.adjust,
-        analysis.equivalence_margin,
-        settings.design.seed,
-    )
+    return collected(app.engine, study, tests=tests, everything=everything).table(level)
