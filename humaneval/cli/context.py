@@ -151,6 +151,7 @@ def confirm_spending(
             f"This spends ${total} of real money at {where}. Type the sum to go on",
             default="",
             show_default=False,
+            err=True,  # stdout may be a JSON document
         )
     _refuse_other_sum(spend, total)
 

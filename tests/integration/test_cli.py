@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 from humaneval import __version__
 from humaneval.cli import main as command_line
+from humaneval.cli.context import emit, json_option
 from humaneval.cli.main import VERBS, cli
 from humaneval.errors import PartialError
 from tests.commands import Command, Said, program
@@ -213,6 +215,71 @@ def test_json_is_one_document_on_stdout_and_nothing_else(command: Command, study
         assert said.err == "", line
 
 
-def test_an_error_leaves_stdout_empty_with_json_too(command: Command) -> None:
-    said = command("study", "show", "nobody", "--json")
-    assert (said.code, said.out) == (2, "")
+@pytest.mark.parametrize(
+    ("line", "code", "kind"),
+    [
+        ("study show nobody --json", 2, "UsageError"),
+        ("--database /nowhere/at/all.db stories list --json", 1, "StoreError"),
+        ("init --folder nowhere --json", 2, "UsageError"),
+        ("stories list --first none --json", 2, "UsageError"),
+        ("status study --no-such-option --json", 2, "UsageError"),
+        ("approve study --json", 2, "UsageError"),
+        ("no-such-verb --json", 2, "UsageError"),
+        ("study preview study --html nowhere/page.html --json", 1, "FileNotFoundError"),
+    ],
+)
+def test_an_error_is_a_document_with_json(
+    command: Command, study: str, line: str, code: int, kind: str
+) -> None:
+    without = command(*line.removesuffix(" --json").split())
+    said = command(*line.split())
+    assert (said.code, said.err) == (code, without.err), "people read the same line"
+    assert said.err
+    error = said.json["error"]
+    assert set(said.json) == {"error"}
+    assert set(error) == {"kind", "message", "hint", "exit_code"}
+    assert (error["kind"], error["exit_code"]) == (kind, code)
+    assert error["message"] in said.err
+
+
+def _ends_with(error: BaseException, monkeypatch: pytest.MonkeyPatch, *, document: bool) -> None:
+    """Add a verb `half` that ends with `error`, after printing its document or before."""
+
+    @click.command()
+    @json_option
+    def half(as_json: bool) -> None:
+        if document:
+            emit({"done": 2})
+        raise error
+
+    monkeypatch.setitem(VERBS, "half", (f"{__name__}:half", "Does half of it."))
+    monkeypatch.setattr(command_line, "import_module", lambda name: type("Module", (), {"half": half}))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "kind"),
+    [(PartialError("2 of 5", "Again."), 3, "PartialError"), (KeyboardInterrupt(), 130, "Stopped")],
+)
+def test_there_is_one_document_whatever_happens_after_it(
+    command: Command, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, kind: str
+) -> None:
+    _ends_with(error, monkeypatch, document=True)
+    assert (command("half", "--json").code, command("half", "--json").json) == (code, {"done": 2})
+    _ends_with(error, monkeypatch, document=False)
+    said = command("half", "--json")
+    assert (said.code, said.json["error"]["kind"], said.json["error"]["exit_code"]) == (code, kind, code)
+
+
+def test_a_fault_of_the_code_is_a_document_too_and_keeps_its_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _ends_with(ZeroDivisionError("never"), monkeypatch, document=False)
+    with pytest.raises(ZeroDivisionError):
+        command_line.main(["half", "--json"])
+    assert json.loads(capsys.readouterr().out)["error"]["message"] == "never"
+
+
+def test_a_program_of_its_own_prints_the_document_too() -> None:
+    done = program("study", "show", "nobody", "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["kind"] == "UsageError"
