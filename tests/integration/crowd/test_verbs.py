@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -57,6 +58,21 @@ def test_status_says_where_what_and_how_much(
         refused = verb(*wrong)
         assert refused.code == 2
         assert "Traceback" not in refused.err
+
+
+@pytest.mark.parametrize("balance", [Decimal("3.83")])
+def test_C13_status_is_plain_about_a_study_that_the_balance_could_not_carry(
+    study: Engine, verb: Callable, market: MarketServer, monkeypatch: pytest.MonkeyPatch, listed: Callable,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    refused = verb("publish", "study")
+    assert (refused.code, "the balance at local is $3.83" in refused.err, listed()) == (1, True, [])
+    told = verb("status", "study").out
+    assert told == (
+        "local: not published. 1 HITs with 4 forms are planned, none was sent: humaneval publish study --to local\n"
+    )
+    (line,) = verb("status", "study", "--json").document["endpoints"]
+    assert (line["hits"], line["hits_up"], line["hits_unsent"], line["unconfirmed"]) == (1, 0, 1, 0)
 
 
 def test_local_goes_where_it_is_told_with_keys_of_its_own_whatever_aws_says(
