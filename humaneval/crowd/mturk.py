@@ -212,14 +212,12 @@ class MTurk:
             if "idempotency token" not in error.message:
                 raise
 
+    def knows(self, external_id: str) -> bool:
+        return self._hit_if_there(external_id) is not None
+
     def standing(self, external_id: str) -> Standing | None:
-        try:
-            hit = self._hit(external_id)
-        except PlatformError as error:
-            if error.code.endswith("HITDoesNotExist"):
-                return None
-            raise
-        if hit["HITStatus"] == "Disposed":
+        hit = self._hit_if_there(external_id)
+        if hit is None or hit["HITStatus"] == "Disposed":
             return None
         return Standing(
             deletable=hit["HITStatus"] in ("Reviewable", "Reviewing"),
@@ -335,6 +333,14 @@ class MTurk:
 
     def _hit(self, external_id: str) -> Any:
         return self._call("look up", lambda: self.client.get_hit(HITId=external_id))["HIT"]
+
+    def _hit_if_there(self, external_id: str) -> Any:
+        try:
+            return self._hit(external_id)
+        except PlatformError as error:
+            if error.code.endswith("HITDoesNotExist"):
+                return None
+            raise
 
     def _status(self, assignment: str) -> str:
         return self._call("look up", lambda: self.client.get_assignment(AssignmentId=assignment))[

@@ -170,6 +170,9 @@ class Platform(Protocol):
     def expire(self, external_id: str) -> None:
         """Take an offer off the list; work that was accepted can be finished."""
 
+    def knows(self, external_id: str) -> bool:
+        """Whether the platform has, or remembers, an offer of this id."""
+
     def standing(self, external_id: str) -> Standing | None:
         """How an offer stands; None where the platform has it no more."""
 

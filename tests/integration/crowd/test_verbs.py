@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, MetaData, select
 
+from humaneval.crowd import publishing
 from humaneval.crowd.collecting import collect
+from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.workers import list_workers
-from humaneval.market import MarketServer
-from humaneval.store.engine import reading
+from humaneval.market import MarketServer, Mode, open_market
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import HitRow, RowRow
 
 COST = "3.84"
@@ -153,6 +156,50 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
     assert (not_yet.code, "1 submissions at local were not collected yet" in not_yet.err) == (1, True)
     assert {operation for operation in troubles.seen if not operation.startswith(reads)} == set()
     assert (everything(sqlite_engine), everything(market_engine)) == before
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[MarketServer]:
+    """Another marketplace, with nothing in it, that is called `local` as well."""
+    engine = open_market(tmp_path / "elsewhere.db")
+    with MarketServer(engine, mode=Mode.LOCAL) as server:
+        yield server
+    engine.dispose()
+
+
+def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer,
+    elsewhere: MarketServer, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    answer(put_up(sqlite_engine, design={"annotators": 12, "top_up": "auto"}))
+    before = everything(sqlite_engine)
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", elsewhere.url)
+    for command in (
+        ("publish", "study"), ("publish", "study", "--dry-run"), ("collect", "study"),
+        ("extend", "study", "--days", "3"), ("expire", "study"), ("close", "study"), ("close", "study", "--dry-run"),
+    ):  # fmt: skip
+        refused = verb(*command)
+        assert refused.code == 1, command
+        assert f"local ({elsewhere.url}) has none of the 2 HITs that study 'study' put up" in refused.err
+        assert "Set HUMANEVAL_MARKET_URL to where they are" in refused.err
+        assert everything(sqlite_engine) == before, command
+    assert MTurk(local(elsewhere.url)).client.list_hits()["NumResults"] == 0
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    assert "1 submitted, 1 of them new" in verb("collect", "study").out
+
+
+def test_C19_a_hit_that_is_gone_makes_no_other_marketplace_of_it(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, troubles: Any
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 12})
+    troubles.seen.clear()
+    publishing.plan(sqlite_engine, "study", platform)
+    assert troubles.seen == ["GetHIT"], "one look"
+    with writing(sqlite_engine) as session:
+        last = session.scalars(select(HitRow).order_by(HitRow.id.desc())).first()
+        assert last is not None
+        last.external_id = "3GONE0000000000000000000000000"
+    assert publishing.plan(sqlite_engine, "study", platform).already_up == 2
 
 
 def everything(engine: Engine) -> dict[str, list[Any]]:
