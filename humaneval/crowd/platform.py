@@ -138,7 +138,7 @@ class Platform(Protocol):
     def endpoint(self) -> Endpoint: ...
 
     def check(self, offer: Offer) -> None:
-        """Raise before the first call if the platform would refuse the offer for what it is."""
+        """Raise before the first call if the platform would refuse the offer for what it is, or for its words."""
 
     def publish(self, offer: Offer, token: str) -> Published:
         """Put the offer up; the same token never puts up a second one."""
