@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import (
-    App,
-    console,
-    dry_run_option,
-    emit,
-    json_option,
-    say,
-    to_option,
-    with_app,
-)
+from humaneval.cli.context import App, acting, console, emit, json_option, say, to_option, with_app
 
 if TYPE_CHECKING:
     from humaneval.crowd.workers import Turned
@@ -61,9 +52,7 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
 @click.argument("workers", nargs=-1, required=True)
 @click.option("--reason", required=True, help="For you; the worker does not see it.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def block(
     app: App, study: str, workers: tuple[str, ...], reason: str, endpoint: str, dry_run: bool, as_json: bool
 ) -> None:
@@ -83,9 +72,7 @@ def block(
 @click.argument("workers", nargs=-1, required=True)
 @click.option("--reason", default="", help="For you; the worker does not see it.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def unblock(
     app: App, study: str, workers: tuple[str, ...], reason: str, endpoint: str, dry_run: bool, as_json: bool
 ) -> None:
@@ -102,9 +89,7 @@ def unblock(
 @click.argument("workers", nargs=-1, required=True)
 @click.option("--undo", is_flag=True, help="Take them off the list: they may do as many forms again.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def exclude(
     app: App, study: str, workers: tuple[str, ...], undo: bool, endpoint: str, dry_run: bool, as_json: bool
 ) -> None:
