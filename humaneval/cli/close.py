@@ -34,7 +34,9 @@ def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_js
         emit({"study": study, "endpoint": endpoint, "dry_run": dry_run, **asdict(done)})
         return
     if dry_run:
-        say(f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work.")
+        say(
+            f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work. Nothing was done."
+        )
     else:
         say(f"{done.hits} HITs deleted at {endpoint}.")
     if done.final_rejections:

@@ -81,7 +81,7 @@ class Verbs(click.Group):
             formatter.write_dl(lines)
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="humaneval")
 @click.option("--database", metavar="URL", help="Where everything is kept: a file name or a database URL.")
 @click.pass_context

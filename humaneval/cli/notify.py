@@ -53,8 +53,12 @@ def notify(
         emit({"study": study, "endpoint": endpoint, "dry_run": dry_run, **asdict(done)})
     else:
         say(
-            f"{'Would write' if dry_run else 'Written'} to {done.sent} at {endpoint}; {done.before} had it before."
+            f"Would write to {done.sent} at {endpoint}; {done.before} had it before. Nothing was sent."
+            if dry_run
+            else f"Written to {done.sent} at {endpoint}; {done.before} had it before."
         )
+        if not (workers or done.sent or done.before or done.unsure or done.undelivered):
+            say(f"Nobody's work is approved or rejected yet; name the workers: humaneval worker list {study}")
         for worker, reason in done.undelivered.items():
             say(f"Not delivered to {worker}: {reason}")
         if done.unsure:

@@ -94,7 +94,7 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
         say(
-            f"  {line.endpoint} approves the first waiting one by itself in {left:.0f} hours: see `humaneval review`."
+            f"  {line.endpoint} approves the first waiting one by itself in {left:.0f} hours: humaneval review {study} --to {line.endpoint}"
         )
     if line.answered and line.endpoint == "link":
         say(f"  {line.answered} not collected yet: humaneval collect {study} --to link")
@@ -109,7 +109,7 @@ def _books(app: App, study: str, endpoint: str) -> Reconciled:
 
 
 def _say_books(books: Reconciled, endpoint: str) -> None:
-    say(f"  Bonuses: ${books.bonuses} by our ledger, ${books.bonuses_there} by {endpoint}'s.")
+    say(f"  Bonuses: ${books.bonuses} by our books, ${books.bonuses_there} by {endpoint}'s.")
     if books.balance is not None:
         say(
             f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost ${books.held}."
@@ -120,5 +120,7 @@ def _say_books(books: Reconciled, endpoint: str) -> None:
             if books.unexplained > 0
             else f"  Since its first HIT ${-books.unexplained} came in that this study does not explain."
         )
+    if not books.differences and not books.unexplained:
+        say(f"  Our books and {endpoint}'s agree.")
     for difference in books.differences:
         say(f"  Differs: {difference}")

@@ -62,6 +62,10 @@ def test_C53_a_pretend_worker_goes_all_the_way_and_leaves_nothing_behind(
     assert told["Paying"] == (True, "$0.96 with fees, and the books agree")
     for what in ("Address", "Form server", "Frames", "Keys", "Clock", "Balance", "Qualifications"):
         assert told[what][0], told[what]
+    said = verb("doctor", "study").out
+    assert (
+        "Nothing stands in the way; nothing was published. Next: humaneval publish study --to local" in said
+    )
     assert contents(study) == before
     assert listed() == []
     assert set(troubles.seen) == {"GetAccountBalance", "ListHITs"}

@@ -219,11 +219,28 @@ def test_the_verbs_about_people_say_what_they_did_once_and_then_that_it_was_so(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
     verb("collect", "study")
+    mail = ("notify", "study", "--subject", "s", "--text", "t")
+    early = verb(*mail, "--dry-run").out.splitlines()
+    assert early[0] == "Would write to 0 at local; 0 had it before. Nothing was sent."
+    assert "Nobody's work is approved or rejected yet" in early[1]
     assert "1 rejected at local now" in verb("reject", "study", assignment, "--reason", "No.").out
     assert "0 rejected at local now" in verb("reject", "study", assignment, "--reason", "No.").out
+    assert "Nobody's work is approved or rejected yet" not in verb(*mail, "--dry-run").out
     listed = verb("worker", "list", "study", "--json").document["workers"]
     (pseudonym,) = [line["worker"] for line in listed]
-    assert pseudonym in verb("worker", "list", "study").out
+    shown = verb("worker", "list", "study").out.splitlines()
+    assert shown[0].split() == [
+        "Worker",
+        "Done",
+        "Approved",
+        "Rejected",
+        "Not",
+        "counted",
+        "Paid",
+        "Kept",
+        "out",
+    ]
+    assert shown[1].split() == [pseudonym, "1", "of", "1", "0", "1", "1", "$0.00", "—"]
     undone = verb("approve", "study", assignment, "--undo-rejection")
     assert "1 approved at local now" in undone.out
     letter = ("notify", "study", "--subject", "Sorry", "--text", "It is paid after all.")
