@@ -176,6 +176,7 @@ def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", elsewhere.url)
     for command in (
         ("publish", "study"), ("publish", "study", "--dry-run"), ("collect", "study"),
+        ("collect", "study", "--dry-run"), ("status", "study", "--reconcile"),
         ("extend", "study", "--days", "3"), ("expire", "study"), ("close", "study"), ("close", "study", "--dry-run"),
     ):  # fmt: skip
         refused = verb(*command)
