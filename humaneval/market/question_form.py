@@ -174,8 +174,8 @@ def read_text_answer(element: Element) -> TextAnswer:
             numeric = True
             least, most = constraint.number("minValue"), constraint.number("maxValue")
         elif constraint.name == "Length":
-            shortest = constraint.number("minLength") or 0
-            longest = min(constraint.number("maxLength") or LONGEST_TEXT, LONGEST_TEXT)
+            shortest = constraint.number("minLength", least=0) or 0
+            longest = min(constraint.number("maxLength", least=1) or LONGEST_TEXT, LONGEST_TEXT)
         elif constraint.name == "AnswerFormatRegex":
             patterns.append(_pattern(constraint))
         else:
@@ -192,7 +192,7 @@ def _pattern(element: Element) -> Pattern:
     flags = re.IGNORECASE if "i" in element.attribute("flags") else 0
     try:
         re.compile(expression, flags)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise invalid(f"AnswerFormatRegex {expression!r} is no regular expression: {error}.") from None
     if not expression:
         raise invalid("AnswerFormatRegex has no regex.")
@@ -247,4 +247,6 @@ def _file_answer(element: Element) -> FileAnswer:
     found = element.fields("MinFileSizeInBytes", "MaxFileSizeInBytes")
     least = found["MinFileSizeInBytes"].whole(0, 2_000_000_000) if "MinFileSizeInBytes" in found else 0
     most = found["MaxFileSizeInBytes"].whole(1, 2_000_000_000) if "MaxFileSizeInBytes" in found else 2_000_000
+    if least > most:
+        raise invalid("MinFileSizeInBytes is more than MaxFileSizeInBytes.")
     return FileAnswer(least, most)

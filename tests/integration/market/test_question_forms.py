@@ -194,7 +194,8 @@ def test_content_is_shown_and_markup_in_texts_is_text(new_hit: NewHit, person: S
         ("<iframe src='https://a.example/'/>", "XHTMLParseError"),
         ("<svg:svg xmlns:svg='http://www.w3.org/2000/svg'/>", "XHTMLParseError"),
         ("<p>not closed", "XHTMLParseError"),
-        ("<p>&nbsp;</p>", "XHTMLParseError"),
+        ("<p>&unknown;</p>", "XHTMLParseError"),
+        ("<table background='https://a.example/x.png'/>", "XHTMLParseError"),
         ("<a href='javascript:alert(1)'>a</a>", "InvalidParameterValue"),
         ("<img src='data:image/png;base64,x' alt=''/>", "InvalidParameterValue"),
     ],
@@ -219,6 +220,19 @@ def test_formatted_content_that_could_do_harm_is_refused(new_hit: NewHit, markup
         form(question("a", text_answer('<IsNumeric minValue="5" maxValue="4"/>'))),
         form(question("a", text_answer('<IsNumeric minValue="x"/>'))),
         form(question("a", text_answer('<AnswerFormatRegex regex="("/>'))),
+        form(question("a", text_answer('<AnswerFormatRegex regex="a{99999999999999}"/>'))),
+        form(question("a", text_answer(f'<AnswerFormatRegex regex="{"(" * 5000}{")" * 5000}"/>'))),
+        form(question("a", text_answer('<Length maxLength="0"/>'))),
+        form(question("a", text_answer('<Length minLength="-1"/>'))),
+        form(
+            question(
+                "a",
+                "<FileUploadAnswer><MinFileSizeInBytes>9</MinFileSizeInBytes>"
+                "<MaxFileSizeInBytes>8</MaxFileSizeInBytes></FileUploadAnswer>",
+            )
+        ),
+        form(question("a", text_answer(), content="<Text>See <b>this</b></Text>")),
+        form(question("a", text_answer(), content="<FormattedContent><p>x</p></FormattedContent>")),
         form(question("a", text_answer("<IsNice/>"))),
         form(question("a", text_answer(rest="<NumberOfLinesSuggestion>many</NumberOfLinesSuggestion>"))),
         form(question("a", text_answer()).replace("true", "perhaps").replace("false", "perhaps")),
@@ -254,3 +268,70 @@ def test_nobody_answers_for_someone_else_or_after_the_time(
     late = send(ada, assignment_id, ("q0", "x"))
     assert late.headers["Location"] == f"/assignments/{assignment_id}"
     assert "ran out" in ada.get(f"/assignments/{assignment_id}").text
+
+
+def test_C29_formatted_content_takes_tables_with_borders_and_named_characters(
+    new_hit: NewHit, person: SignIn
+) -> None:
+    markup = (
+        "<table border='1' cellpadding='2'><tr bgcolor='#eee'><td align='center'>&nbsp;</td>"
+        "<td>&eacute; &lt;b&gt; &amp; &quot;</td></tr></table>"
+    )
+    content = f"<FormattedContent><![CDATA[{markup}]]></FormattedContent>"
+    hit = new_hit(Question=form(question("it", text_answer(), content=content)))
+    page = person().get(f"/hits/{hit['HITId']}").text
+    assert '<table border="1" cellpadding="2"><tr bgcolor="#eee"><td align="center">\xa0</td>' in page
+    assert "<td>é &lt;b&gt; &amp; &quot;</td>" in page
+
+
+def test_XML_as_deep_as_no_page_is_gets_a_plain_refusal(new_hit: NewHit) -> None:
+    deep = f"<FormattedContent><![CDATA[{'<b>' * 5000}{'</b>' * 5000}]]></FormattedContent>"
+    asked = form(question("it", text_answer(), content=deep))
+    assert refusal(new_hit, Question=asked) == "XHTMLParseError"
+    assert refusal(new_hit, Question=f"{'<a>' * 9000}{'</a>' * 9000}") == "XMLParseError"
+    level = f"<FormattedContent><![CDATA[{'<b>' * 90}x{'</b>' * 90}]]></FormattedContent>"
+    new_hit(Question=form(question("it", text_answer(), content=level)))
+
+
+def test_a_text_that_was_left_as_the_form_had_it_is_no_choice_beside_others(
+    mturk: Any, new_hit: NewHit, person: SignIn
+) -> None:
+    other = "<OtherSelection><DefaultText>another one</DefaultText></OtherSelection>"
+    asked = form(question("colours", selection("red", "green", style="checkbox", most=3, other=other)))
+    hit, worker = new_hit(Question=asked, MaxAssignments=3), person()
+    assignment_id = worker.accept(hit["HITId"])
+    send(worker, assignment_id, ("q0", "0"), ("q0-other", "another one"))
+    assert answers(mturk, assignment_id)[0][1:] == [("SelectionIdentifier", "red")]
+    ticked, second = person("Grace"), [("q0", "0"), ("q0", "other"), ("q0-other", "another one")]
+    assignment_id = ticked.accept(hit["HITId"])
+    send(ticked, assignment_id, *second)
+    assert answers(mturk, assignment_id)[0][2:] == [("OtherSelectionText", "another one")]
+
+
+def test_an_answer_is_checked_as_it_is_stored_and_a_character_that_is_not_loses_nothing(
+    new_hit: NewHit, person: SignIn
+) -> None:
+    lines = text_answer(
+        '<AnswerFormatRegex regex="^a\\nb$"/>', "<NumberOfLinesSuggestion>2</NumberOfLinesSuggestion>"
+    )
+    hit, worker = new_hit(Question=form(question("x", lines), question("y", text_answer()))), person()
+    assignment_id = worker.accept(hit["HITId"])
+    bell = send(worker, assignment_id, ("q0", "a\r\nb"), ("q1", "bell \x07"))
+    assert bell.status == 400
+    assert 'href="#q1"' in bell.text
+    assert "a\nb</textarea>" in bell.text.replace("\r\n", "\n"), "the other answer stays on the page"
+    assert send(worker, assignment_id, ("q0", "a\r\nb"), ("q1", "bell")).status == 303
+
+
+def test_a_file_with_an_odd_name_can_be_fetched(mturk: Any, new_hit: NewHit, person: SignIn) -> None:
+    hit, worker = new_hit(Question=form(question("scan", "<FileUploadAnswer/>"))), person()
+    assignment_id = worker.accept(hit["HITId"])
+    name = "\"; filename*=UTF-8''a%0D%0AX-Bad:%201" + "b" * 300
+    sent = worker.post_file(
+        f"/assignments/{assignment_id}/answer", "q0", name, b"scanned", csrf=worker.csrf()
+    )
+    assert sent.status == 303, sent.text
+    url = mturk.get_file_upload_url(AssignmentId=assignment_id, QuestionIdentifier="scan")["FileUploadURL"]
+    reply = worker.get("/files/" + url.rpartition("/")[2])
+    assert (reply.status, reply.text) == (200, "scanned")
+    assert "X-Bad" not in reply.headers
