@@ -50,6 +50,12 @@ def field_name(place: int) -> str:
     return f"q{place}"
 
 
+def field_names(form: QuestionForm) -> set[str]:
+    """The names of all fields that a form can send."""
+    names = {field_name(place) for place in range(len(form.questions))}
+    return names | {f"{name}-{OTHER}" for name in names}
+
+
 def read_filled(
     form: QuestionForm, posted: MultiDict[str, str], files: Mapping[str, FileStorage] = MappingProxyType({})
 ) -> Filled:

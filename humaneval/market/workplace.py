@@ -1,22 +1,20 @@
-"""The worker's side: sign up, look, accept, return, submit."""
+"""The worker's side: sign up, look, accept, return, see what was done. `humaneval.market.submissions` takes answers."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import func, select
 
-from humaneval.market.answers import Answered, Field, answer_xml, answers_xml
 from humaneval.market.bookkeeping import refresh
 from humaneval.market.database import Transaction
 from humaneval.market.identifiers import new_entity_id, new_worker_id
 from humaneval.market.notes import note
 from humaneval.market.people import is_blocked
 from humaneval.market.requirements import Obstacle, obstacles, record_of, types_of, unmet
-from humaneval.market.review_policies import score_known_answers
 from humaneval.market.tables import FINISHED, TAKEN, Assignment, Bonus, Entry, Hit, State, Worker
 from humaneval.market.wording import NotPossibleError
 
@@ -179,50 +177,6 @@ def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
         assignment.state, assignment.ended_at = State.RETURNED, work.now
         refresh(work, assignment.hit)
         note(work, "AssignmentReturned", assignment.hit, assignment)
-
-
-def submit(work: Transaction, assignment_id: str, fields: Iterable[Field]) -> Assignment:
-    """Keep the answer to an accepted assignment. A second submission changes nothing. Raises NotPossibleError.
-
-    The assignment's unguessable id is the only key: in a frame on another site there is no cookie.
-    """
-    assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
-    if assignment is None:
-        raise NotPossibleError("There is no work with this assignment id.", 404)
-    if assignment.state not in FINISHED:
-        _refuse_ended(assignment)
-        _keep(work, assignment, answer_xml(fields))
-    return assignment
-
-
-def answer_form(
-    work: Transaction, worker: Worker, assignment_id: str, answers: Iterable[Answered]
-) -> Assignment:
-    """Keep the answers to a QuestionForm. A second time changes nothing. Raises NotPossibleError."""
-    assignment = find_own(work, worker, assignment_id)
-    if assignment.state not in FINISHED:
-        _refuse_ended(assignment)
-        _keep(work, assignment, answers_xml(answers))
-    return assignment
-
-
-def _refuse_ended(assignment: Assignment) -> None:
-    if assignment.state is State.RETURNED:
-        raise NotPossibleError("This work was returned, so no answer was stored.")
-    if assignment.state is State.ABANDONED:
-        raise NotPossibleError("The time for this work ran out, so no answer was stored.")
-
-
-def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
-    assignment.answer = document
-    assignment.submitted_at = work.now
-    assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)
-    assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
-    assignment.state = State.SUBMITTED
-    note(work, "AssignmentSubmitted", assignment.hit, assignment)
-    # Before the status is looked at: a place that a policy adds keeps the HIT from being Reviewable.
-    score_known_answers(work, assignment)
-    refresh(work, assignment.hit)
 
 
 def work_of(work: Transaction, worker: Worker) -> list[Work]:

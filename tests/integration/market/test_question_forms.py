@@ -335,3 +335,39 @@ def test_a_file_with_an_odd_name_can_be_fetched(mturk: Any, new_hit: NewHit, per
     reply = worker.get("/files/" + url.rpartition("/")[2])
     assert (reply.status, reply.text) == (200, "scanned")
     assert "X-Bad" not in reply.headers
+
+
+def test_C07_what_comes_past_the_form_is_held_to_the_same_and_kept_as_the_form_keeps_it(
+    mturk: Any, new_hit: NewHit, person: SignIn
+) -> None:
+    asked = form(
+        question("age", NUMBER, required=True),
+        question("pets", selection("cat", "dog", style="checkbox", most=3, other="<OtherSelection/>")),
+    )
+    worker = person()
+    assignment_id = worker.accept(new_hit(Question=asked)["HITId"])
+    for fields, words in [
+        ({}, "Question 1: Write an answer."),
+        ({"q0": "17"}, "Question 1: The number must be at least 18."),
+        ({"q0": "42", "q1": "other"}, "Question 2: Write what the other answer is."),
+        ({"age": "42"}, "no field &#39;age&#39;"),
+        ({"q0": "42", "q1-other": "bell \x07"}, "U+0007"),
+    ]:
+        refused = worker.submit(assignment_id, **fields)
+        assert (refused.status, words in refused.text) == (400, True), refused.text
+    assert worker.submit(assignment_id, **{"q0": "42", "q1": "1", "q1-other": "a fish"}).status == 200
+    assert answers(mturk, assignment_id) == [
+        [("QuestionIdentifier", "age"), ("FreeText", "42")],
+        [("QuestionIdentifier", "pets"), ("SelectionIdentifier", "dog"), ("OtherSelectionText", "a fish")],
+    ]
+    assert worker.submit(assignment_id, q0="50").status == 200, "a second time changes nothing"
+    assert answers(mturk, assignment_id)[0][1] == ("FreeText", "42")
+
+
+def test_a_file_that_comes_past_the_form_is_kept_too(mturk: Any, new_hit: NewHit, person: SignIn) -> None:
+    worker = person()
+    assignment_id = worker.accept(new_hit(Question=form(question("scan", "<FileUploadAnswer/>")))["HITId"])
+    sent = worker.post_file("/mturk/externalSubmit", "q0", "a.txt", b"scanned", assignmentId=assignment_id)
+    assert sent.status == 200, sent.text
+    url = mturk.get_file_upload_url(AssignmentId=assignment_id, QuestionIdentifier="scan")["FileUploadURL"]
+    assert worker.get("/files/" + url.rpartition("/")[2]).text == "scanned"
