@@ -15,6 +15,7 @@ from humaneval.market.identifiers import new_entity_id, new_worker_id
 from humaneval.market.notes import note
 from humaneval.market.people import is_blocked
 from humaneval.market.requirements import Obstacle, obstacles, record_of, types_of, unmet
+from humaneval.market.security import Pass
 from humaneval.market.tables import FINISHED, TAKEN, Assignment, Bonus, Entry, Hit, State, Worker
 from humaneval.market.wording import NotPossibleError
 
@@ -44,13 +45,14 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) ->
 
     `new`: a name that somebody has is refused, for they come by a link of their own.
     """
-    name = " ".join(unicodedata.normalize("NFC", name).split())
+    name = _plain(name)
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise NotPossibleError(f"Write a name of 1 to {LONGEST_NAME} characters.", 400)
-    handle = unicodedata.normalize("NFC", name.casefold())
-    worker = work.session.scalar(select(Worker).where(Worker.handle == handle))
+    worker = find_named(work, name)
     if worker is None:
-        worker = Worker(id=new_worker_id(), handle=handle, name=name, country=country, made_at=work.now)
+        worker = Worker(
+            id=new_worker_id(), handle=_handle(name), name=name, country=country, made_at=work.now
+        )
         work.session.add(worker)
     elif new:
         raise NotPossibleError("That name is taken. If it is yours, come by your own link.", 409)
@@ -63,6 +65,22 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) ->
 def find_worker(work: Transaction, worker_id: str) -> Worker | None:
     """The worker with this id, if there is one."""
     return work.session.scalar(select(Worker).where(Worker.id == worker_id))
+
+
+def find_named(work: Transaction, name: str) -> Worker | None:
+    """The worker of this name, however it is written, if there is one."""
+    return work.session.scalar(select(Worker).where(Worker.handle == _handle(name)))
+
+
+def find_bearer(work: Transaction, bearer: Pass | None) -> Worker | None:
+    """The worker whom a link or a cookie names, unless it was revoked."""
+    worker = find_worker(work, bearer.worker_id) if bearer else None
+    return worker if worker is not None and pass_for(worker) == bearer else None
+
+
+def pass_for(worker: Worker) -> Pass:
+    """What this worker's link and cookie say now."""
+    return Pass(worker.id, worker.links_revoked)
 
 
 def offers(work: Transaction, worker: Worker) -> list[Offer]:
@@ -196,6 +214,14 @@ def work_of(work: Transaction, worker: Worker) -> list[Work]:
     earned = dict(paid.all())
     goes = work.session.scalars(select(Assignment).where(mine).order_by(Assignment.number.desc()))
     return [Work(go, bonuses.get(go.number, ()), earned.get(go.number, 0)) for go in goes]
+
+
+def _plain(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def _handle(name: str) -> str:
+    return unicodedata.normalize("NFC", _plain(name).casefold())
 
 
 def _hit(work: Transaction, worker: Worker, hit_id: str) -> Hit:
