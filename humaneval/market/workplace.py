@@ -17,7 +17,7 @@ from humaneval.market.people import is_blocked
 from humaneval.market.requirements import Obstacle, obstacles, record_of, types_of, unmet
 from humaneval.market.security import Pass
 from humaneval.market.tables import FINISHED, TAKEN, Assignment, Bonus, Entry, Hit, State, Worker
-from humaneval.market.wording import NotPossibleError
+from humaneval.market.wording import NotPossibleError, country_names
 
 LONGEST_NAME = 100
 
@@ -48,6 +48,8 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) ->
     name = _plain(name)
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise NotPossibleError(f"Write a name of 1 to {LONGEST_NAME} characters.", 400)
+    if country and country not in country_names():
+        raise NotPossibleError("Choose a country from the list.", 400)
     worker = find_named(work, name)
     if worker is None:
         worker = Worker(
