@@ -41,6 +41,14 @@ class TextAnswer:
     longest: int
     patterns: tuple[Pattern, ...]
 
+    @property
+    def limits(self) -> str:
+        """What the worker is told beforehand; "" where any text will do."""
+        number = f"A number{_span(self.least, self.most)}." if self.numeric else ""
+        longest = self.longest if self.longest < LONGEST_TEXT else None
+        span = _span(self.shortest if self.shortest > 1 else None, longest)
+        return " ".join(part for part in (number, f"Write{span} characters." if span else "") if part)
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -74,6 +82,11 @@ class FileAnswer:
 
     least: int
     most: int
+
+    @property
+    def limits(self) -> str:
+        """What the worker is told beforehand."""
+        return f"A file of{_span(self.least or None, self.most)} bytes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,14 @@ class QuestionForm:
     def asks_for_files(self) -> bool:
         """Whether a file is among what it asks for."""
         return any(isinstance(question.answer, FileAnswer) for question in self.questions)
+
+
+def _span(least: int | None, most: int | None) -> str:
+    if least is not None and most is not None:
+        return f" from {least:,} to {most:,}"
+    if least is not None:
+        return f" at least {least:,}"
+    return "" if most is None else f" at most {most:,}"
 
 
 def is_question_form(root: ElementTree.Element) -> bool:

@@ -78,7 +78,8 @@ class WorkerSite:
 
     def problem(self, message: str, status: int, worker: Worker | None = None) -> Response:
         """A page that says why something cannot be done."""
-        return self.page("problem.html", worker, status, message=message)
+        heading = "That is not there" if status == 404 else "That is not possible"
+        return self.page("problem.html", worker, status, message=message, heading=heading)
 
     def frame(self, hit: Hit, question: ExternalQuestion | HtmlQuestion, **parameters: str) -> Frame:
         """The frame for a HIT, with MTurk's parameters in its address."""

@@ -371,3 +371,27 @@ def test_a_file_that_comes_past_the_form_is_kept_too(mturk: Any, new_hit: NewHit
     assert sent.status == 200, sent.text
     url = mturk.get_file_upload_url(AssignmentId=assignment_id, QuestionIdentifier="scan")["FileUploadURL"]
     assert worker.get("/files/" + url.rpartition("/")[2]).text == "scanned"
+
+
+def test_the_worker_is_told_beforehand_what_an_answer_must_be(new_hit: NewHit, person: SignIn) -> None:
+    asked = form(
+        question("age", NUMBER, required=True),
+        question("why", text_answer('<Length minLength="10"/>')),
+        question("title", text_answer('<Length minLength="1" maxLength="2000"/>')),
+        question("free", text_answer()),
+        question("scan", "<FileUploadAnswer/>"),
+    )
+    worker = person()
+    assignment_id = worker.accept(new_hit(Question=asked)["HITId"])
+    page = worker.get(f"/assignments/{assignment_id}").text
+    told = re.findall(r'<p class="hint" id="(q\d)-limits">([^<]+)</p>', page)
+    assert told == [
+        ("q0", "A number from 18 to 120."),
+        ("q1", "Write at least 10 characters."),
+        ("q2", "Write at most 2,000 characters."),
+        ("q4", "A file of at most 2,000,000 bytes."),
+    ]
+    assert re.findall(r'aria-describedby="(q\d-limits)"', page) == [f"{name}-limits" for name, _ in told]
+    again = send(worker, assignment_id)
+    assert 'aria-describedby="q0-limits q0-fault"' in again.text
+    assert "Choose it again" in again.text
