@@ -12,6 +12,7 @@ from werkzeug.datastructures import FileStorage, MultiDict
 from humaneval.market.answers import Answered, with_plain_line_ends
 from humaneval.market.characters import forbidden_character
 from humaneval.market.identifiers import new_entity_id
+from humaneval.market.patterns import is_found
 from humaneval.market.question_form import (
     FileAnswer,
     FormQuestion,
@@ -163,5 +164,5 @@ def _text_faults(answer: TextAnswer, written: str) -> Iterator[str]:
     if length > answer.longest:
         yield f"Write at most {answer.longest} characters; you have {length}."
     for pattern in answer.patterns:
-        if not re.search(pattern.expression, written, pattern.flags):
+        if not is_found(pattern.expression, pattern.flags, written):
             yield pattern.error or "This is not in the form that was asked for."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as entities
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -395,3 +396,12 @@ def test_the_worker_is_told_beforehand_what_an_answer_must_be(new_hit: NewHit, p
     again = send(worker, assignment_id)
     assert 'aria-describedby="q0-limits q0-fault"' in again.text
     assert "Choose it again" in again.text
+
+
+def test_a_pattern_that_comes_to_no_end_holds_nobody_up(new_hit: NewHit, person: SignIn) -> None:
+    endless = text_answer(r'<AnswerFormatRegex regex="^(\w+\s?)+$"/>')
+    hit, worker = new_hit(Question=form(question("words", endless))), person()
+    assignment_id = worker.accept(hit["HITId"])
+    begun = time.monotonic()
+    assert send(worker, assignment_id, ("q0", "a" * 40 + "!")).status == 303, "it is no fault of the worker's"
+    assert time.monotonic() - begun < 20
