@@ -71,7 +71,7 @@ class Person:
         reply = self.post("/signin", name=self.name, country=self.country)
         assert reply.status == 303, reply.text
         self.cookie = (reply.headers["Set-Cookie"] or "").split(";")[0]
-        found = re.search(r"A[A-Z0-9]{13}", self.get("/hits").text)
+        found = re.search(r"\bA[A-Z0-9]{13}(?=<)", self.get("/hits").text)
         assert found
         self.id = found.group()
 
