@@ -9,12 +9,14 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from botocore.config import Config
 from sqlalchemy import Engine, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
@@ -161,6 +163,30 @@ def market(tmp_path: Path) -> Iterator[MarketServer]:
 def platform(market: MarketServer) -> MTurk:
     """The real boto3 client at the marketplace."""
     return MTurk(local(market.url))
+
+
+@pytest.fixture
+def client_of() -> Iterator[Callable[..., Any]]:
+    """Makes plain boto3 clients of a marketplace, as a program of one's own does; they are closed with the test."""
+    with ExitStack() as stack:
+
+        def make(url: str, key: str = "local", secret: str = "local", **config: Any) -> Any:
+            client = boto3.client(
+                "mturk",
+                endpoint_url=url,
+                region_name="us-east-1",
+                aws_access_key_id=key,
+                aws_secret_access_key=secret,
+                config=Config(**config),
+            )
+            return stack.enter_context(closing(client))
+
+        yield make
+
+
+def nobodys_session() -> boto3.Session:
+    """Keys that no service knows, for endpoints that want some."""
+    return boto3.Session(aws_access_key_id="a", aws_secret_access_key="b")
 
 
 @dataclass(frozen=True)

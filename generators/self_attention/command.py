@@ -32,11 +32,13 @@ from humaneval.errors import InputError, PrerequisiteError
 @click.option(
     "--evaluate-every", type=click.IntRange(min=1), help="Steps between evaluations, and saved states."
 )
-@click.option("--layers", type=click.IntRange(1, 96))
-@click.option("--width", type=click.IntRange(16, 8192))
-@click.option("--heads", type=click.IntRange(1, 128))
+@click.option("--layers", type=click.IntRange(1, 96), help="Layers of the network.")
+@click.option("--width", type=click.IntRange(16, 8192), help="Numbers that stand for a word in a layer.")
+@click.option(
+    "--heads", type=click.IntRange(1, 128), help="Attention heads of a layer; they divide the width."
+)
 @click.option("--hidden", type=click.IntRange(16, 65_536), help="Width of the feed-forward part.")
-@click.option("--dropout", type=Number(0, 0.9))
+@click.option("--dropout", type=Number(0, 0.9), help="The share that training leaves out at random.")
 @click.option(
     "--scale-template/--no-scale-template",
     default=None,
@@ -46,11 +48,20 @@ from humaneval.errors import InputError, PrerequisiteError
 @click.option("--batch", type=click.IntRange(1, 65_536), help="Stories in a step.")
 @click.option("--lr-scale", type=POSITIVE, help="What the learning rate's schedule is multiplied with.")
 @click.option("--warm-up", type=click.IntRange(min=0), help="Steps in which the rate rises.")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
-@click.option("--device", default="auto", show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=0,
+    show_default=True,
+    help="Of everything that is drawn.",
+)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 def sa(**given: Any) -> None:
-    """Self-attention text infilling: the lower-cased words of a story with one blank, then what belongs there."""
+    """Train SA, self-attention text infilling: it reads the lower-cased words of a story with one blank, then fills it.
+
+    `generate --generator sa --checkpoint DIRECTORY` uses what was trained. Run again, an interrupted training goes on.
+    """
     try:
         from generators.devices import pick_device
         from generators.training.state import held

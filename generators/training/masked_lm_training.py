@@ -175,8 +175,14 @@ def _loss(opened: MaskedLM, examples: Sequence[tuple[list[int], list[int]]]) -> 
 @click.option(
     "--lr", type=POSITIVE, default=1e-4, show_default=True, help="As for bert-base; small models bear 1e-3."
 )
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True)
-@click.option("--device", default="auto", show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=0,
+    show_default=True,
+    help="Of everything that is drawn.",
+)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 def bert(base: str | None, from_scratch: bool, out: Path, **given: Any) -> None:
     """A masked language model: some of a text's pieces from all others. Only whole runs are kept."""

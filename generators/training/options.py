@@ -72,10 +72,10 @@ _OPTIONS = (
         "--patience", type=click.IntRange(min=0), help="Stop after so many evaluations without a better one; 0: never."
     ),
     click.option("--evaluate-every", type=click.IntRange(min=1), help="Steps between evaluations, and saved states."),
-    click.option("--layers", type=click.IntRange(1, 96)),
-    click.option("--width", type=click.IntRange(16, 8192)),
-    click.option("--heads", type=click.IntRange(1, 128)),
-    click.option("--dropout", type=Number(0, 0.9)),
+    click.option("--layers", type=click.IntRange(1, 96), help="Layers of the network."),
+    click.option("--width", type=click.IntRange(16, 8192), help="Numbers that stand for a token in a layer."),
+    click.option("--heads", type=click.IntRange(1, 128), help="Attention heads of a layer; they divide the width."),
+    click.option("--dropout", type=Number(0, 0.9), help="The share that training leaves out at random."),
     click.option("--attention-dropout", type=Number(0, 0.9), help="0 lets a GPU use its fastest attention."),
     click.option(
         "--vocabulary", type=click.IntRange(300, 60_000), help="From scratch: tokens of a vocabulary made from the corpus."
@@ -83,14 +83,16 @@ _OPTIONS = (
     click.option("--tokenizer", metavar="FILE|NAME", help="A tokenizer.json or a folder; from scratch also a name: gpt2."),
     click.option("--batch", type=click.IntRange(1, 65_536), help="Examples in a step."),
     click.option("--micro-batch", type=click.IntRange(min=1), help="Examples worked on at once, where memory is short."),
-    click.option("--lr", "learning_rate", type=POSITIVE),
+    click.option("--lr", "learning_rate", type=POSITIVE, help="The learning rate at its highest."),
     click.option("--warm-up", type=click.IntRange(min=0), help="Steps in which the rate rises."),
     click.option("--decay/--no-decay", default=None, help="Whether the rate then falls to 0 at the end of the budget."),
-    click.option("--weight-decay", type=Number(min=0)),
+    click.option("--weight-decay", type=Number(min=0), help="How strongly weights are drawn to 0."),
     click.option("--precision", type=click.Choice(["auto", "fp32", "bf16"]), help="auto: bf16 on a GPU, else fp32."),
     click.option("--compile/--no-compile", default=None, help="Compile the model: a minute first, then faster steps."),
-    click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True),
-    click.option("--device", default="auto", show_default=True),
+    click.option(
+        "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of everything that is drawn."
+    ),
+    click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …"),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text."),
 )  # fmt: skip
 

@@ -35,9 +35,15 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
 )
 @click.option("--table", is_flag=True, help="Print the paper's tables, its published values beside ours.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of the masks.")
-@click.option("--batch", type=click.IntRange(1, 4096), default=32, show_default=True)
-@click.option("--precision", type=click.Choice(["fp32", "bf16"]), default="fp32", show_default=True)
-@click.option("--device", default="auto", show_default=True)
+@click.option("--batch", type=click.IntRange(1, 4096), default=32, show_default=True, help="Texts at once.")
+@click.option(
+    "--precision",
+    type=click.Choice(["fp32", "bf16"]),
+    default="fp32",
+    show_default=True,
+    help="bf16 is faster and less exact.",
+)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example scored."""

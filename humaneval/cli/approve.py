@@ -6,17 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from humaneval.cli.context import (
-    App,
-    confirm_spending,
-    dry_run_option,
-    emit,
-    json_option,
-    say,
-    spending,
-    to_option,
-    with_app,
-)
+from humaneval.cli.context import App, acting, confirm_spending, emit, say, spending, to_option
 
 
 @click.command()
@@ -30,9 +20,7 @@ from humaneval.cli.context import (
     help="Approve also what was rejected; possible for 30 days after the submission.",
 )
 @spending
-@dry_run_option
-@json_option
-@with_app
+@acting
 def approve(
     app: App,
     study: str,
@@ -100,9 +88,7 @@ def approve_work(
 @click.argument("assignments", nargs=-1, required=True)
 @click.option("--reason", required=True, help="The worker reads it; at most 1,024 characters.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def reject(
     app: App,
     study: str,

@@ -6,17 +6,7 @@ from decimal import Decimal
 
 import click
 
-from humaneval.cli.context import (
-    App,
-    confirm_spending,
-    dry_run_option,
-    emit,
-    json_option,
-    say,
-    spending,
-    to_option,
-    with_app,
-)
+from humaneval.cli.context import App, acting, confirm_spending, emit, say, spending, to_option
 
 
 @click.command()
@@ -32,9 +22,7 @@ from humaneval.cli.context import (
 )
 @to_option
 @spending
-@dry_run_option
-@json_option
-@with_app
+@acting
 def bonus(
     app: App,
     study: str,

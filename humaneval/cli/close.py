@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.context import App, dry_run_option, emit, json_option, say, to_option, with_app
+from humaneval.cli.context import App, acting, emit, say, to_option
 
 
 @click.command()
@@ -20,9 +20,7 @@ from humaneval.cli.context import App, dry_run_option, emit, json_option, say, t
     help="How long to wait for who is still at work.",
 )
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Take the HITs of STUDY down and delete them at the platform. Everything collected stays here.
 
@@ -36,7 +34,9 @@ def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_js
         emit({"study": study, "endpoint": endpoint, "dry_run": dry_run, **asdict(done)})
         return
     if dry_run:
-        say(f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work.")
+        say(
+            f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work. Nothing was done."
+        )
     else:
         say(f"{done.hits} HITs deleted at {endpoint}.")
     if done.final_rejections:

@@ -6,15 +6,13 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.context import App, dry_run_option, emit, json_option, say, to_option, with_app
+from humaneval.cli.context import App, acting, emit, say, to_option
 
 
 @click.command()
 @click.argument("study")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Fetch all submitted work of STUDY, compare it with our server's copy, and store the responses."""
     from humaneval.crowd.collecting import collect as fetch

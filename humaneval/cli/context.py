@@ -86,11 +86,6 @@ def is_simulated(app: App, study: str) -> bool:
         return get_study(session, study).simulated
 
 
-dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Only say what would be done; nothing is sent or written."
-)
-
-
 def spending(function: F) -> F:
     """Give a verb --live and --spend, without which no real money goes out."""
     live = click.option("--live", is_flag=True, help="Yes, spend real money.")
@@ -99,6 +94,16 @@ def spending(function: F) -> F:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+
+
+def acting(function: F) -> F:
+    """Give a verb that does something at a platform --dry-run, --json, and an App as its first argument."""
+    dry_run = click.option(
+        "--dry-run", is_flag=True, help="Only say what would be done; nothing is sent or written."
+    )
+    return dry_run(json_option(with_app(function)))
+
+
 to_option = click.option(
     "--to",
     "endpoint",
@@ -151,6 +156,7 @@ def confirm_spending(
             f"This spends ${total} of real money at {where}. Type the sum to go on",
             default="",
             show_default=False,
+            err=True,  # stdout may be a JSON document
         )
     _refuse_other_sum(spend, total)
 

@@ -48,7 +48,11 @@ SUMMARY = (
 
 @click.command()
 @click.option(
-    "--folder", type=click.Path(path_type=Path, file_okay=False), default=Path("demo"), show_default=True
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("demo"),
+    show_default=True,
+    help="Where everything goes.",
 )
 @click.option("--quick", is_flag=True, help="No models, fewer annotators: under 20 seconds.")
 @click.option("--me", is_flag=True, help="No simulation: open the worker site and wait for you.")

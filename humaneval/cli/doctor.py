@@ -35,7 +35,14 @@ def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
             say(
                 f"{'ok     ' if finding.ok else 'MISSING' if finding.needed else '–      '} {finding.what}: {finding.detail}"
             )
-    if any(finding.needed and not finding.ok for finding in findings):
+    missing = sum(finding.needed and not finding.ok for finding in findings)
+    if study is not None and not as_json:
+        say(
+            f"{missing} of these would make it fail; nothing was published."
+            if missing
+            else f"Nothing stands in the way; nothing was published. Next: humaneval publish {study} --to {endpoint}"
+        )
+    if missing:
         raise SystemExit(1)
 
 

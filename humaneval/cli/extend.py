@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.context import App, dry_run_option, emit, json_option, say, to_option, with_app
+from humaneval.cli.context import App, acting, emit, say, to_option
 
 
 @click.command()
 @click.argument("study")
 @click.option("--days", type=click.FloatRange(min=0, min_open=True, max=365), required=True, help="From now.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def extend(app: App, study: str, days: float, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Let the HITs of STUDY be found for so many days from now."""
     from humaneval.crowd.lifetime import extend_all
@@ -31,9 +29,7 @@ def extend(app: App, study: str, days: float, endpoint: str, dry_run: bool, as_j
 @click.command()
 @click.argument("study")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def expire(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Take the HITs of STUDY off the list. Who has accepted one can still finish and is paid."""
     from humaneval.crowd.lifetime import expire_all

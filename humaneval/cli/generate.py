@@ -69,7 +69,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 @click.option(
     "--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Infills per blank."
 )
-@click.option("--seed", type=SEED, default=0, show_default=True)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything that is drawn.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option(
     "--shard", default="1/1", show_default=True, metavar="I/N", help="Do only this part of the stories."

@@ -100,10 +100,11 @@ def check(kind: str, checkpoint: str, device: str, count: int, options: tuple[st
         ]
         shown = [{"position": i.blank.position, "text": i.text, "status": str(i.status)} for i in examples]
         emit({"generator": name, "rules": rules, "examples": shown})
-    else:
-        say("")
+    elif not broken:
+        kept = sum(not finding.skipped for finding in findings)
+        say(f"\n{name} keeps all {kept} rules that are for it. Infills it wrote, by position:")
         for infill in examples:
-            say(f"{name}  {infill.blank.position}. [{infill.status}] {infill.text}")
+            say(f"  {infill.blank.position}. [{infill.status}] {infill.text}")
     if broken:
         raise InputError(
             f"{name} breaks {len(broken)} of {len(findings)} rules: {', '.join(broken)}",

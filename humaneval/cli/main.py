@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, NamedTuple, TextIO, cast
 
 import click
 
 from humaneval import __version__
-from humaneval.errors import HumanEvalError
+from humaneval.errors import HumanEvalError, UsageError
 
 VERBS: dict[str, tuple[str, str]] = {
     "init": ("humaneval.cli.init:init", "Write a commented humaneval.toml and study.toml."),
@@ -78,7 +81,7 @@ class Verbs(click.Group):
             formatter.write_dl(lines)
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="humaneval")
 @click.option("--database", metavar="URL", help="Where everything is kept: a file name or a database URL.")
 @click.pass_context
@@ -92,7 +95,10 @@ def cli(context: click.Context, database: str | None) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; errors end in one clear line on stderr and their exit code."""
+    """Run the command line; errors end in one clear line on stderr and their exit code.
+
+    With `--json` an error is a document on stdout, too, unless the verb has printed its own.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # Whatever the locale says: stories have curly quotes. File names that it could not read go out as they came.
@@ -100,23 +106,71 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(_run(arguments))
 
 
+class _Heard:
+    """A stdout that remembers whether anything was printed."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self.printed = stream, False
+
+    def write(self, text: str) -> int:
+        self.printed = True
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Failure(NamedTuple):
+    """How a verb ended that did not do all it should."""
+
+    kind: str
+    message: str
+    hint: str
+    exit_code: int
+
+
 def _run(arguments: list[str] | None) -> int:
+    if "--json" not in (sys.argv[1:] if arguments is None else arguments):
+        return _call(arguments, lambda failure: None)
+    heard = _Heard(sys.stdout)
+
+    def document(failure: _Failure) -> None:
+        # Some verbs print what they did and then say that a part of it is missing: there is only one document.
+        if not heard.printed:
+            click.echo(json.dumps({"error": failure._asdict()}, ensure_ascii=False, indent=2))
+
+    with redirect_stdout(cast("TextIO", heard)):
+        return _call(arguments, document)
+
+
+def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
+    """Call the verb. What goes wrong is said on stderr, and to `tell`; a fault of the code keeps its traceback."""
     try:
         code: Any = cli.main(args=arguments, prog_name="humaneval", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except HumanEvalError as error:
-        click.echo(f"Error: {error.message}", err=True)
-        if error.hint:
-            click.echo(f"  {error.hint}", err=True)
-        return error.exit_code
+        failure = _Failure(type(error).__name__, error.message, error.hint, error.exit_code)
+        click.echo(f"Error: {failure.message}", err=True)
+        if failure.hint:
+            click.echo(f"  {failure.hint}", err=True)
     except click.ClickException as error:
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"
+        failure = _Failure(
+            UsageError.__name__ if isinstance(error, click.UsageError) else type(error).__name__,
+            error.format_message(), f"See {where} --help.", error.exit_code,
+        )  # fmt: skip
         error.show()
-        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Stopped. Run the same command again to go on.", err=True)
-        return 130
+        failure = _Failure("Stopped", "Stopped.", "Run the same command again to go on.", 130)
+        click.echo(f"{failure.message} {failure.hint}", err=True)
     except OSError as error:
         if error.filename is None:
+            tell(_Failure(type(error).__name__, str(error), "", 1))
             raise
-        click.echo(f"Error: {error.filename}: {error.strerror}", err=True)
-        return 1
+        failure = _Failure(type(error).__name__, f"{error.filename}: {error.strerror}", "", 1)
+        click.echo(f"Error: {failure.message}", err=True)
+    except Exception as error:
+        tell(_Failure(type(error).__name__, str(error), "This is a fault of the program.", 1))
+        raise
+    tell(failure)
+    return failure.exit_code

@@ -138,25 +138,42 @@ def serve(
 @click.option(
     "--public-url", help="Where workers reach the marketplace. [default: `market_site`, `market_url`]"
 )
+@click.option(
+    "--revoke",
+    is_flag=True,
+    help="Instead make the links of these people no longer good, and sign out who came by them.",
+)
 @database_option
 @json_option
 @with_app
 def invite(
-    app: App, names: tuple[str, ...], file: Path | None, public_url: str | None, database: str, as_json: bool
+    app: App,
+    names: tuple[str, ...],
+    file: Path | None,
+    public_url: str | None,
+    revoke: bool,
+    database: str,
+    as_json: bool,
 ) -> None:
     """Print a link for each of NAMES, by which this person comes in; without names one link by which anybody registers.
 
-    Whoever has a personal link is that person: send each to one person only. The same name gets the same link again.
+    Whoever has a personal link is that person: send each to one person only. The same name gets the same link again,
+    until it is revoked; then it gets another. What a person did and earned stays theirs.
     """
     from humaneval.market import open_market
-    from humaneval.market.inviting import invitation, personal_links
+    from humaneval.market.inviting import invitation, personal_links, revoke_links
 
     _refuse_missing(database)
     listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
     people = [name for name in (*names, *listed) if name.strip()]
     where = public_url or app.settings.market_site or app.settings.market_url
+    if revoke and not people:
+        raise UsageError("nobody is named whose link could be revoked", "Name them, or give a --file.")
     engine = open_market(database)
     try:
+        if revoke:
+            _say_revoked(revoke_links(engine, people), as_json=as_json)
+            return
         links = personal_links(engine, people, where) if people else {"": invitation(engine, where)}
     finally:
         engine.dispose()
@@ -165,6 +182,14 @@ def invite(
         return
     for name, link in links.items():
         say(f"{name}\t{link}" if name else link)
+
+
+def _say_revoked(names: list[str], *, as_json: bool) -> None:
+    if as_json:
+        emit({"revoked": names})
+        return
+    for name in names:
+        say(f"{name}: the link is no longer good.")
 
 
 @market.command()

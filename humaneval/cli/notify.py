@@ -7,17 +7,7 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import (
-    App,
-    confirm_spending,
-    dry_run_option,
-    emit,
-    json_option,
-    say,
-    spending,
-    to_option,
-    with_app,
-)
+from humaneval.cli.context import App, acting, confirm_spending, emit, say, spending, to_option
 from humaneval.errors import InputError, PartialError, UsageError
 
 
@@ -31,9 +21,7 @@ from humaneval.errors import InputError, PartialError, UsageError
 )
 @click.option("--again", is_flag=True, help="Also to those of whom nobody knows whether they have it.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def notify(
     app: App,
     study: str,
@@ -65,8 +53,12 @@ def notify(
         emit({"study": study, "endpoint": endpoint, "dry_run": dry_run, **asdict(done)})
     else:
         say(
-            f"{'Would write' if dry_run else 'Written'} to {done.sent} at {endpoint}; {done.before} had it before."
+            f"Would write to {done.sent} at {endpoint}; {done.before} had it before. Nothing was sent."
+            if dry_run
+            else f"Written to {done.sent} at {endpoint}; {done.before} had it before."
         )
+        if not (workers or done.sent or done.before or done.unsure or done.undelivered):
+            say(f"Nobody's work is approved or rejected yet; name the workers: humaneval worker list {study}")
         for worker, reason in done.undelivered.items():
             say(f"Not delivered to {worker}: {reason}")
         if done.unsure:
@@ -84,9 +76,7 @@ def notify(
 @click.option("--reason", required=True, help="The worker reads it.")
 @to_option
 @spending
-@dry_run_option
-@json_option
-@with_app
+@acting
 def compensate(
     app: App,
     study: str,

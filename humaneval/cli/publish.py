@@ -7,17 +7,7 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import (
-    App,
-    confirm_spending,
-    dry_run_option,
-    emit,
-    json_option,
-    say,
-    spending,
-    to_option,
-    with_app,
-)
+from humaneval.cli.context import App, acting, confirm_spending, emit, say, spending, to_option
 from humaneval.cli.links import publish_links
 from humaneval.errors import UsageError
 
@@ -50,9 +40,7 @@ from humaneval.errors import UsageError
     help="With --to link: for how many. [default: as many as it has; a new link as many as the study has rows]",
 )
 @spending
-@dry_run_option
-@json_option
-@with_app
+@acting
 def publish(
     app: App,
     study: str,

@@ -9,15 +9,13 @@ import click
 from humaneval.cli.context import (
     SIMULATED,
     App,
+    acting,
     console,
-    dry_run_option,
     emit,
     is_simulated,
-    json_option,
     say,
     spending,
     to_option,
-    with_app,
 )
 
 
@@ -31,9 +29,7 @@ from humaneval.cli.context import (
     help="Approve everything that is submitted, excluded or not: work is paid.",
 )
 @spending
-@dry_run_option
-@json_option
-@with_app
+@acting
 def review(
     app: App,
     study: str,

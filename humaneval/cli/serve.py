@@ -19,8 +19,9 @@ def serve(app: App, host: str | None, port: int | None) -> None:
     host, port = host or app.settings.host, app.settings.port if port is None else port
     excluder = Excluder(app.engine, app.platform)
     application = create_app(app.settings, app.engine, excluder.answered)
-    say(
-        f"Serving forms on http://{host}:{port}, for browsers at {app.settings.public_url}. Ctrl-C stops.",
-        err=True,
-    )
-    run(application, host, port)
+
+    def announce() -> None:
+        say(f"Forms: http://{host}:{port}, for browsers at {app.settings.public_url}")
+        say("Press Ctrl-C to stop.", err=True)
+
+    run(application, host, port, announce)

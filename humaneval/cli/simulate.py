@@ -35,7 +35,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="The share that reads nothing and guesses.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Of who they are and what they guess: another seed, other people.",
+)
 @click.option(
     "--to",
     "where",

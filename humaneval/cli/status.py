@@ -9,6 +9,7 @@ import click
 from humaneval.cli.context import SIMULATED, App, emit, is_simulated, json_option, say, with_app
 
 if TYPE_CHECKING:
+    from humaneval.crowd.progress import EndpointStatus
     from humaneval.crowd.reconciling import Reconciled
 
 
@@ -29,7 +30,6 @@ def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
     At a marketplace run `collect` first: what was submitted since the last time is not known here.
     """
     from humaneval.crowd.progress import study_status
-    from humaneval.store.types import now
 
     lines = study_status(app.engine, study)
     books = {line.endpoint: _books(app, study, line.endpoint) for line in lines if reconcile}
@@ -48,40 +48,58 @@ def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
     if not lines:
         say(f"{study} is not published. Next: humaneval publish {study} --to local")
     for line in lines:
-        done_at = f"{line.about_done_at:%Y-%m-%d %H:%M} UTC" if line.about_done_at else "—"
-        say(
-            f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at {done_at}; spent ${line.spent}."
-        )
-        things = "links" if line.endpoint == "link" else "HITs"
-        over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
-        say(
-            f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things} up{over}; ${line.rewards} paid + ${line.fees} fees."
-        )
-        if line.median_minutes is not None and line.hourly is not None:
-            say(
-                f"  Half took {line.median_minutes:g} minutes or less: ${line.hourly} an hour, expected ${line.hourly_expected}."
-            )
-        if line.rejected:
-            say(f"  {line.rejected} rejected: not paid, and left out of scores.")
-        if line.compensations_due:
-            say(f"  {line.compensations_due} compensations not taken yet, as of the last `collect`.")
-        if line.next_auto_approval:
-            left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
-            say(
-                f"  {line.endpoint} approves the first waiting one by itself in {left:.0f} hours: see `humaneval review`."
-            )
-        if line.answered and line.endpoint == "link":
-            say(f"  {line.answered} not collected yet: humaneval collect {study} --to link")
-        elif line.answered:
-            say(f"  {line.answered} answered on our server and not yet submitted.")
-        if line.refused:
-            say(f"  {line.refused} writes were refused by {line.endpoint} or never sent: nothing was done.")
-        if line.unconfirmed:
-            say(
-                f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted (letters: `notify --again`)."
-            )
+        _say_progress(line, study)
         if line.endpoint in books:
             _say_books(books[line.endpoint], line.endpoint)
+
+
+def _say_progress(line: EndpointStatus, study: str) -> None:
+    go_on = f"humaneval publish {study} --to {line.endpoint}"
+    things = "links" if line.endpoint == "link" else "HITs"
+    if line.hits_unsent == line.hits:
+        say(
+            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned, none was sent: {go_on}"
+        )
+    else:
+        _say_work(line, study, things, go_on)
+    if line.refused:
+        say(f"  {line.refused} writes were refused by {line.endpoint} or never sent: nothing was done.")
+    if line.unconfirmed:
+        say(
+            f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted (letters: `notify --again`)."
+        )
+
+
+def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None:
+    from humaneval.store.types import now
+
+    done_at = f"{line.about_done_at:%Y-%m-%d %H:%M} UTC" if line.about_done_at else "—"
+    say(
+        f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at {done_at}; spent ${line.spent}."
+    )
+    over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
+    say(
+        f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things} up{over}; ${line.rewards} paid + ${line.fees} fees."
+    )
+    if line.hits_unsent:
+        say(f"  {line.hits_unsent} of them were not sent yet: {go_on}")
+    if line.median_minutes is not None and line.hourly is not None:
+        say(
+            f"  Half took {line.median_minutes:g} minutes or less: ${line.hourly} an hour, expected ${line.hourly_expected}."
+        )
+    if line.rejected:
+        say(f"  {line.rejected} rejected: not paid, and left out of scores.")
+    if line.compensations_due:
+        say(f"  {line.compensations_due} compensations not taken yet, as of the last `collect`.")
+    if line.next_auto_approval:
+        left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
+        say(
+            f"  {line.endpoint} approves the first waiting one by itself in {left:.0f} hours: humaneval review {study} --to {line.endpoint}"
+        )
+    if line.answered and line.endpoint == "link":
+        say(f"  {line.answered} not collected yet: humaneval collect {study} --to link")
+    elif line.answered:
+        say(f"  {line.answered} answered on our server and not yet submitted.")
 
 
 def _books(app: App, study: str, endpoint: str) -> Reconciled:
@@ -91,7 +109,7 @@ def _books(app: App, study: str, endpoint: str) -> Reconciled:
 
 
 def _say_books(books: Reconciled, endpoint: str) -> None:
-    say(f"  Bonuses: ${books.bonuses} by our ledger, ${books.bonuses_there} by {endpoint}'s.")
+    say(f"  Bonuses: ${books.bonuses} by our books, ${books.bonuses_there} by {endpoint}'s.")
     if books.balance is not None:
         say(
             f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost ${books.held}."
@@ -102,5 +120,7 @@ def _say_books(books: Reconciled, endpoint: str) -> None:
             if books.unexplained > 0
             else f"  Since its first HIT ${-books.unexplained} came in that this study does not explain."
         )
+    if not books.differences and not books.unexplained:
+        say(f"  Our books and {endpoint}'s agree.")
     for difference in books.differences:
         say(f"  Differs: {difference}")

@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import (
-    App,
-    console,
-    dry_run_option,
-    emit,
-    json_option,
-    say,
-    to_option,
-    with_app,
-)
+from humaneval.cli.context import App, acting, console, emit, json_option, say, to_option, with_app
 
 if TYPE_CHECKING:
     from humaneval.crowd.workers import Turned
@@ -32,7 +23,11 @@ def worker() -> None:
 @json_option
 @with_app
 def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
-    """List who has opened a form of STUDY, what became of it, and who is kept out."""
+    """List who has opened a form of STUDY, what became of it, and who is kept out.
+
+    "Done" is how many forms somebody has done of those that they may do; "not counted", how many of them the study's
+    own rule leaves out of the scores. Who has done all of theirs gets on the study's exclusion list.
+    """
     from humaneval.crowd.workers import list_workers
 
     people = list_workers(app.engine, study, endpoint)
@@ -41,14 +36,15 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         return
     from rich.table import Table
 
-    table = Table(
-        "Worker", "Forms", "Approved", "Rejected", "Excluded forms", "Paid", "Kept out",
-        box=None, pad_edge=False, header_style="bold",
-    )  # fmt: skip
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Worker")
+    for heading in ("Done", "Approved", "Rejected", "Not counted", "Paid"):
+        table.add_column(heading, justify="right")
+    table.add_column("Kept out")
     for one in people:
-        kept_out = [name for name, on in (("blocked", one.blocked), ("on the list", one.on_list)) if on]
+        kept_out = [name for name, on in (("blocked", one.blocked), ("on exclusion list", one.on_list)) if on]
         table.add_row(
-            one.worker, f"{one.forms}/{one.allowed}", str(one.approved), str(one.rejected), str(one.excluded_forms), f"${one.paid}",
+            one.worker, f"{one.forms} of {one.allowed}", str(one.approved), str(one.rejected), str(one.excluded_forms), f"${one.paid}",
             ", ".join(kept_out) or "—",
         )  # fmt: skip
     if people:
@@ -61,9 +57,7 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
 @click.argument("workers", nargs=-1, required=True)
 @click.option("--reason", required=True, help="For you; the worker does not see it.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def block(
     app: App, study: str, workers: tuple[str, ...], reason: str, endpoint: str, dry_run: bool, as_json: bool
 ) -> None:
@@ -83,9 +77,7 @@ def block(
 @click.argument("workers", nargs=-1, required=True)
 @click.option("--reason", default="", help="For you; the worker does not see it.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def unblock(
     app: App, study: str, workers: tuple[str, ...], reason: str, endpoint: str, dry_run: bool, as_json: bool
 ) -> None:
@@ -102,9 +94,7 @@ def unblock(
 @click.argument("workers", nargs=-1, required=True)
 @click.option("--undo", is_flag=True, help="Take them off the list: they may do as many forms again.")
 @to_option
-@dry_run_option
-@json_option
-@with_app
+@acting
 def exclude(
     app: App, study: str, workers: tuple[str, ...], undo: bool, endpoint: str, dry_run: bool, as_json: bool
 ) -> None:

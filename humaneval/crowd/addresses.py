@@ -9,8 +9,8 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.platform import Endpoint
-from humaneval.errors import UsageError
+from humaneval.crowd.platform import Endpoint, Platform
+from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.studies import get_study
@@ -83,6 +83,27 @@ def refuse_closed(study: StudyRow, endpoint: str, hits: Sequence[HitRow]) -> Non
             f"study {study.name!r} was closed at {endpoint}: its {len(hits)} HITs were deleted",
             "What is closed stays so. Another study, of the same stories if you like, asks more people.",
         )
+
+
+def refuse_elsewhere(engine: Engine, name: str, platform: Platform) -> None:
+    """Raise PlatformError where the platform has none of the study's HITs: it is another one of the same name.
+
+    One call as a rule; none where nothing is up. A platform that forgot some of them, and not all, is the right one.
+    """
+    endpoint = platform.endpoint
+    hits = up(engine, name, endpoint.name)
+    if not hits or platform.knows(hits[-1].external_id):
+        return
+    with reading(engine) as session:
+        keys = [session.get_one(HitRow, hit.id).key for hit in hits]
+    if platform.find(keys):
+        return
+    right = "HUMANEVAL_MARKET_URL" if endpoint.name == "local" else "AWS_PROFILE"
+    raise PlatformError(
+        f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs that study {name!r} put up: it is another one, or they were deleted there",
+        f"Nothing was changed. Set {right} to where they are; if that is gone for good, make another study.",
+        nothing_done=True,
+    )
 
 
 def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:

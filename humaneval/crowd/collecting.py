@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, Select, func, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import up
+from humaneval.crowd.addresses import refuse_elsewhere, up
 from humaneval.crowd.answers import Answers, read_answers
 from humaneval.crowd.claims import row_is_free
 from humaneval.crowd.compensation import settle_compensations
@@ -129,6 +129,7 @@ class Waiting(NamedTuple):
 
 def would_collect(engine: Engine, name: str, platform: Platform) -> Waiting:
     """Ask the platform what is submitted; nothing is stored."""
+    refuse_elsewhere(engine, name, platform)
     found = [
         (hit.id, work.external_id)
         for hit in up(engine, name, platform.endpoint.name)

@@ -105,6 +105,9 @@ class Link:
     def expire(self, external_id: str) -> None:
         """As `extend`."""
 
+    def knows(self, external_id: str) -> bool:
+        return True
+
     def standing(self, external_id: str) -> Standing | None:
         return Standing(deletable=True, free=0, in_hand=0, expired=True)
 

@@ -14,7 +14,7 @@ from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published
 from humaneval.crowd.questions import external_question, html_question
 from humaneval.crowd.requirements import requirements
 from humaneval.crowd.turk_client import TurkClient
-from humaneval.crowd.words import MAX_LETTER, MAX_SUBJECT
+from humaneval.crowd.words import MAX_DESCRIPTION, MAX_KEYWORDS, MAX_TITLE, plain_words
 from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 ANNOTATION = "humaneval:"
 """How the annotation of every HIT of ours begins; nothing else is ever touched."""
 
-MAX_KEYWORDS = 1000
-MAX_MESSAGE = 1024
-"""Characters of a reason or feedback."""
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 """An expiry that is surely past: the platform refuses moments near now."""
 LAGS = (0.0, 0.2, 1.0, 3.0)
@@ -59,11 +56,9 @@ class MTurk:
     def check(self, offer: Offer) -> None:
         self._question(offer)
         keywords = ", ".join(offer.keywords)
-        for what, text in (
-            ("title", offer.title), ("description", offer.description), ("keywords", keywords),
-        ):  # fmt: skip
-            _plain(what, text)
-        _short("keywords", keywords, MAX_KEYWORDS)
+        plain_words("title", offer.title, MAX_TITLE)
+        plain_words("description", offer.description, MAX_DESCRIPTION)
+        plain_words("keywords", keywords, MAX_KEYWORDS, needed=False)
         requirements(offer.participants, sandbox=self._endpoint.name == "sandbox")
 
     def publish(self, offer: Offer, token: str) -> Published:
@@ -115,8 +110,6 @@ class MTurk:
                 yield _submission(work)
 
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> None:
-        _plain("feedback", feedback)
-        _short("feedback", feedback, MAX_MESSAGE)
         request: dict[str, Any] = {"RequesterFeedback": feedback} if feedback else {}
         if override:
             request["OverrideRejection"] = True
@@ -129,8 +122,6 @@ class MTurk:
         )
 
     def reject(self, assignment: str, reason: str) -> None:
-        _plain("reason", reason)
-        _short("reason", reason, MAX_MESSAGE)
         self._decide(
             "reject",
             assignment,
@@ -163,8 +154,6 @@ class MTurk:
                 raise
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:
-        _plain("reason", reason)
-        _short("reason", reason, MAX_MESSAGE)
         try:
             self._call(
                 "pay a bonus",
@@ -212,14 +201,12 @@ class MTurk:
             if "idempotency token" not in error.message:
                 raise
 
+    def knows(self, external_id: str) -> bool:
+        return self._hit_if_there(external_id) is not None
+
     def standing(self, external_id: str) -> Standing | None:
-        try:
-            hit = self._hit(external_id)
-        except PlatformError as error:
-            if error.code.endswith("HITDoesNotExist"):
-                return None
-            raise
-        if hit["HITStatus"] == "Disposed":
+        hit = self._hit_if_there(external_id)
+        if hit is None or hit["HITStatus"] == "Disposed":
             return None
         return Standing(
             deletable=hit["HITStatus"] in ("Reviewable", "Reviewing"),
@@ -236,9 +223,6 @@ class MTurk:
                 raise
 
     def notify(self, worker: str, subject: str, text: str) -> str:
-        for what, words, most in (("subject", subject, MAX_SUBJECT), ("message", text, MAX_LETTER)):
-            _plain(what, words)
-            _short(what, words, most)
         reply = self._call(
             "write to a worker",
             lambda: self._once.notify_workers(Subject=subject, MessageText=text, WorkerIds=[worker]),
@@ -247,11 +231,9 @@ class MTurk:
         return failures[0].get("NotifyWorkersFailureMessage", "not delivered") if failures else ""
 
     def block(self, worker: str, reason: str) -> None:
-        _plain("reason", reason)
         self._call("block", lambda: self._once.create_worker_block(WorkerId=worker, Reason=reason))
 
     def unblock(self, worker: str, reason: str) -> None:
-        _plain("reason", reason)
         self._call("unblock", lambda: self._once.delete_worker_block(WorkerId=worker, Reason=reason))
 
     def make_list(self, name: str, description: str) -> str:
@@ -336,6 +318,14 @@ class MTurk:
     def _hit(self, external_id: str) -> Any:
         return self._call("look up", lambda: self.client.get_hit(HITId=external_id))["HIT"]
 
+    def _hit_if_there(self, external_id: str) -> Any:
+        try:
+            return self._hit(external_id)
+        except PlatformError as error:
+            if error.code.endswith("HITDoesNotExist"):
+                return None
+            raise
+
     def _status(self, assignment: str) -> str:
         return self._call("look up", lambda: self.client.get_assignment(AssignmentId=assignment))[
             "Assignment"
@@ -359,23 +349,3 @@ def _submission(work: Any) -> Submission:
         auto_approval_at=work.get("AutoApprovalTime"),
         unreadable=unreadable,
     )
-
-
-def _plain(what: str, text: str) -> None:
-    """Refuse what the platform refuses in its own texts; passages are carried another way and may hold anything."""
-    strange = "".join(dict.fromkeys(c for c in text if ord(c) > 0xFFFF))
-    if strange:
-        raise PlatformError(
-            f"the {what} has characters that the platform does not take: {strange}",
-            f"Leave emoji and other characters beyond U+FFFF out of the {what}.",
-            nothing_done=True,
-        )
-
-
-def _short(what: str, text: str, most: int) -> None:
-    if len(text) > most:
-        raise PlatformError(
-            f"the {what}: {len(text):,} characters; the platform takes {most:,}",
-            f"Shorten the {what}.",
-            nothing_done=True,
-        )

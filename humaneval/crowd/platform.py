@@ -138,7 +138,7 @@ class Platform(Protocol):
     def endpoint(self) -> Endpoint: ...
 
     def check(self, offer: Offer) -> None:
-        """Raise before the first call if the platform would refuse the offer for what it is."""
+        """Raise before the first call if the platform would refuse the offer for what it is, or for its words."""
 
     def publish(self, offer: Offer, token: str) -> Published:
         """Put the offer up; the same token never puts up a second one."""
@@ -169,6 +169,9 @@ class Platform(Protocol):
 
     def expire(self, external_id: str) -> None:
         """Take an offer off the list; work that was accepted can be finished."""
+
+    def knows(self, external_id: str) -> bool:
+        """Whether the platform has, or remembers, an offer of this id."""
 
     def standing(self, external_id: str) -> Standing | None:
         """How an offer stands; None where the platform has it no more."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 
+from humaneval.crowd.addresses import PUBLISH
 from humaneval.crowd.ledger import spent
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
@@ -29,6 +30,8 @@ class EndpointStatus(NamedTuple):
     hits_up: int
     hits_over: int
     """That were up, and were taken down, ran out, or were deleted."""
+    hits_unsent: int
+    """That are planned, and of which the platform was never told: `publish` did not come so far."""
     planned: int
     """Forms that the HITs carry; by link never more than there are rows."""
     opened: int
@@ -107,6 +110,16 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
                 OutboxRow.study_id == study.id, OutboxRow.attempts > 0
             )
         )
+        unsent = Counter(
+            session.scalars(
+                select(OutboxRow.endpoint).where(
+                    OutboxRow.study_id == study.id,
+                    OutboxRow.operation == PUBLISH,
+                    OutboxRow.state == "pending",
+                    OutboxRow.attempts == 0,
+                )
+            )
+        )
         settings = settings_of(study)
         due = Counter(
             session.scalars(
@@ -145,6 +158,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
                 hits=len(mine),
                 hits_up=sum(hit.external_id is not None for hit in mine) - over,
                 hits_over=over,
+                hits_unsent=unsent[endpoint],
                 planned=planned,
                 opened=sum(
                     line.state == "opened" and line.lease_until is not None and line.lease_until > moment

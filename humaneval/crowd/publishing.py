@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import INVITE, PUBLISH, hits_of, preview_urls, refuse_closed, up
+from humaneval.crowd.addresses import (
+    INVITE,
+    PUBLISH,
+    hits_of,
+    preview_urls,
+    refuse_closed,
+    refuse_elsewhere,
+    up,
+)
 from humaneval.crowd.claims import form_of
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform_each
@@ -89,6 +97,7 @@ def plan(
     Where the study says `top_up = "auto"`, or "ask" and `top_up` is set, rows lost in review get HITs of their own.
     `dry_run` writes nothing. By link, `invitations` are planned instead, each once however often it is asked for.
     """
+    refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
     with writing(engine) as session:
         study = hold_study(session, name)
@@ -259,8 +268,10 @@ def publish(
 def adopt(engine: Engine, name: str, platform: Platform) -> int:
     """Record HITs of the study that are up although the call that made them never was; returns how many.
 
-    The platform forgets tokens after a while, but not the annotations by which these are found.
+    The platform forgets tokens after a while, but not the annotations by which these are found. PlatformError, with
+    nothing changed, where the study's HITs are at another platform of this name.
     """
+    refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
     with reading(engine) as session:
         study = get_study(session, name)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import up
+from humaneval.crowd.addresses import refuse_elsewhere, up
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.outbox import intend
 from humaneval.crowd.platform import Platform
@@ -56,6 +56,7 @@ def note_balance(session: Session, study: StudyRow, endpoint: str, balance: Deci
 
 def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
     """Ask the platform for its books and compare. Changes nothing, here or there."""
+    refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
     hits = up(engine, name, endpoint)
     held, differences = ZERO, []

@@ -1,4 +1,7 @@
-"""What a platform takes in its own texts: reasons, feedback, letters. Looked at before anything is done."""
+"""What a platform takes in its own texts: titles, reasons, feedback, letters. Looked at before anything is done.
+
+Passages are carried another way and may hold anything.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from humaneval.errors import UsageError
 
 MAX_REASON, MAX_SUBJECT, MAX_LETTER = 1024, 200, 4096
 """Characters that Mechanical Turk takes in a reason or a feedback, and in a letter's subject and text."""
+MAX_TITLE, MAX_DESCRIPTION, MAX_KEYWORDS = 128, 2000, 1000
+"""The same for what it lists of a HIT; all keywords together."""
 
 
 def plain_words(what: str, text: str, most: int = MAX_REASON, *, needed: bool = True) -> str:

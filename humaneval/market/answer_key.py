@@ -12,6 +12,7 @@ from humaneval.market.refusals import invalid
 from humaneval.market.xml_reading import Element, parse
 
 MOST_BYTES = 65_535
+LARGEST_VALUE = 2**31 - 1
 SCHEMA = re.compile(
     r"http://mechanicalturk\.amazonaws\.com/AWSMechanicalTurkDataSchemas/\d{4}-\d\d-\d\d/AnswerKey\.xsd"
 )
@@ -45,12 +46,21 @@ class AnswerKey:
     ranges: tuple[Range, ...] = ()
     out_of_range: int = 0
 
-    def value(self, answers: Mapping[str, Sequence[str]]) -> int:
-        """The qualification's value for these answers: selections by question."""
-        total = sum(
-            question.scores.get(frozenset(answers.get(question.identifier, ())), question.otherwise)
-            for question in self.questions
+    def value(self, chosen: Mapping[str, Sequence[str]]) -> int:
+        """The qualification's value for the selections that were chosen, by question."""
+        return self._mapped(
+            sum(
+                question.scores.get(frozenset(chosen.get(question.identifier, ())), question.otherwise)
+                for question in self.questions
+            )
         )
+
+    def extremes(self) -> tuple[int, int]:
+        """The values for the highest and the lowest sum that answers can have."""
+        worths = [(*question.scores.values(), question.otherwise) for question in self.questions]
+        return self._mapped(sum(map(max, worths))), self._mapped(sum(map(min, worths)))
+
+    def _mapped(self, total: int) -> int:
         if self.percent_of is not None:
             return _rounded(Decimal(100 * total) / self.percent_of)
         if self.times is not None:
@@ -93,7 +103,12 @@ def read_answer_key(xml: str, test: QuestionForm) -> AnswerKey:
         raise invalid("An AnswerKey must have at least one Question.")
     if len({question.identifier for question in questions}) < len(questions):
         raise invalid("An AnswerKey must not have two Questions of one QuestionIdentifier.")
-    return _with_mapping(tuple(questions), mapping)
+    key = _with_mapping(tuple(questions), mapping)
+    if max(map(abs, key.extremes())) > LARGEST_VALUE:
+        raise invalid(
+            f"This AnswerKey can give a value beyond {LARGEST_VALUE}, which no Qualification can have."
+        )
+    return key
 
 
 def _question(element: Element, choices: Mapping[str, set[str]]) -> KeyQuestion:
@@ -109,6 +124,8 @@ def _question(element: Element, choices: Mapping[str, set[str]]) -> KeyQuestion:
             score = [each for each in child.children() if each.name == "AnswerScore"]
             if len(score) != 1 or len(chosen) + 1 != len(list(child.children())):
                 raise invalid("An AnswerOption must hold SelectionIdentifiers and one AnswerScore.")
+            if frozenset(chosen) in scores:
+                raise invalid(f"AnswerKey: two AnswerOptions of {identifier!r} are for the same selections.")
             scores[frozenset(chosen)] = score[0].whole(-1_000_000, 1_000_000)
         else:
             raise invalid(f"{child.name} does not belong into a Question of an AnswerKey.")

@@ -56,13 +56,22 @@ def answers_xml(answers: Iterable[Answered]) -> str:
     return document
 
 
-def answered_values(document: str) -> dict[str, list[str]]:
-    """What was answered, by question: the texts and selections of a document that this module wrote."""
+def answered_values(document: str, only: str = "") -> dict[str, list[str]]:
+    """What was answered, by question: the texts and selections of a document that this module wrote.
+
+    `only`: of elements of this name alone, SelectionIdentifier for example.
+    """
     found: dict[str, list[str]] = {}
     for answer in ElementTree.fromstring(document):
         identifier, *parts = list(answer)
-        found.setdefault(identifier.text or "", []).extend(part.text or "" for part in parts)
+        texts = [part.text or "" for part in parts if not only or part.tag == f"{{{ANSWERS_SCHEMA}}}{only}"]
+        found.setdefault(identifier.text or "", []).extend(texts)
     return found
+
+
+def with_plain_line_ends(text: str) -> str:
+    """`text` with single newlines; XML keeps no other line ends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _carried(text: str, what: str) -> str:
@@ -71,4 +80,4 @@ def _carried(text: str, what: str) -> str:
         raise UnusableAnswerError(
             f"The {what} holds a character that cannot be stored ({bad}). Go back, take it out, and send again."
         )
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return with_plain_line_ends(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.wrappers import Response
 
 from humaneval.errors import SettingsError
@@ -21,11 +21,21 @@ from humaneval.market.pages import WorkerSite, pages_blueprint
 from humaneval.market.security import Seals, is_site
 from humaneval.market.trouble import TroubleMaker, WithTrouble
 from humaneval.market.wire import wire_blueprint
-from humaneval.market.wording import duration_text, moment_text, money_text
+from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
 from humaneval.store.types import now
 
 MOST_BYTES = 4 * 1024 * 1024
 MOST_FIELDS = 5000
+
+_OTHER_WORDS = "The browser asked for something that this site does not do."
+_WORDS = {
+    400: "The browser's request could not be read. Go back and try again.",
+    404: "There is no page at this address. Perhaps a part of it was lost when it was copied.",
+    405: "This address cannot be opened by itself. Begin with the list of HITs.",
+    413: TOO_LARGE,
+    500: "The marketplace made a mistake, and it is not yours. What was stored before is still there: go back and try again.",
+}
+"""What people read, by HTTP status, where no page of the site has words of its own."""
 
 
 def create_market_app(
@@ -75,7 +85,10 @@ def create_market_app(
 
     @app.errorhandler(HTTPException)
     def refused(error: HTTPException) -> Response:
-        return site.problem(error.description or error.name, error.code or 500)
+        response = site.problem(_WORDS.get(error.code or 500, _OTHER_WORDS), error.code or 500)
+        if isinstance(error, MethodNotAllowed) and error.valid_methods:
+            response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+        return response
 
     @app.errorhandler(OperationalError)
     def busy(error: OperationalError) -> Response:

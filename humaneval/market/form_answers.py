@@ -9,8 +9,10 @@ from types import MappingProxyType
 
 from werkzeug.datastructures import FileStorage, MultiDict
 
-from humaneval.market.answers import Answered
+from humaneval.market.answers import Answered, with_plain_line_ends
+from humaneval.market.characters import forbidden_character
 from humaneval.market.identifiers import new_entity_id
+from humaneval.market.patterns import is_found
 from humaneval.market.question_form import (
     FileAnswer,
     FormQuestion,
@@ -18,6 +20,8 @@ from humaneval.market.question_form import (
     SelectionAnswer,
     TextAnswer,
 )
+
+LONGEST_FILENAME = 200
 
 OTHER = "other"
 """What a form's radio button, box or option sends for something written instead of a selection."""
@@ -47,6 +51,12 @@ def field_name(place: int) -> str:
     return f"q{place}"
 
 
+def field_names(form: QuestionForm) -> set[str]:
+    """The names of all fields that a form can send."""
+    names = {field_name(place) for place in range(len(form.questions))}
+    return names | {f"{name}-{OTHER}" for name in names}
+
+
 def read_filled(
     form: QuestionForm, posted: MultiDict[str, str], files: Mapping[str, FileStorage] = MappingProxyType({})
 ) -> Filled:
@@ -64,7 +74,9 @@ def read_filled(
     return filled
 
 
-def _parts(question: FormQuestion, posted: Mapping[str, str], name: str) -> tuple[list[tuple[str, str]], str]:
+def _parts(
+    question: FormQuestion, posted: MultiDict[str, str], name: str
+) -> tuple[list[tuple[str, str]], str]:
     if isinstance(question.answer, SelectionAnswer):
         return _chosen(question, question.answer, posted, name)
     assert isinstance(question.answer, TextAnswer)
@@ -85,18 +97,26 @@ def _file(
             [],
             f"The file must have from {answer.least:,} to {answer.most:,} bytes; it has {len(content):,}.",
         )
-    file = SentFile(question.identifier, new_entity_id(), sent.filename, content)
+    file = SentFile(question.identifier, new_entity_id(), _harmless(sent.filename), content)
     kept.append(file)
     return [("UploadedFileKey", file.key), ("UploadedFileSizeInBytes", str(len(content)))], ""
 
 
+def _harmless(filename: str) -> str:
+    """A file's name as a download may bear it: it goes into a header, where a line end would be an error."""
+    return "".join(sign for sign in filename if sign.isprintable())[-LONGEST_FILENAME:] or "file"
+
+
 def _chosen(
-    question: FormQuestion, answer: SelectionAnswer, posted: Mapping[str, str], name: str
+    question: FormQuestion, answer: SelectionAnswer, posted: MultiDict[str, str], name: str
 ) -> tuple[list[tuple[str, str]], str]:
-    sent = set(posted.getlist(name)) if isinstance(posted, MultiDict) else {posted.get(name, "")}
+    sent = set(posted.getlist(name))
     places = {str(place): each.identifier for place, each in enumerate(answer.selections)}
     chosen = [identifier for place, identifier in places.items() if place in sent]
     written = posted.get(f"{name}-{OTHER}", "").strip() if answer.other else ""
+    # What the form itself had put there is no choice beside others, unless its box is ticked.
+    if answer.other and chosen and OTHER not in sent and written == answer.other.default.strip():
+        written = ""
     parts = [("SelectionIdentifier", identifier) for identifier in chosen]
     # A single choice counts, not a text that was left beside it.
     with_other = bool(written) and not (answer.single and chosen)
@@ -124,6 +144,9 @@ def _text_fault(answer: TextAnswer, written: str) -> str:
 
 
 def _text_faults(answer: TextAnswer, written: str) -> Iterator[str]:
+    bad = forbidden_character(written)
+    if bad:
+        yield f"Take out the character {bad}: it cannot be stored."
     if answer.numeric:
         if not re.fullmatch(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?", written.strip()):
             yield "Write a number, for example 12 or 0.5."
@@ -133,11 +156,13 @@ def _text_faults(answer: TextAnswer, written: str) -> Iterator[str]:
             yield f"The number must be at least {answer.least}."
         if answer.most is not None and number > answer.most:
             yield f"The number must be at most {answer.most}."
-    length = len(written.replace("\r\n", "\n"))
+    # As it is stored: browsers send another line end than people write.
+    written = with_plain_line_ends(written)
+    length = len(written)
     if length < answer.shortest:
         yield f"Write at least {answer.shortest} characters; you have {length}."
     if length > answer.longest:
         yield f"Write at most {answer.longest} characters; you have {length}."
     for pattern in answer.patterns:
-        if not re.search(pattern.expression, written, pattern.flags):
+        if not is_found(pattern.expression, pattern.flags, written):
             yield pattern.error or "This is not in the form that was asked for."

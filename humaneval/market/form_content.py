@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
+from html.entities import name2codepoint
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
@@ -73,21 +75,45 @@ _ATTRIBUTES = frozenset(
         "abbr",
         "align",
         "alt",
+        "axis",
+        "bgcolor",
+        "border",
+        "cellpadding",
+        "cellspacing",
+        "cite",
+        "clear",
+        "color",
         "colspan",
+        "compact",
+        "datetime",
         "dir",
+        "face",
+        "frame",
+        "headers",
         "height",
+        "hspace",
         "lang",
+        "noshade",
+        "nowrap",
         "rowspan",
+        "rules",
         "scope",
+        "size",
+        "span",
         "start",
         "summary",
         "title",
+        "type",
         "valign",
+        "value",
+        "vspace",
         "width",
     ]
 )
+"""What says how a table or a list looks and what a word means. None of them loads, opens or runs anything."""
 _ADDRESSES = {"a": "href", "img": "src"}
 _KINDS = ("image", "audio", "video")
+_ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +169,7 @@ def read_xhtml(source: str) -> str:
 
     Anything else is refused, as the real service did. Raises RefusedError.
     """
-    root = parse(f"<div>{source}</div>", "XHTMLParseError", "FormattedContent")
+    root = parse(f"<div>{_ENTITY.sub(_numbered, source)}</div>", "XHTMLParseError", "FormattedContent")
     return (escape(root.text) if root.text else "") + "".join(_markup(child) for child in root)
 
 
@@ -162,6 +188,13 @@ def _block(element: Element) -> Block:
     if element.name == "Application":
         raise invalid("Application: no browser runs Java applets or Flash any more.")
     raise invalid(f"{element.name} is no content that a QuestionForm can show.")
+
+
+def _numbered(entity: re.Match[str]) -> str:
+    """A named character of XHTML, &nbsp; for example, by its number: no DTD says here what the names mean."""
+    name = entity.group(1)
+    known = name in name2codepoint and name not in ("amp", "lt", "gt", "quot")
+    return f"&#{name2codepoint[name]};" if known else entity.group()
 
 
 def _markup(element: ElementTree.Element) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Blueprint, Response, render_template, request
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from humaneval.market.answers import Field, UnusableAnswerError
 from humaneval.market.hits import find_hit
@@ -10,8 +11,8 @@ from humaneval.market.market import Market
 from humaneval.market.questions import HtmlQuestion, read_question
 from humaneval.market.refusals import RefusedError
 from humaneval.market.security import origin_of, protect_answer, protect_content
-from humaneval.market.wording import NotPossibleError
-from humaneval.market.workplace import submit
+from humaneval.market.submissions import submit
+from humaneval.market.wording import TOO_LARGE, NotPossibleError
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What stands for an assignment's id while a HIT is only looked at; MTurk's own word."""
@@ -54,6 +55,8 @@ def frames_blueprint(market: Market, public_url: str) -> Blueprint:
             return _shown(error.message, error.status)
         except UnusableAnswerError as error:
             return _shown(str(error), 400)
+        except RequestEntityTooLarge:
+            return _shown(TOO_LARGE, 413)
         return _shown("", 200)
 
     def _store() -> None:
@@ -64,13 +67,11 @@ def frames_blueprint(market: Market, public_url: str) -> Blueprint:
             raise NotPossibleError(
                 "This was a preview. Accept the HIT first; then your answer is stored.", 400
             )
-        if request.files:
-            raise NotPossibleError("This marketplace stores no files; ask for text.", 400)
         fields = [
             Field(name, value) for name, value in request.form.items(multi=True) if name != "assignmentId"
         ]
         with market.writing() as work:
-            submit(work, assignment_id, fields)
+            submit(work, assignment_id, fields, request.files)
 
     def _shown(problem: str, status: int) -> Response:
         page = render_template("submitted.html", problem=problem, origin=origin)

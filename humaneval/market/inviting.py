@@ -12,7 +12,7 @@ from humaneval.market import workplace
 from humaneval.market.database import Mode, transaction
 from humaneval.market.entry_pages import LINK_PATH
 from humaneval.market.security import Seals
-from humaneval.market.tables import Account
+from humaneval.market.tables import Account, Worker
 from humaneval.market.wording import NotPossibleError
 from humaneval.store.types import now
 
@@ -26,9 +26,27 @@ def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dic
         except NotPossibleError as error:
             raise UsageError(error.message, "Nobody was invited.") from None
         return {
-            worker.name: f"{public_url.rstrip('/')}{LINK_PATH}{seals.link_token(worker.id)}"
+            worker.name: f"{public_url.rstrip('/')}{LINK_PATH}{seals.link_token(workplace.pass_for(worker))}"
             for worker in workers
         }
+
+
+def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
+    """From now on the links of these people bring nobody in, and whoever came by them is signed out; gives their names.
+
+    What they did and hold stays, and so does work in hand. UsageError where there is no such person: nothing is revoked.
+    """
+    mode, _ = _account(engine)
+    with transaction(engine, mode, now, writes=True) as work:
+        found: dict[str, Worker] = {}
+        for name in names:
+            worker = workplace.find_named(work, name)
+            if worker is None:
+                raise UsageError(f"there is nobody of the name {name!r}", "No link was revoked.")
+            found[worker.name] = worker
+        for worker in found.values():
+            worker.links_revoked += 1
+        return list(found)
 
 
 def invitation(engine: Engine, public_url: str) -> str:

@@ -10,8 +10,8 @@ from humaneval.market.answers import UnusableAnswerError
 from humaneval.market.bookkeeping import counts
 from humaneval.market.database import Transaction
 from humaneval.market.entry_pages import entry_blueprint
-from humaneval.market.files import fetch, keep_files
-from humaneval.market.form_answers import Filled, read_filled
+from humaneval.market.files import fetch
+from humaneval.market.form_answers import Filled
 from humaneval.market.frames import NOT_ACCEPTED
 from humaneval.market.mishaps import UNSEEN_PATH, reuse_id
 from humaneval.market.panel_pages import panel_blueprint
@@ -23,6 +23,7 @@ from humaneval.market.security import (
     comes_from_elsewhere,
 )
 from humaneval.market.site import Answer, Frame, WorkerSite
+from humaneval.market.submissions import fill_in
 from humaneval.market.tables import Assignment, State, Worker
 from humaneval.market.trouble import Trouble, happening
 from humaneval.market.wording import NotPossibleError, time_left
@@ -113,14 +114,12 @@ def pages_blueprint(site: WorkerSite) -> Blueprint:
         if not isinstance(question, QuestionForm):
             raise NotPossibleError("This HIT's answers are sent from its own page.", 400)
         if assignment.state is State.ACCEPTED:
-            filled = read_filled(question, request.form, request.files)
-            if filled.faults:
-                return _work_page(work, worker, assignment, filled, 400)
             try:
-                workplace.answer_form(work, worker, assignment_id, filled.answers)
+                filled = fill_in(work, assignment, question, request.form, request.files)
             except UnusableAnswerError as error:
                 raise NotPossibleError(str(error), 400) from None
-            keep_files(work, assignment, filled.files)
+            if filled.faults:
+                return _work_page(work, worker, assignment, filled, 400)
         return redirect(f"/assignments/{assignment_id}", 303)
 
     def _work_page(

@@ -36,10 +36,11 @@ def page(
     service's could be.
     """
     size: int = params.get("MaxResults", DEFAULT_RESULTS)
-    after = _after(params["NextToken"], key.key) if "NextToken" in params else 0
+    name = f"{key.class_.__tablename__}.{key.key}"
+    after = _after(params["NextToken"], name) if "NextToken" in params else 0
     rows = list(session.scalars(query.where(key > after).order_by(key).limit(size)))
     last = getattr(rows[-1], key.key) if len(rows) == size else None
-    return Page(rows, _envelope(len(rows), last, key.key))
+    return Page(rows, _envelope(len(rows), last, name))
 
 
 def page_of(rows: Mapping[int, Any], name: str, params: Mapping[str, Any]) -> Page:
@@ -51,8 +52,8 @@ def page_of(rows: Mapping[int, Any], name: str, params: Mapping[str, Any]) -> Pa
     return Page([rows[key] for key in keys], _envelope(len(keys), last, name))
 
 
-def _envelope(count: int, last: int | None, key: str) -> dict[str, Any]:
-    token = {} if last is None else {"NextToken": _token(last, key)}
+def _envelope(count: int, last: int | None, name: str) -> dict[str, Any]:
+    token = {} if last is None else {"NextToken": _token(last, name)}
     return {"NumResults": count, **token}
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 
 from humaneval.market.answer_key import read_answer_key
 from humaneval.market.answers import Answered, answered_values, answers_xml
 from humaneval.market.database import Transaction
 from humaneval.market.identifiers import new_entity_id
 from humaneval.market.qualification_tables import Qualification, QualificationRequest, QualificationType
-from humaneval.market.qualifications import grant, holding
+from humaneval.market.qualifications import grant
 from humaneval.market.questions import read_test
 from humaneval.market.tables import Worker
 from humaneval.market.wording import NotPossibleError, moment_text
@@ -33,23 +33,25 @@ class Standing:
         """Whether they have it and it was not revoked."""
         return self.held is not None and not self.held.revoked
 
+    @property
+    def visible(self) -> bool:
+        """Whether it is anything to this worker. What they have begun stays theirs where it is no longer offered."""
+        waits = self.request is not None and self.request.state == "submitted"
+        return _offered(self.kind) or self.held is not None or self.in_test or waits
+
 
 def standings(work: Transaction, worker: Worker) -> list[Standing]:
-    """All that can be asked for, and what this worker holds or held besides; by name."""
-    mine = select(Qualification.type_number).where(Qualification.worker_number == worker.number)
-    offered = QualificationType.active & QualificationType.deleted.is_(False)
-    query = select(QualificationType).where(offered | QualificationType.number.in_(mine))
-    kinds = work.session.scalars(query.order_by(QualificationType.name, QualificationType.number))
-    return [_standing(work, worker, kind) for kind in kinds]
+    """All that can be asked for, and what this worker holds, held, waits for or is being tested for; by name."""
+    query = select(QualificationType).order_by(QualificationType.name, QualificationType.number)
+    return [each for each in _standings(work, worker, query) if each.visible]
 
 
 def standing(work: Transaction, worker: Worker, type_id: str) -> Standing:
     """How this worker stands to one type. Raises NotPossibleError where there is none that they may see."""
-    kind = work.session.scalar(select(QualificationType).where(QualificationType.id == type_id))
-    found = _standing(work, worker, kind) if kind is not None else None
-    if found is None or (not _offered(found.kind) and found.held is None):
+    found = _standings(work, worker, select(QualificationType).where(QualificationType.id == type_id))
+    if not found or not found[0].visible:
         raise NotPossibleError("There is no such qualification.", 404)
-    return found
+    return found[0]
 
 
 def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest:
@@ -92,32 +94,41 @@ def hand_in(work: Transaction, request: QualificationRequest, answers: list[Answ
     if request.answer_key is not None and request.test is not None:
         key = read_answer_key(request.answer_key, read_test(request.test))
         request.state = "granted"
-        grant(work, request.type, request.worker, key.value(answered_values(request.answer)))
+        # Not what was written instead of a selection: it may read like the right one.
+        chosen = answered_values(request.answer, only="SelectionIdentifier")
+        grant(work, request.type, request.worker, key.value(chosen))
     work.session.flush()
 
 
-def _standing(work: Transaction, worker: Worker, kind: QualificationType) -> Standing:
-    last = work.session.scalar(
-        select(QualificationRequest)
-        .where(
-            QualificationRequest.type_number == kind.number,
-            QualificationRequest.worker_number == worker.number,
-        )
-        .order_by(QualificationRequest.number.desc())
-        .limit(1)
-    )
-    held = holding(work, kind, worker)
-    in_test = last is not None and _under_way(last, work.now)
-    return Standing(kind, held, last, in_test, "" if in_test else _obstacle(work.now, kind, held, last))
+def _standings(work: Transaction, worker: Worker, kinds: Select[QualificationType]) -> list[Standing]:
+    held_by = select(Qualification).where(Qualification.worker_number == worker.number)
+    asked_by = select(QualificationRequest).where(QualificationRequest.worker_number == worker.number)
+    held = {each.type_number: each for each in work.session.scalars(held_by)}
+    # A later request takes the place of an earlier one.
+    last = {
+        each.type_number: each
+        for each in work.session.scalars(asked_by.order_by(QualificationRequest.number))
+    }
+    return [
+        _standing(work.now, kind, held.get(kind.number), last.get(kind.number))
+        for kind in work.session.scalars(kinds)
+    ]
+
+
+def _standing(
+    now: datetime, kind: QualificationType, held: Qualification | None, last: QualificationRequest | None
+) -> Standing:
+    in_test = last is not None and _under_way(last, now)
+    return Standing(kind, held, last, in_test, "" if in_test else _obstacle(now, kind, held, last))
 
 
 def _obstacle(
     now: datetime, kind: QualificationType, held: Qualification | None, last: QualificationRequest | None
 ) -> str:
-    if not _offered(kind):
-        return "This qualification can no longer be asked for."
     if last is not None and last.state == "submitted":
         return "You have asked for it. The requester has not decided yet."
+    if not _offered(kind):
+        return "This qualification can no longer be asked for."
     if held is not None and not held.revoked and kind.test is None:
         return "You hold it."
     if last is None:

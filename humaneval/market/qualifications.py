@@ -84,7 +84,7 @@ def reject_qualification_request(work: Transaction, params: Params) -> Reply:
 
 def grant(work: Transaction, kind: QualificationType, worker: Worker, value: int) -> None:
     """Give a worker a qualification, or give the one they have another value."""
-    held = holding(work, kind, worker)
+    held = _holding(work, kind, worker)
     if held is None:
         held = Qualification(type=kind, worker=worker)
         work.session.add(held)
@@ -92,7 +92,7 @@ def grant(work: Transaction, kind: QualificationType, worker: Worker, value: int
     work.session.flush()
 
 
-def holding(work: Transaction, kind: QualificationType, worker: Worker) -> Qualification | None:
+def _holding(work: Transaction, kind: QualificationType, worker: Worker) -> Qualification | None:
     """The qualification of this type that a worker has or had."""
     return work.session.scalar(
         select(Qualification).where(
@@ -102,7 +102,7 @@ def holding(work: Transaction, kind: QualificationType, worker: Worker) -> Quali
 
 
 def _granted(work: Transaction, kind: QualificationType, worker: Worker) -> Qualification:
-    held = holding(work, kind, worker)
+    held = _holding(work, kind, worker)
     if held is None:
         raise RefusedError(
             "QualificationDoesNotExist",

@@ -41,6 +41,14 @@ class TextAnswer:
     longest: int
     patterns: tuple[Pattern, ...]
 
+    @property
+    def limits(self) -> str:
+        """What the worker is told beforehand; "" where any text will do."""
+        number = f"A number{_span(self.least, self.most)}." if self.numeric else ""
+        longest = self.longest if self.longest < LONGEST_TEXT else None
+        span = _span(self.shortest if self.shortest > 1 else None, longest)
+        return " ".join(part for part in (number, f"Write{span} characters." if span else "") if part)
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -74,6 +82,11 @@ class FileAnswer:
 
     least: int
     most: int
+
+    @property
+    def limits(self) -> str:
+        """What the worker is told beforehand."""
+        return f"A file of{_span(self.least or None, self.most)} bytes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,14 @@ class QuestionForm:
     def asks_for_files(self) -> bool:
         """Whether a file is among what it asks for."""
         return any(isinstance(question.answer, FileAnswer) for question in self.questions)
+
+
+def _span(least: int | None, most: int | None) -> str:
+    if least is not None and most is not None:
+        return f" from {least:,} to {most:,}"
+    if least is not None:
+        return f" at least {least:,}"
+    return "" if most is None else f" at most {most:,}"
 
 
 def is_question_form(root: ElementTree.Element) -> bool:
@@ -174,8 +195,8 @@ def read_text_answer(element: Element) -> TextAnswer:
             numeric = True
             least, most = constraint.number("minValue"), constraint.number("maxValue")
         elif constraint.name == "Length":
-            shortest = constraint.number("minLength") or 0
-            longest = min(constraint.number("maxLength") or LONGEST_TEXT, LONGEST_TEXT)
+            shortest = constraint.number("minLength", least=0) or 0
+            longest = min(constraint.number("maxLength", least=1) or LONGEST_TEXT, LONGEST_TEXT)
         elif constraint.name == "AnswerFormatRegex":
             patterns.append(_pattern(constraint))
         else:
@@ -192,7 +213,7 @@ def _pattern(element: Element) -> Pattern:
     flags = re.IGNORECASE if "i" in element.attribute("flags") else 0
     try:
         re.compile(expression, flags)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise invalid(f"AnswerFormatRegex {expression!r} is no regular expression: {error}.") from None
     if not expression:
         raise invalid("AnswerFormatRegex has no regex.")
@@ -247,4 +268,6 @@ def _file_answer(element: Element) -> FileAnswer:
     found = element.fields("MinFileSizeInBytes", "MaxFileSizeInBytes")
     least = found["MinFileSizeInBytes"].whole(0, 2_000_000_000) if "MinFileSizeInBytes" in found else 0
     most = found["MaxFileSizeInBytes"].whole(1, 2_000_000_000) if "MaxFileSizeInBytes" in found else 2_000_000
+    if least > most:
+        raise invalid("MinFileSizeInBytes is more than MaxFileSizeInBytes.")
     return FileAnswer(least, most)

@@ -13,7 +13,7 @@ from humaneval.market.database import Transaction
 from humaneval.market.qualification_tables import Qualification, QualificationType
 from humaneval.market.refusals import RefusedError, invalid
 from humaneval.market.tables import FINISHED, Assignment, State, Worker
-from humaneval.market.wording import country_name
+from humaneval.market.wording import country_name, country_names
 
 PERCENT_APPROVED = "000000000000000000L0"
 NUMBER_APPROVED = "00000000000000000040"
@@ -213,6 +213,9 @@ def _check(requirement: Mapping[str, Any]) -> None:
             raise invalid(f"The Comparator {comparator} cannot be used with Worker_Locale.")
         if any("Subdivision" in locale for locale in values):
             raise invalid("This marketplace asks workers for a country, not for a Subdivision.")
+        for locale in values:
+            if locale["Country"] not in country_names():
+                raise invalid(f"ISO 3166 has no country {locale['Country']!r}.")
     most = (30 if kind == LOCALE else 15) if comparator in _SETS else 1
     if not 1 <= len(values) <= most:
         raise invalid(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from flask import Request, Response
@@ -14,6 +15,13 @@ FRAME_SANDBOX = "allow-scripts allow-forms allow-modals allow-popups allow-top-n
 """What a requester's own HTML may do in its frame. Not allow-same-origin: it must not act as the worker."""
 
 
+class Pass(NamedTuple):
+    """What a worker's link or cookie says: whose it is, and how many of their links were revoked before it was made."""
+
+    worker_id: str
+    links_revoked: int
+
+
 class Seals:
     """Signs the worker's cookie and the token in every form, with the market's own key."""
 
@@ -24,52 +32,54 @@ class Seals:
         self._invitation = URLSafeSerializer(key, salt="market-invitation")
         self.admin_token = Signer(key, salt="market-admin").get_signature(b"faults").decode()
 
-    def cookie(self, worker_id: str) -> str:
+    def cookie(self, bearer: Pass) -> str:
         """The value that keeps a worker signed in."""
-        return self._cookie.dumps(worker_id)
+        return self._cookie.dumps(bearer)
 
-    def link_token(self, worker_id: str) -> str:
-        """What a worker's own link ends with. It is good as long as the worker is there."""
-        return str(self._link.dumps(worker_id))
+    def link_token(self, bearer: Pass) -> str:
+        """What a worker's own link ends with. It is good until it is revoked."""
+        return str(self._link.dumps(bearer))
 
-    def worker_of_link(self, token: str) -> str | None:
-        """The worker whose link ends with this; None for anything else."""
-        return _opened(self._link, token)
+    def pass_of_link(self, token: str) -> Pass | None:
+        """What the link that ends with this says; None for anything else."""
+        return _pass(_opened(self._link, token))
 
     def invitation(self) -> str:
         """What lets people register where not everybody may."""
         return str(self._invitation.dumps("panel"))
 
     def is_invitation(self, token: str) -> bool:
-        return _opened(self._invitation, token) == "panel"
+        return bool(_opened(self._invitation, token) == "panel")
 
     def form_token(self, worker_id: str) -> str:
         """The token for a form on a page that this worker was shown."""
         return self._form.dumps(worker_id)
 
-    def worker_id(self, request: Request) -> str | None:
-        """The worker that the request's cookie names; None without a good one."""
-        return _unsealed(self._cookie, request.cookies.get(COOKIE, ""))
+    def pass_of(self, request: Request) -> Pass | None:
+        """What the request's cookie says; None without a good one."""
+        return _pass(_unsealed(self._cookie, request.cookies.get(COOKIE, "")))
 
     def form_is_from(self, request: Request, worker_id: str) -> bool:
         """Whether the posted form was on a page that this worker was shown."""
-        return _unsealed(self._form, request.form.get("csrf", "")) == worker_id
+        return bool(_unsealed(self._form, request.form.get("csrf", "")) == worker_id)
 
 
-def _opened(serializer: URLSafeSerializer, sealed: str) -> str | None:
+def _opened(serializer: URLSafeSerializer, sealed: str) -> Any:
     try:
-        value = serializer.loads(sealed)
+        return serializer.loads(sealed)
     except BadSignature:
         return None
-    return value if isinstance(value, str) else None
 
 
-def _unsealed(serializer: URLSafeTimedSerializer, sealed: str) -> str | None:
+def _unsealed(serializer: URLSafeTimedSerializer, sealed: str) -> Any:
     try:
-        value = serializer.loads(sealed, max_age=SIGNED_IN_SECONDS)
+        return serializer.loads(sealed, max_age=SIGNED_IN_SECONDS)
     except BadSignature:
         return None
-    return value if isinstance(value, str) else None
+
+
+def _pass(value: Any) -> Pass | None:
+    return Pass(*value) if isinstance(value, list) and len(value) == len(Pass._fields) else None
 
 
 def origin_of(url: str) -> str:

@@ -72,13 +72,14 @@ class WorkerSite:
             _allow_pictures(response)
         return response
 
-    def link_of(self, worker_id: str) -> str:
+    def link_of(self, worker: Worker) -> str:
         """The address by which this worker comes in."""
-        return f"{self.origin}/come/{self.seals.link_token(worker_id)}"
+        return f"{self.origin}/come/{self.seals.link_token(workplace.pass_for(worker))}"
 
     def problem(self, message: str, status: int, worker: Worker | None = None) -> Response:
         """A page that says why something cannot be done."""
-        return self.page("problem.html", worker, status, message=message)
+        heading = "That is not there" if status == 404 else "That is not possible"
+        return self.page("problem.html", worker, status, message=message, heading=heading)
 
     def frame(self, hit: Hit, question: ExternalQuestion | HtmlQuestion, **parameters: str) -> Frame:
         """The frame for a HIT, with MTurk's parameters in its address."""
@@ -99,10 +100,10 @@ class WorkerSite:
         @wraps(view)
         def guarded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
             posted = request.method == "POST"
-            worker_id = self.seals.worker_id(request)
+            bearer = self.seals.pass_of(request)
             try:
                 with self.market.writing() if posted else self.market.reading() as work:
-                    worker = workplace.find_worker(work, worker_id) if worker_id else None
+                    worker = workplace.find_bearer(work, bearer)
                     if worker is None:
                         return redirect(
                             with_query("/signin", next="/hits" if posted else request.full_path.rstrip("?")),
@@ -117,7 +118,7 @@ class WorkerSite:
             except NotPossibleError as error:
                 # In a transaction of its own: the one that was rolled back took the worker's row along.
                 with self.market.reading() as work:
-                    worker = workplace.find_worker(work, worker_id) if worker_id else None
+                    worker = workplace.find_bearer(work, bearer)
                     return self.problem(error.message, error.status, worker)
 
         return guarded

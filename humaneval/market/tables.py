@@ -164,7 +164,10 @@ class Hit(MarketTable):
 
 
 class Worker(MarketTable):
-    """A person of the panel. `handle` is the name they sign in with, folded so that case does not matter."""
+    """A person of the panel. `handle` is the name they sign in with, folded so that case does not matter.
+
+    A link, and a visit that began with it, is good only while it bears the present number of `links_revoked`.
+    """
 
     __tablename__ = "workers"
 
@@ -173,6 +176,7 @@ class Worker(MarketTable):
     handle: Mapped[str] = mapped_column(unique=True)
     name: Mapped[str]
     country: Mapped[str]
+    links_revoked: Mapped[int] = mapped_column(default=0)
     made_at: Mapped[datetime]
 
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from botocore.model import OperationModel
 from flask import Blueprint, Response, request
 from sqlalchemy.exc import OperationalError
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from humaneval.market.database import Clock
 from humaneval.market.keys import Keys, NotSignedError
@@ -49,6 +50,9 @@ def wire_blueprint(market: Market, keys: Keys | None, clock: Clock) -> Blueprint
             answer = _answer(200, _perform(market))
         except NotSignedError as error:
             answer = _answer(error.status, error_body(error.kind, error.message))
+        except RequestEntityTooLarge:
+            body = error_body("RequestEntityTooLargeException", "A call can have at most 4 MB.")
+            answer = _answer(413, body)
         except _WireError as error:
             answer = _answer(error.status, error.body)
         # Clients whose own clock is wrong take the time from here.

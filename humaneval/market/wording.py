@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+
+TOO_LARGE = "What was sent is larger than the 4 MB that can be sent at once, so nothing was stored. Go back and send less."
 
 
 class NotPossibleError(Exception):
@@ -33,9 +36,15 @@ def countries() -> tuple[Country, ...]:
     return tuple(Country(*line.split("\t")) for line in text.splitlines())
 
 
+@cache
+def country_names() -> Mapping[str, str]:
+    """Their names by their codes."""
+    return dict(countries())
+
+
 def country_name(code: str) -> str:
     """A country's name; the code itself where there is no such country."""
-    return next((country.name for country in countries() if country.code == code), code)
+    return country_names().get(code, code)
 
 
 def money_text(cents: int) -> str:

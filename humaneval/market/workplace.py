@@ -1,24 +1,23 @@
-"""The worker's side: sign up, look, accept, return, submit."""
+"""The worker's side: sign up, look, accept, return, see what was done. `humaneval.market.submissions` takes answers."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import func, select
 
-from humaneval.market.answers import Answered, Field, answer_xml, answers_xml
 from humaneval.market.bookkeeping import refresh
 from humaneval.market.database import Transaction
 from humaneval.market.identifiers import new_entity_id, new_worker_id
 from humaneval.market.notes import note
 from humaneval.market.people import is_blocked
 from humaneval.market.requirements import Obstacle, obstacles, record_of, types_of, unmet
-from humaneval.market.review_policies import score_known_answers
+from humaneval.market.security import Pass
 from humaneval.market.tables import FINISHED, TAKEN, Assignment, Bonus, Entry, Hit, State, Worker
-from humaneval.market.wording import NotPossibleError
+from humaneval.market.wording import NotPossibleError, country_names
 
 LONGEST_NAME = 100
 
@@ -46,13 +45,16 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) ->
 
     `new`: a name that somebody has is refused, for they come by a link of their own.
     """
-    name = " ".join(unicodedata.normalize("NFC", name).split())
+    name = _plain(name)
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise NotPossibleError(f"Write a name of 1 to {LONGEST_NAME} characters.", 400)
-    handle = unicodedata.normalize("NFC", name.casefold())
-    worker = work.session.scalar(select(Worker).where(Worker.handle == handle))
+    if country and country not in country_names():
+        raise NotPossibleError("Choose a country from the list.", 400)
+    worker = find_named(work, name)
     if worker is None:
-        worker = Worker(id=new_worker_id(), handle=handle, name=name, country=country, made_at=work.now)
+        worker = Worker(
+            id=new_worker_id(), handle=_handle(name), name=name, country=country, made_at=work.now
+        )
         work.session.add(worker)
     elif new:
         raise NotPossibleError("That name is taken. If it is yours, come by your own link.", 409)
@@ -65,6 +67,22 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) ->
 def find_worker(work: Transaction, worker_id: str) -> Worker | None:
     """The worker with this id, if there is one."""
     return work.session.scalar(select(Worker).where(Worker.id == worker_id))
+
+
+def find_named(work: Transaction, name: str) -> Worker | None:
+    """The worker of this name, however it is written, if there is one."""
+    return work.session.scalar(select(Worker).where(Worker.handle == _handle(name)))
+
+
+def find_bearer(work: Transaction, bearer: Pass | None) -> Worker | None:
+    """The worker whom a link or a cookie names, unless it was revoked."""
+    worker = find_worker(work, bearer.worker_id) if bearer else None
+    return worker if worker is not None and pass_for(worker) == bearer else None
+
+
+def pass_for(worker: Worker) -> Pass:
+    """What this worker's link and cookie say now."""
+    return Pass(worker.id, worker.links_revoked)
 
 
 def offers(work: Transaction, worker: Worker) -> list[Offer]:
@@ -181,50 +199,6 @@ def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
         note(work, "AssignmentReturned", assignment.hit, assignment)
 
 
-def submit(work: Transaction, assignment_id: str, fields: Iterable[Field]) -> Assignment:
-    """Keep the answer to an accepted assignment. A second submission changes nothing. Raises NotPossibleError.
-
-    The assignment's unguessable id is the only key: in a frame on another site there is no cookie.
-    """
-    assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
-    if assignment is None:
-        raise NotPossibleError("There is no work with this assignment id.", 404)
-    if assignment.state not in FINISHED:
-        _refuse_ended(assignment)
-        _keep(work, assignment, answer_xml(fields))
-    return assignment
-
-
-def answer_form(
-    work: Transaction, worker: Worker, assignment_id: str, answers: Iterable[Answered]
-) -> Assignment:
-    """Keep the answers to a QuestionForm. A second time changes nothing. Raises NotPossibleError."""
-    assignment = find_own(work, worker, assignment_id)
-    if assignment.state not in FINISHED:
-        _refuse_ended(assignment)
-        _keep(work, assignment, answers_xml(answers))
-    return assignment
-
-
-def _refuse_ended(assignment: Assignment) -> None:
-    if assignment.state is State.RETURNED:
-        raise NotPossibleError("This work was returned, so no answer was stored.")
-    if assignment.state is State.ABANDONED:
-        raise NotPossibleError("The time for this work ran out, so no answer was stored.")
-
-
-def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
-    assignment.answer = document
-    assignment.submitted_at = work.now
-    assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)
-    assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
-    assignment.state = State.SUBMITTED
-    note(work, "AssignmentSubmitted", assignment.hit, assignment)
-    # Before the status is looked at: a place that a policy adds keeps the HIT from being Reviewable.
-    score_known_answers(work, assignment)
-    refresh(work, assignment.hit)
-
-
 def work_of(work: Transaction, worker: Worker) -> list[Work]:
     """All of a worker's goes, newest first."""
     mine = Assignment.worker_number == worker.number
@@ -242,6 +216,14 @@ def work_of(work: Transaction, worker: Worker) -> list[Work]:
     earned = dict(paid.all())
     goes = work.session.scalars(select(Assignment).where(mine).order_by(Assignment.number.desc()))
     return [Work(go, bonuses.get(go.number, ()), earned.get(go.number, 0)) for go in goes]
+
+
+def _plain(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", name).split())
+
+
+def _handle(name: str) -> str:
+    return unicodedata.normalize("NFC", _plain(name).casefold())
 
 
 def _hit(work: Transaction, worker: Worker, hit_id: str) -> Hit:

@@ -10,9 +10,16 @@ from xml.parsers import expat
 
 from humaneval.market.refusals import RefusedError, invalid
 
+DEEPEST = 100
+"""Elements within each other; pages are made of them by functions that call themselves."""
+
 
 def parse(xml: str, code: str = "XMLParseError", what: str = "question") -> ElementTree.Element:
-    """The document's root. A DTD is refused before anything in it can be expanded. Raises RefusedError."""
+    """The document's root. Raises RefusedError.
+
+    A DTD is refused before anything in it can be expanded, and so are elements more than 100 deep.
+    """
+    depth = 0
 
     def unreadable(why: str) -> RefusedError:
         return RefusedError(code, f"There was an error parsing the XML {what} data: {why}.")
@@ -20,8 +27,19 @@ def parse(xml: str, code: str = "XMLParseError", what: str = "question") -> Elem
     def refuse_doctype(*_: object) -> None:
         raise unreadable("a document type declaration is not allowed")
 
+    def go_in(*_: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > DEEPEST:
+            raise unreadable(f"more than {DEEPEST} elements stand within each other")
+
+    def come_out(_: object) -> None:
+        nonlocal depth
+        depth -= 1
+
     guard = expat.ParserCreate()
     guard.StartDoctypeDeclHandler = refuse_doctype
+    guard.StartElementHandler, guard.EndElementHandler = go_in, come_out
     try:
         guard.Parse(xml, True)
         return ElementTree.fromstring(xml)
@@ -51,7 +69,9 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Its text; "" where it has none."""
+        """Its text; "" where it has none. Raises RefusedError where it holds elements, whose text would be lost."""
+        if len(self.element):
+            raise invalid(f"{self.name} must hold text only; markup in it goes into a CDATA section.")
         return self.element.text or ""
 
     def children(self) -> Iterator[Element]:
@@ -82,13 +102,14 @@ class Element:
         """The attribute's value; "" where it is left out."""
         return self.element.get(name, "")
 
-    def number(self, name: str) -> int | None:
-        """The whole number in an attribute; None where it is left out. Raises RefusedError."""
+    def number(self, name: str, least: int | None = None) -> int | None:
+        """The whole number in an attribute, `least` or more; None where it is left out. Raises RefusedError."""
         text = self.attribute(name).strip()
         if not text:
             return None
-        if not re.fullmatch(r"-?[0-9]{1,12}", text):
-            raise invalid(f"{name} of {self.name} must be a whole number.")
+        if not re.fullmatch(r"-?[0-9]{1,12}", text) or (least is not None and int(text) < least):
+            above = "" if least is None else f" from {least} on"
+            raise invalid(f"{name} of {self.name} must be a whole number{above}.")
         return int(text)
 
     def whole(self, least: int, most: int) -> int:

@@ -5,18 +5,22 @@ A redirect to another site is not followed: what is simulated stays with those w
 
 from __future__ import annotations
 
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from http.client import HTTPException
 from http.cookiejar import CookieJar
 from typing import Any
 
 from humaneval.errors import PlatformError
 
 TIMEOUT_SECONDS = 60
+PATIENCE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Seconds before each reload of somebody who does not give up at once."""
 _VOID = frozenset({"input", "br", "img", "link", "meta", "hr"})
 
 
@@ -59,9 +63,14 @@ class Page:
 
 
 class Browser:
-    """One person's browser: its own cookies."""
+    """One person's browser: its own cookies.
 
-    def __init__(self) -> None:
+    A page that does not come, or comes as a failure of the server, is asked for again after each of `patience` seconds,
+    as by pressing reload: what was posted is posted again, which our pages and the marketplace's take as once.
+    """
+
+    def __init__(self, patience: Sequence[float] = ()) -> None:
+        self._patience = patience
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar()), _SameSite()
         )
@@ -86,6 +95,18 @@ class Browser:
         )
 
     def _fetch(self, request: urllib.request.Request) -> Page:
+        for seconds in self._patience:
+            try:
+                page = self._fetch_once(request)
+            except PlatformError:
+                pass
+            else:
+                if page.status not in (400, 429) and page.status < 500:
+                    return page
+            time.sleep(seconds)
+        return self._fetch_once(request)
+
+    def _fetch_once(self, request: urllib.request.Request) -> Page:
         try:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
                 return parse_page(response.url, response.status, response.read().decode("utf-8"))
@@ -94,7 +115,7 @@ class Browser:
                 return parse_page(
                     error.url or request.full_url, error.code, error.read().decode("utf-8", "replace")
                 )
-        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+        except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
             raise PlatformError(
                 f"{request.full_url.partition('?')[0]} cannot be reached: {error}",
                 "Are `humaneval serve` and the marketplace running?",

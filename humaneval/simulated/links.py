@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from humaneval.errors import PlatformError
 from humaneval.simulated.annotator import Crowd, Key
-from humaneval.simulated.browser import Browser
+from humaneval.simulated.browser import PATIENCE, Browser
 from humaneval.simulated.marketplace import AT_ONCE, Worked, expect
 
 
@@ -29,7 +29,7 @@ def follow_links(
 
 
 def _follow(crowd: Crowd, link: str, key: Key) -> bool:
-    browser = Browser()
+    browser = Browser(PATIENCE)
     welcome = browser.get(link)
     if welcome.status == 410:  # closed
         return False

@@ -52,9 +52,11 @@ def create_app(
     return app
 
 
-def run(app: Flask, host: str, port: int) -> None:
-    """Serve until interrupted."""
-    _server(app, host, port).run()
+def run(app: Flask, host: str, port: int, listening: Callable[[], None]) -> None:
+    """Serve until interrupted; `listening` is called once browsers can come."""
+    server = _server(app, host, port)
+    listening()
+    server.run()
 
 
 @contextmanager

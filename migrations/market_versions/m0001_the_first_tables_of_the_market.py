@@ -116,6 +116,7 @@ def upgrade() -> None:
         sa.Column("handle", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("country", sa.Text(), nullable=False),
+        sa.Column("links_revoked", sa.Integer(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("number", name=op.f("pk_workers")),
         sa.UniqueConstraint("handle", name=op.f("uq_workers_handle")),

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from playwright.sync_api import Page
 
@@ -44,17 +43,9 @@ def market(tmp_path: Path) -> Iterator[MarketServer]:
 
 
 @pytest.fixture
-def mturk(market: MarketServer) -> Iterator[Any]:
+def mturk(market: MarketServer, client_of: Callable[..., Any]) -> Any:
     """Its requester."""
-    client = boto3.client(
-        "mturk",
-        endpoint_url=market.url,
-        region_name="us-east-1",
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-    )
-    yield client
-    client.close()
+    return client_of(market.url)
 
 
 def sign_in(page: Page, market: MarketServer) -> str:

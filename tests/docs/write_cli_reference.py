@@ -14,9 +14,19 @@ INTRODUCTION = """\
 
 Every verb, as its own `--help` says it. Written by `make docs`; a test compares it with the program.
 
-Exit codes: 0 done, 1 error, 2 the command makes no sense, 3 done in part (run it again). With `--json` a verb prints
-one JSON document on stdout; messages and progress go to stderr. Settings come from flags, the environment,
-`humaneval.toml` or defaults, in this order: `humaneval config show`.
+Exit codes: 0 done, 1 error, 2 the command makes no sense, 3 done in part (run it again). Settings come from flags, the
+environment, `humaneval.toml` or defaults, in this order: `humaneval config show`.
+
+With `--json` a verb prints one JSON document on stdout, always; messages and progress go to stderr. A verb that fails
+before it has anything to tell prints this instead, and the usual lines on stderr:
+
+```json
+{"error": {"kind": "UsageError", "message": "there is no study 'pilot'", "hint": "…", "exit_code": 2}}
+```
+
+`kind` is a class of `humaneval.errors` (`UsageError` also for options that click refuses), `Stopped` after Ctrl-C, or
+Python's own error. Look at the exit code, too: a verb that did a part of its work (3) or found something wrong (1) has
+printed its own document.
 """
 
 

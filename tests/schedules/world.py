@@ -26,7 +26,7 @@ from humaneval.crowd.collecting import collect
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk import MTurk
 from humaneval.errors import HumanEvalError
-from humaneval.market import Faults, Mode, create_market_app, open_account, workplace
+from humaneval.market import Faults, Mode, create_market_app, open_account, submissions, workplace
 from humaneval.market.answers import Field
 from humaneval.market.bookkeeping import balance, dollars
 from humaneval.market.database import Transaction
@@ -249,7 +249,7 @@ class World:
         if how != "lost":
             with self.market.writing() as work:
                 fields = [Field(name, value) for name, value in answers.items() if name != "assignmentId"]
-                workplace.submit(work, given["assignmentId"], fields)
+                submissions.submit(work, given["assignmentId"], fields)
 
     def _form(self, question: str, given: dict[str, str]) -> FoundForm | None:
         key = question.partition("/form/")[2].partition("<")[0]

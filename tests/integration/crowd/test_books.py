@@ -85,8 +85,9 @@ def test_status_prints_the_books_when_it_is_asked_to(
     assert "Balance" not in verb("status", "study").out
     assert troubles.seen == []
     out = verb("status", "study", "--reconcile").out
-    assert "Bonuses: $0.00 by our ledger, $0.00 by local's." in out
+    assert "Bonuses: $0.00 by our books, $0.00 by local's." in out
     assert "Balance at local: $9996.16; this study paid $0.00 and may still cost $3.84." in out
+    assert "Our books and local's agree." in out
     told = verb("status", "study", "--reconcile", "--json").document
     assert told["books"]["local"]["unexplained"] == "0.00"
     assert set(troubles.seen) <= {"GetHIT", "ListAssignmentsForHIT", "ListBonusPayments", "GetAccountBalance"}

@@ -28,6 +28,7 @@ from humaneval.store.tables import (
     WorkerRow,
 )
 from humaneval.web.app import create_app
+from tests.fixtures import nobodys_session
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 LEASE = timedelta(minutes=50)
@@ -235,7 +236,7 @@ def test_C42_the_sandbox_and_a_pilot_do_not_count_against_anyone(
     from humaneval.crowd.endpoints import SANDBOX
 
     study = planned_study(engine, annotators=2)
-    publishing.plan(engine, "study", MTurk(SANDBOX, session=_session()))
+    publishing.plan(engine, "study", MTurk(SANDBOX, session=nobodys_session()))
     study_factory(engine, "pilot", design={"annotators": 2, "pilot": True})
     publishing.plan(engine, "pilot", platform)
     everywhere = Study(engine)
@@ -245,12 +246,6 @@ def test_C42_the_sandbox_and_a_pilot_do_not_count_against_anyone(
         assert words in load_form(engine, opened.assignment_id).form.test
         everywhere.answer(opened)
     assert study.open("W2").outcome is Outcome.FORM  # the other row of the study is still there
-
-
-def _session() -> Any:
-    import boto3
-
-    return boto3.Session(aws_access_key_id="a", aws_secret_access_key="b")
 
 
 def test_C43_a_reload_and_a_second_tab_show_the_same_form_and_a_second_post_changes_nothing(

@@ -23,7 +23,8 @@ from humaneval.crowd.review import review
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market.answers import Field
 from humaneval.market.database import Mode, transaction
-from humaneval.market.workplace import accept, give_back, sign_up, submit
+from humaneval.market.submissions import submit
+from humaneval.market.workplace import accept, give_back, sign_up
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import (

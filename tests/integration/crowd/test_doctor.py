@@ -21,6 +21,7 @@ from humaneval.crowd.preflight import Finding, look
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading
 from humaneval.store.tables import Base
+from tests.fixtures import nobodys_session
 
 
 @pytest.fixture
@@ -43,13 +44,7 @@ def contents(engine: Engine) -> dict[str, int]:
 
 def posing_as(platform: MTurk, endpoint: Any) -> MTurk:
     """`endpoint`, answered by the marketplace of the test."""
-    return MTurk(replace(endpoint, api_url=platform.endpoint.api_url), session=_session())
-
-
-def _session() -> Any:
-    import boto3
-
-    return boto3.Session(aws_access_key_id="a", aws_secret_access_key="b")
+    return MTurk(replace(endpoint, api_url=platform.endpoint.api_url), session=nobodys_session())
 
 
 def test_C53_a_pretend_worker_goes_all_the_way_and_leaves_nothing_behind(
@@ -67,6 +62,10 @@ def test_C53_a_pretend_worker_goes_all_the_way_and_leaves_nothing_behind(
     assert told["Paying"] == (True, "$0.96 with fees, and the books agree")
     for what in ("Address", "Form server", "Frames", "Keys", "Clock", "Balance", "Qualifications"):
         assert told[what][0], told[what]
+    said = verb("doctor", "study").out
+    assert (
+        "Nothing stands in the way; nothing was published. Next: humaneval publish study --to local" in said
+    )
     assert contents(study) == before
     assert listed() == []
     assert set(troubles.seen) == {"GetAccountBalance", "ListHITs"}
@@ -201,7 +200,7 @@ def test_a_service_that_has_closed_is_said_to_have_closed(study: Engine, how: st
     gone = {"refused": f"http://127.0.0.1:{_free_port()}", "no such host": "http://mturk.invalid"}
     with proxy({"Content-Type": "text/html"}, b"<html>Forbidden</html>", 403) as url:
         endpoint = replace(endpoints.PRODUCTION, api_url=gone.get(how, url))
-        platform = MTurk(endpoint, session=_session())
+        platform = MTurk(endpoint, session=nobodys_session())
         found = findings(study, platform, "https://study.example.org")
         assert found["Keys"].detail.startswith(closed)
         assert "Balance" not in found

@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine, select
 
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.people import external_worker_id
+from humaneval.errors import PlatformError
 from humaneval.market import Trouble
+from humaneval.simulated import Crowd, Skills, marketplace, work_through
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, ResponseRow
+from humaneval.studies import study_key
 
 
 def sources(engine: Engine) -> Counter[str]:
@@ -67,3 +71,25 @@ def test_C26_pages_that_come_back_empty_hide_no_submission(
     troubles.coming["ListAssignmentsForHIT"] = [Trouble.EMPTY_PAGE] * 9
     troubles.coming["ListHITs"] = [Trouble.EMPTY_PAGE] * 9
     assert collect(sqlite_engine, "study", platform).new == 3
+
+
+def test_C68_simulated_annotators_reload_what_was_lost_and_submit_once_each(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, troubles: Any
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    lost = [Trouble.REPLY_LOST, Trouble.DROPPED, Trouble.THROTTLED, Trouble.UNAVAILABLE, Trouble.ODD_STATUS]
+    troubles.coming |= {"accept": lost[:], "submit": lost[:], "work": [*lost, Trouble.UNSEEN]}
+    worked = work_through(Crowd(5, Skills()), up.preview, study_key(sqlite_engine, "study"))
+    assert worked == (4, 1)
+    assert not any(troubles.coming[step] for step in ("accept", "submit", "work")), "all of it happened"
+    found = collect(sqlite_engine, "study", platform)
+    assert (found.submissions, found.new, found.responses, found.strays, found.rebuilt) == (4, 4, 16, 0, 1)
+    with reading(sqlite_engine) as session:
+        workers = [row.worker_id for row in session.query(AssignmentRow)]
+    assert len(workers) == len(set(workers)) == 4
+
+
+def test_simulated_annotators_say_when_nothing_answers_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marketplace, "PATIENCE", (0.0, 0.0))
+    with pytest.raises(PlatformError, match="cannot be reached"):
+        work_through(Crowd(2, Skills()), "http://127.0.0.1:9/", {})

@@ -25,6 +25,7 @@ from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
 from humaneval.studies import get_study
 from humaneval.web.app import create_app, running
 from humaneval.web.excluding import Excluder
+from tests.fixtures import nobodys_session
 
 TWO_HITS = {"annotators": 12}
 """Nine forms in the first HIT, three in the second."""
@@ -351,7 +352,7 @@ def test_C19_a_worker_of_one_environment_is_not_touched_through_another(
 
     answer(put_up(sqlite_engine, design={"annotators": 4}))
     (line,) = list_workers(sqlite_engine, "study", "local")
-    sandbox = MTurk(SANDBOX, session=_session())
+    sandbox = MTurk(SANDBOX, session=nobodys_session())
     for act in (
         lambda: block(sqlite_engine, "study", sandbox, [line.worker], reason="-"),
         lambda: exclude(sqlite_engine, "study", sandbox, [line.worker]),
@@ -360,12 +361,6 @@ def test_C19_a_worker_of_one_environment_is_not_touched_through_another(
             act()
     with pytest.raises(UsageError, match="no worker 'w0123456789ab' is known at local"):
         block(sqlite_engine, "study", platform, ["w0123456789ab"], reason="-")
-
-
-def _session() -> Any:
-    import boto3
-
-    return boto3.Session(aws_access_key_id="a", aws_secret_access_key="b")
 
 
 def test_what_a_study_asks_of_participants_stands_on_its_hits(

@@ -25,7 +25,7 @@ from humaneval.crowd.questions import (
     templates,
 )
 from humaneval.domain import GeneratorRequest, Sentences, Story
-from humaneval.errors import PlatformError
+from humaneval.errors import PlatformError, UsageError
 from humaneval.generation import blanks_of, build, run
 from humaneval.market.database import Mode
 from humaneval.market.questions import ExternalQuestion, HtmlQuestion, read_question
@@ -213,9 +213,7 @@ def test_C30_emoji_in_what_the_platform_lists_are_refused_before_the_first_call(
     text = "Read & mark 🎉"
     study_factory(sqlite_engine, hit={where: [text] if where == "keywords" else text})
     publishing.plan(sqlite_engine, "study", platform)
-    with pytest.raises(
-        PlatformError, match=f"the {where} has characters that the platform does not take: 🎉"
-    ):
+    with pytest.raises(UsageError, match=f"the {where} has characters that the platform does not take: 🎉"):
         publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
     assert "CreateHIT" not in troubles.seen
 
@@ -224,5 +222,5 @@ def test_keywords_that_are_too_long_are_refused_before_the_first_call(platform: 
     offer = Offer(
         "k", "t", "d", ("x" * 400,) * 3, Decimal("0.10"), 1, 60, 60, 60, form_url="https://x.example"
     )
-    with pytest.raises(PlatformError, match="1,204 characters"):
+    with pytest.raises(UsageError, match="1,204 characters"):
         platform.check(offer)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, MetaData, select
 
+from humaneval.crowd import publishing
 from humaneval.crowd.collecting import collect
+from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.workers import list_workers
-from humaneval.market import MarketServer
-from humaneval.store.engine import reading
+from humaneval.market import MarketServer, Mode, open_market
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import HitRow, RowRow
 
 COST = "3.84"
@@ -57,6 +61,21 @@ def test_status_says_where_what_and_how_much(
         refused = verb(*wrong)
         assert refused.code == 2
         assert "Traceback" not in refused.err
+
+
+@pytest.mark.parametrize("balance", [Decimal("3.83")])
+def test_C13_status_is_plain_about_a_study_that_the_balance_could_not_carry(
+    study: Engine, verb: Callable, market: MarketServer, monkeypatch: pytest.MonkeyPatch, listed: Callable,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    refused = verb("publish", "study")
+    assert (refused.code, "the balance at local is $3.83" in refused.err, listed()) == (1, True, [])
+    told = verb("status", "study").out
+    assert told == (
+        "local: not published. 1 HITs with 4 forms are planned, none was sent: humaneval publish study --to local\n"
+    )
+    (line,) = verb("status", "study", "--json").document["endpoints"]
+    assert (line["hits"], line["hits_up"], line["hits_unsent"], line["unconfirmed"]) == (1, 0, 1, 0)
 
 
 def test_local_goes_where_it_is_told_with_keys_of_its_own_whatever_aws_says(
@@ -139,6 +158,51 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
     assert (everything(sqlite_engine), everything(market_engine)) == before
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[MarketServer]:
+    """Another marketplace, with nothing in it, that is called `local` as well."""
+    engine = open_market(tmp_path / "elsewhere.db")
+    with MarketServer(engine, mode=Mode.LOCAL) as server:
+        yield server
+    engine.dispose()
+
+
+def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer,
+    elsewhere: MarketServer, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    answer(put_up(sqlite_engine, design={"annotators": 12, "top_up": "auto"}))
+    before = everything(sqlite_engine)
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", elsewhere.url)
+    for command in (
+        ("publish", "study"), ("publish", "study", "--dry-run"), ("collect", "study"),
+        ("collect", "study", "--dry-run"), ("status", "study", "--reconcile"),
+        ("extend", "study", "--days", "3"), ("expire", "study"), ("close", "study"), ("close", "study", "--dry-run"),
+    ):  # fmt: skip
+        refused = verb(*command)
+        assert refused.code == 1, command
+        assert f"local ({elsewhere.url}) has none of the 2 HITs that study 'study' put up" in refused.err
+        assert "Set HUMANEVAL_MARKET_URL to where they are" in refused.err
+        assert everything(sqlite_engine) == before, command
+    assert MTurk(local(elsewhere.url)).client.list_hits()["NumResults"] == 0
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    assert "1 submitted, 1 of them new" in verb("collect", "study").out
+
+
+def test_C19_a_hit_that_is_gone_makes_no_other_marketplace_of_it(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, troubles: Any
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 12})
+    troubles.seen.clear()
+    publishing.plan(sqlite_engine, "study", platform)
+    assert troubles.seen == ["GetHIT"], "one look"
+    with writing(sqlite_engine) as session:
+        last = session.scalars(select(HitRow).order_by(HitRow.id.desc())).first()
+        assert last is not None
+        last.external_id = "3GONE0000000000000000000000000"
+    assert publishing.plan(sqlite_engine, "study", platform).already_up == 2
+
+
 def everything(engine: Engine) -> dict[str, list[Any]]:
     """Every row of every table."""
     metadata = MetaData()
@@ -156,11 +220,28 @@ def test_the_verbs_about_people_say_what_they_did_once_and_then_that_it_was_so(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
     verb("collect", "study")
+    mail = ("notify", "study", "--subject", "s", "--text", "t")
+    early = verb(*mail, "--dry-run").out.splitlines()
+    assert early[0] == "Would write to 0 at local; 0 had it before. Nothing was sent."
+    assert "Nobody's work is approved or rejected yet" in early[1]
     assert "1 rejected at local now" in verb("reject", "study", assignment, "--reason", "No.").out
     assert "0 rejected at local now" in verb("reject", "study", assignment, "--reason", "No.").out
+    assert "Nobody's work is approved or rejected yet" not in verb(*mail, "--dry-run").out
     listed = verb("worker", "list", "study", "--json").document["workers"]
     (pseudonym,) = [line["worker"] for line in listed]
-    assert pseudonym in verb("worker", "list", "study").out
+    shown = verb("worker", "list", "study").out.splitlines()
+    assert shown[0].split() == [
+        "Worker",
+        "Done",
+        "Approved",
+        "Rejected",
+        "Not",
+        "counted",
+        "Paid",
+        "Kept",
+        "out",
+    ]
+    assert shown[1].split() == [pseudonym, "1", "of", "1", "0", "1", "1", "$0.00", "—"]
     undone = verb("approve", "study", assignment, "--undo-rejection")
     assert "1 approved at local now" in undone.out
     letter = ("notify", "study", "--subject", "Sorry", "--text", "It is paid after all.")

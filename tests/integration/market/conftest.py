@@ -14,9 +14,7 @@ from http.client import HTTPMessage
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from sqlalchemy import Engine
 
 from humaneval.market import MarketServer, Mode, Trouble, open_market
@@ -73,7 +71,7 @@ class Person:
         reply = self.post("/signin", name=self.name, country=self.country)
         assert reply.status == 303, reply.text
         self.cookie = (reply.headers["Set-Cookie"] or "").split(";")[0]
-        found = re.search(r"A[A-Z0-9]{13}", self.get("/hits").text)
+        found = re.search(r"\bA[A-Z0-9]{13}(?=<)", self.get("/hits").text)
         assert found
         self.id = found.group()
 
@@ -184,27 +182,14 @@ def server(
 
 
 @pytest.fixture
-def connect(server: MarketServer) -> Iterator[Callable[..., Any]]:
+def connect(server: MarketServer, client_of: Callable[..., Any]) -> Callable[..., Any]:
     """Makes real boto3 clients for the marketplace."""
-    clients = []
 
     def make(retries: int = 2, *, validation: bool = True) -> Any:
-        client = boto3.client(
-            "mturk",
-            endpoint_url=server.url,
-            region_name="us-east-1",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",
-            config=Config(
-                retries={"mode": "standard", "max_attempts": retries}, parameter_validation=validation
-            ),
-        )
-        clients.append(client)
-        return client
+        how = {"mode": "standard", "max_attempts": retries}
+        return client_of(server.url, retries=how, parameter_validation=validation)
 
-    yield make
-    for client in clients:
-        client.close()
+    return make
 
 
 @pytest.fixture

@@ -17,9 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError
 from click.testing import CliRunner
 from sqlalchemy import Engine
@@ -81,19 +79,12 @@ def test_C01_C68_a_dropped_connection_left_its_work_behind(
     assert mturk.list_hits()["NumResults"] == 1
 
 
-def test_a_slow_call_is_carried_out_after_the_wait(engine: Engine) -> None:
+def test_a_slow_call_is_carried_out_after_the_wait(engine: Engine, client_of: Callable[..., Any]) -> None:
     with MarketServer(engine, mode=Mode.LOCAL, trouble=Faults(read_line("slow,seconds=0.2"))) as server:
-        mturk = boto3.client(
-            "mturk",
-            endpoint_url=server.url,
-            region_name="us-east-1",
-            aws_access_key_id="a",
-            aws_secret_access_key="b",
-        )
+        mturk = client_of(server.url)
         began = time.monotonic()
         assert mturk.get_account_balance()["AvailableBalance"] == "10000.00"
         assert time.monotonic() - began >= 0.2
-        mturk.close()
 
 
 def test_a_clock_that_jumps_takes_everything_along_and_can_be_put_right(
@@ -301,6 +292,7 @@ def test_the_command_serves_with_faults_and_says_how_to_change_them(tmp_path: Pa
 @pytest.mark.parametrize("seed", [1, 2])
 def test_C01_C68_with_a_token_no_fault_makes_a_second_hit_however_boto3_sends_again(
     server: MarketServer,
+    client_of: Callable[..., Any],
     plan: Faults,
     external: str,
     retries: Any,
@@ -313,20 +305,12 @@ def test_C01_C68_with_a_token_no_fault_makes_a_second_hit_however_boto3_sends_ag
     )
     plan.replace(read_line("throttled=0.15 unavailable=0.15 reply-lost=0.15 dropped=0.15"), seed)
     how = {"total_max_attempts": 1, "mode": "standard"} if retries == "off" else {"mode": retries}
-    mturk = boto3.client(
-        "mturk",
-        endpoint_url=server.url,
-        region_name="us-east-1",
-        aws_access_key_id="local",
-        aws_secret_access_key="local",
-        config=Config(retries=how),  # type: ignore[arg-type]
-    )
+    mturk = client_of(server.url, retries=how)
     made = {publish_one(mturk, f"hit-{number}", external) for number in range(8)}
     plan.replace((), 0)
     assert {hit["HITId"] for hit in mturk.list_hits(MaxResults=100)["HITs"]} == made
     assert len(made) == 8
     assert mturk.get_account_balance()["OnHoldBalance"] == "0.48"
-    mturk.close()
 
 
 @pytest.mark.parametrize("kind", ["throttled", "unavailable", "odd-status", "reply-lost", "dropped"])

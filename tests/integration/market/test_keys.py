@@ -12,11 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 from click.testing import CliRunner
@@ -137,23 +135,15 @@ def test_our_signature_is_botocores(client: FlaskClient, body: bytes, word: str,
 
 
 @pytest.mark.parametrize("mode", ["legacy", "standard", "adaptive"])
-def test_boto3_with_the_key_gets_in_and_without_it_does_not(tmp_path: Path, mode: Any) -> None:
+def test_boto3_with_the_key_gets_in_and_without_it_does_not(
+    tmp_path: Path, mode: str, client_of: Callable[..., Any]
+) -> None:
     engine = open_market(tmp_path / "market.db")
     with MarketServer(engine, mode=Mode.LOCAL, keys=Keys({ID: SECRET})) as server:
 
         def balance(secret: str) -> str:
-            mturk = boto3.client(
-                "mturk",
-                endpoint_url=server.url,
-                region_name="us-east-1",
-                aws_access_key_id=ID,
-                aws_secret_access_key=secret,
-                config=Config(retries={"mode": mode}),
-            )
-            try:
-                return str(mturk.get_account_balance()["AvailableBalance"])
-            finally:
-                mturk.close()
+            mturk = client_of(server.url, ID, secret, retries={"mode": mode})
+            return str(mturk.get_account_balance()["AvailableBalance"])
 
         assert balance(SECRET) == "10000.00"
         with pytest.raises(ClientError, match="InvalidSignatureException"):

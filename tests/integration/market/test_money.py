@@ -22,6 +22,7 @@ from humaneval.market.answers import Field
 from humaneval.market.bookkeeping import balance
 from humaneval.market.market import Market
 from humaneval.market.refusals import RefusedError
+from humaneval.market.submissions import submit
 from humaneval.market.tables import Assignment, Entry, State
 from humaneval.market.wording import NotPossibleError
 from humaneval.market.workplace import (
@@ -29,7 +30,6 @@ from humaneval.market.workplace import (
     find_worker,
     give_back,
     sign_up,
-    submit,
     work_of,
 )
 

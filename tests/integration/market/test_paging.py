@@ -11,7 +11,8 @@ from sqlalchemy import Engine
 from humaneval.market import Mode
 from humaneval.market.answers import Field
 from humaneval.market.market import Market
-from humaneval.market.workplace import accept, sign_up, submit
+from humaneval.market.submissions import submit
+from humaneval.market.workplace import accept, sign_up
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]
@@ -60,3 +61,5 @@ def test_a_next_token_of_another_list_is_refused(mturk: Any, new_hit: NewHit) ->
     for wrong in (token, "x", "MTpudW1iZXI6LTE="):
         with pytest.raises(mturk.exceptions.RequestError, match="NextToken"):
             mturk.list_assignments_for_hit(HITId=hit["HITId"], NextToken=wrong)
+    with pytest.raises(mturk.exceptions.RequestError, match="NextToken"):
+        mturk.list_worker_blocks(NextToken=token)

@@ -92,3 +92,43 @@ def test_a_name_that_cannot_be_one_invites_nobody(command: Command, panel: Marke
     assert "Ada" not in command("market", "invite", "Ben", "--json").out
     assert command("market", "invite", "Ada", "--database", "none.db").code == 1
     assert json.loads(command("market", "invite", "Ben", "--json").out)["links"].keys() == {"Ben"}
+
+
+def test_a_revoked_link_and_the_visits_it_began_are_no_longer_good_and_the_work_stays(
+    command: Command, panel: MarketServer
+) -> None:
+    def come(link: str) -> Browser:
+        browser = Browser()
+        page = browser.get(link)
+        form = page.form(action=urlsplit(link).path)
+        assert form is not None
+        assert browser.submit(page, form, {}).url == f"{panel.url}/hits"
+        return browser
+
+    def worker_id(browser: Browser) -> str:
+        found = re.search(r"\bA[A-Z0-9]{13}(?=<)", browser.get(f"{panel.url}/hits").html)
+        assert found is not None
+        return found.group()
+
+    invite = ("market", "invite", "Ada", "Ben", "--public-url", panel.url, "--json")
+    links = command(*invite).json["links"]
+    ada, ben = come(links["Ada"]), come(links["Ben"])
+    was, page = worker_id(ada), ada.get(f"{panel.url}/hits")
+    assert command("market", "invite", "--revoke", "Ada", "Nobody").code == 2, (
+        "nobody's is, if one is unknown"
+    )
+    assert ada.get(f"{panel.url}/hits").url == f"{panel.url}/hits"
+    assert command("market", "invite", "--revoke").code == 2
+    assert command("market", "invite", "--revoke", " ADA ", "--json").json == {"revoked": ["Ada"]}
+    assert ada.get(f"{panel.url}/hits").url.startswith(f"{panel.url}/signin")
+    form = page.form(action="/signout")
+    assert form is not None
+    assert ada.submit(page, form, {}).url.startswith(f"{panel.url}/signin")
+    late = Browser().get(links["Ada"])
+    assert (late.status, late.form(action=urlsplit(links["Ada"]).path)) == (404, None)
+    assert ben.get(f"{panel.url}/hits").url == f"{panel.url}/hits"
+    again = command(*invite).json["links"]
+    assert again["Ben"] == links["Ben"]
+    assert again["Ada"] != links["Ada"]
+    assert worker_id(come(again["Ada"])) == was
+    assert "no longer good" in command("market", "invite", "--revoke", "Ada").out

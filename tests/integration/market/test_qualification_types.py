@@ -44,6 +44,31 @@ class TestTypes:
                 },
                 "no selection 'red'",
             ),
+            (
+                {
+                    "Test": TEST,
+                    "TestDurationInSeconds": 60,
+                    "AnswerKey": answer_key(
+                        key_question("sky", 1_000_000, "blue"),
+                        mapping="<ScaleMapping><SummedScoreMultiplier>-9999</SummedScoreMultiplier></ScaleMapping>",
+                    ),
+                },
+                "which no Qualification can have",
+            ),
+            (
+                {
+                    "Test": TEST,
+                    "TestDurationInSeconds": 60,
+                    "AnswerKey": answer_key(
+                        key_question("sky", 1, "blue").replace(
+                            "<DefaultScore>",
+                            "<AnswerOption><SelectionIdentifier>blue</SelectionIdentifier><AnswerScore>0</AnswerScore>"
+                            "</AnswerOption><DefaultScore>",
+                        )
+                    ),
+                },
+                "for the same selections",
+            ),
             ({"RetryDelayInSeconds": -1}, "from 0"),
             ({"Description": "d" * 2001}, "2001 characters"),
             (

@@ -218,6 +218,37 @@ class TestTests:
         now = mturk.get_qualification_type(QualificationTypeId=kind)["QualificationType"]
         assert (now["Test"], "AnswerKey" in now) == (other, False)
 
+    def test_who_has_begun_may_finish_although_it_is_no_longer_offered(
+        self, mturk: Any, new_type: NewType, person: SignIn
+    ) -> None:
+        kind, worker = new_type(Test=TEST, AnswerKey=KEY, TestDurationInSeconds=600), person()
+        plain, late = new_type("Plain"), person("Grace")
+        ask(worker, kind)
+        ask(worker, plain)
+        for each in (kind, plain):
+            mturk.update_qualification_type(QualificationTypeId=each, QualificationTypeStatus="Inactive")
+        listed = worker.get("/qualifications").text
+        assert "Test under way" in listed
+        assert "Asked for" in listed
+        assert "has not decided yet" in worker.get(f"/qualifications/{plain}").text
+        assert worker.get(f"/qualifications/{kind}/test").status == 200
+        assert hand_in(worker, kind, q0="0", q1="1").status == 303
+        assert score(mturk, kind, worker) == 100
+        assert ask(late, kind).status == 404
+
+    def test_what_is_written_instead_of_a_selection_never_counts_as_the_right_one(
+        self, mturk: Any, new_type: NewType, person: SignIn
+    ) -> None:
+        test = form(question("sky", selection("blue", "green", other="<OtherSelection/>")))
+        kind = new_type(
+            Test=test, AnswerKey=answer_key(key_question("sky", 1, "blue")), TestDurationInSeconds=60
+        )
+        worker = person()
+        ask(worker, kind)
+        other = [("csrf", worker.csrf()), ("q0", "other"), ("q0-other", "blue")]
+        assert worker.post_fields(f"/qualifications/{kind}/test", other).status == 303
+        assert score(mturk, kind, worker) == 0
+
     @pytest.mark.parametrize(
         ("mapping", "value"),
         [

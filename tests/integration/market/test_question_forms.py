@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as entities
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -194,7 +195,8 @@ def test_content_is_shown_and_markup_in_texts_is_text(new_hit: NewHit, person: S
         ("<iframe src='https://a.example/'/>", "XHTMLParseError"),
         ("<svg:svg xmlns:svg='http://www.w3.org/2000/svg'/>", "XHTMLParseError"),
         ("<p>not closed", "XHTMLParseError"),
-        ("<p>&nbsp;</p>", "XHTMLParseError"),
+        ("<p>&unknown;</p>", "XHTMLParseError"),
+        ("<table background='https://a.example/x.png'/>", "XHTMLParseError"),
         ("<a href='javascript:alert(1)'>a</a>", "InvalidParameterValue"),
         ("<img src='data:image/png;base64,x' alt=''/>", "InvalidParameterValue"),
     ],
@@ -219,6 +221,19 @@ def test_formatted_content_that_could_do_harm_is_refused(new_hit: NewHit, markup
         form(question("a", text_answer('<IsNumeric minValue="5" maxValue="4"/>'))),
         form(question("a", text_answer('<IsNumeric minValue="x"/>'))),
         form(question("a", text_answer('<AnswerFormatRegex regex="("/>'))),
+        form(question("a", text_answer('<AnswerFormatRegex regex="a{99999999999999}"/>'))),
+        form(question("a", text_answer(f'<AnswerFormatRegex regex="{"(" * 5000}{")" * 5000}"/>'))),
+        form(question("a", text_answer('<Length maxLength="0"/>'))),
+        form(question("a", text_answer('<Length minLength="-1"/>'))),
+        form(
+            question(
+                "a",
+                "<FileUploadAnswer><MinFileSizeInBytes>9</MinFileSizeInBytes>"
+                "<MaxFileSizeInBytes>8</MaxFileSizeInBytes></FileUploadAnswer>",
+            )
+        ),
+        form(question("a", text_answer(), content="<Text>See <b>this</b></Text>")),
+        form(question("a", text_answer(), content="<FormattedContent><p>x</p></FormattedContent>")),
         form(question("a", text_answer("<IsNice/>"))),
         form(question("a", text_answer(rest="<NumberOfLinesSuggestion>many</NumberOfLinesSuggestion>"))),
         form(question("a", text_answer()).replace("true", "perhaps").replace("false", "perhaps")),
@@ -254,3 +269,139 @@ def test_nobody_answers_for_someone_else_or_after_the_time(
     late = send(ada, assignment_id, ("q0", "x"))
     assert late.headers["Location"] == f"/assignments/{assignment_id}"
     assert "ran out" in ada.get(f"/assignments/{assignment_id}").text
+
+
+def test_C29_formatted_content_takes_tables_with_borders_and_named_characters(
+    new_hit: NewHit, person: SignIn
+) -> None:
+    markup = (
+        "<table border='1' cellpadding='2'><tr bgcolor='#eee'><td align='center'>&nbsp;</td>"
+        "<td>&eacute; &lt;b&gt; &amp; &quot;</td></tr></table>"
+    )
+    content = f"<FormattedContent><![CDATA[{markup}]]></FormattedContent>"
+    hit = new_hit(Question=form(question("it", text_answer(), content=content)))
+    page = person().get(f"/hits/{hit['HITId']}").text
+    assert '<table border="1" cellpadding="2"><tr bgcolor="#eee"><td align="center">\xa0</td>' in page
+    assert "<td>é &lt;b&gt; &amp; &quot;</td>" in page
+
+
+def test_XML_as_deep_as_no_page_is_gets_a_plain_refusal(new_hit: NewHit) -> None:
+    deep = f"<FormattedContent><![CDATA[{'<b>' * 5000}{'</b>' * 5000}]]></FormattedContent>"
+    asked = form(question("it", text_answer(), content=deep))
+    assert refusal(new_hit, Question=asked) == "XHTMLParseError"
+    assert refusal(new_hit, Question=f"{'<a>' * 9000}{'</a>' * 9000}") == "XMLParseError"
+    level = f"<FormattedContent><![CDATA[{'<b>' * 90}x{'</b>' * 90}]]></FormattedContent>"
+    new_hit(Question=form(question("it", text_answer(), content=level)))
+
+
+def test_a_text_that_was_left_as_the_form_had_it_is_no_choice_beside_others(
+    mturk: Any, new_hit: NewHit, person: SignIn
+) -> None:
+    other = "<OtherSelection><DefaultText>another one</DefaultText></OtherSelection>"
+    asked = form(question("colours", selection("red", "green", style="checkbox", most=3, other=other)))
+    hit, worker = new_hit(Question=asked, MaxAssignments=3), person()
+    assignment_id = worker.accept(hit["HITId"])
+    send(worker, assignment_id, ("q0", "0"), ("q0-other", "another one"))
+    assert answers(mturk, assignment_id)[0][1:] == [("SelectionIdentifier", "red")]
+    ticked, second = person("Grace"), [("q0", "0"), ("q0", "other"), ("q0-other", "another one")]
+    assignment_id = ticked.accept(hit["HITId"])
+    send(ticked, assignment_id, *second)
+    assert answers(mturk, assignment_id)[0][2:] == [("OtherSelectionText", "another one")]
+
+
+def test_an_answer_is_checked_as_it_is_stored_and_a_character_that_is_not_loses_nothing(
+    new_hit: NewHit, person: SignIn
+) -> None:
+    lines = text_answer(
+        '<AnswerFormatRegex regex="^a\\nb$"/>', "<NumberOfLinesSuggestion>2</NumberOfLinesSuggestion>"
+    )
+    hit, worker = new_hit(Question=form(question("x", lines), question("y", text_answer()))), person()
+    assignment_id = worker.accept(hit["HITId"])
+    bell = send(worker, assignment_id, ("q0", "a\r\nb"), ("q1", "bell \x07"))
+    assert bell.status == 400
+    assert 'href="#q1"' in bell.text
+    assert "a\nb</textarea>" in bell.text.replace("\r\n", "\n"), "the other answer stays on the page"
+    assert send(worker, assignment_id, ("q0", "a\r\nb"), ("q1", "bell")).status == 303
+
+
+def test_a_file_with_an_odd_name_can_be_fetched(mturk: Any, new_hit: NewHit, person: SignIn) -> None:
+    hit, worker = new_hit(Question=form(question("scan", "<FileUploadAnswer/>"))), person()
+    assignment_id = worker.accept(hit["HITId"])
+    name = "\"; filename*=UTF-8''a%0D%0AX-Bad:%201" + "b" * 300
+    sent = worker.post_file(
+        f"/assignments/{assignment_id}/answer", "q0", name, b"scanned", csrf=worker.csrf()
+    )
+    assert sent.status == 303, sent.text
+    url = mturk.get_file_upload_url(AssignmentId=assignment_id, QuestionIdentifier="scan")["FileUploadURL"]
+    reply = worker.get("/files/" + url.rpartition("/")[2])
+    assert (reply.status, reply.text) == (200, "scanned")
+    assert "X-Bad" not in reply.headers
+
+
+def test_C07_what_comes_past_the_form_is_held_to_the_same_and_kept_as_the_form_keeps_it(
+    mturk: Any, new_hit: NewHit, person: SignIn
+) -> None:
+    asked = form(
+        question("age", NUMBER, required=True),
+        question("pets", selection("cat", "dog", style="checkbox", most=3, other="<OtherSelection/>")),
+    )
+    worker = person()
+    assignment_id = worker.accept(new_hit(Question=asked)["HITId"])
+    for fields, words in [
+        ({}, "Question 1: Write an answer."),
+        ({"q0": "17"}, "Question 1: The number must be at least 18."),
+        ({"q0": "42", "q1": "other"}, "Question 2: Write what the other answer is."),
+        ({"age": "42"}, "no field &#39;age&#39;"),
+        ({"q0": "42", "q1-other": "bell \x07"}, "U+0007"),
+    ]:
+        refused = worker.submit(assignment_id, **fields)
+        assert (refused.status, words in refused.text) == (400, True), refused.text
+    assert worker.submit(assignment_id, **{"q0": "42", "q1": "1", "q1-other": "a fish"}).status == 200
+    assert answers(mturk, assignment_id) == [
+        [("QuestionIdentifier", "age"), ("FreeText", "42")],
+        [("QuestionIdentifier", "pets"), ("SelectionIdentifier", "dog"), ("OtherSelectionText", "a fish")],
+    ]
+    assert worker.submit(assignment_id, q0="50").status == 200, "a second time changes nothing"
+    assert answers(mturk, assignment_id)[0][1] == ("FreeText", "42")
+
+
+def test_a_file_that_comes_past_the_form_is_kept_too(mturk: Any, new_hit: NewHit, person: SignIn) -> None:
+    worker = person()
+    assignment_id = worker.accept(new_hit(Question=form(question("scan", "<FileUploadAnswer/>")))["HITId"])
+    sent = worker.post_file("/mturk/externalSubmit", "q0", "a.txt", b"scanned", assignmentId=assignment_id)
+    assert sent.status == 200, sent.text
+    url = mturk.get_file_upload_url(AssignmentId=assignment_id, QuestionIdentifier="scan")["FileUploadURL"]
+    assert worker.get("/files/" + url.rpartition("/")[2]).text == "scanned"
+
+
+def test_the_worker_is_told_beforehand_what_an_answer_must_be(new_hit: NewHit, person: SignIn) -> None:
+    asked = form(
+        question("age", NUMBER, required=True),
+        question("why", text_answer('<Length minLength="10"/>')),
+        question("title", text_answer('<Length minLength="1" maxLength="2000"/>')),
+        question("free", text_answer()),
+        question("scan", "<FileUploadAnswer/>"),
+    )
+    worker = person()
+    assignment_id = worker.accept(new_hit(Question=asked)["HITId"])
+    page = worker.get(f"/assignments/{assignment_id}").text
+    told = re.findall(r'<p class="hint" id="(q\d)-limits">([^<]+)</p>', page)
+    assert told == [
+        ("q0", "A number from 18 to 120."),
+        ("q1", "Write at least 10 characters."),
+        ("q2", "Write at most 2,000 characters."),
+        ("q4", "A file of at most 2,000,000 bytes."),
+    ]
+    assert re.findall(r'aria-describedby="(q\d-limits)"', page) == [f"{name}-limits" for name, _ in told]
+    again = send(worker, assignment_id)
+    assert 'aria-describedby="q0-limits q0-fault"' in again.text
+    assert "Choose it again" in again.text
+
+
+def test_a_pattern_that_comes_to_no_end_holds_nobody_up(new_hit: NewHit, person: SignIn) -> None:
+    endless = text_answer(r'<AnswerFormatRegex regex="^(\w+\s?)+$"/>')
+    hit, worker = new_hit(Question=form(question("words", endless))), person()
+    assignment_id = worker.accept(hit["HITId"])
+    begun = time.monotonic()
+    assert send(worker, assignment_id, ("q0", "a" * 40 + "!")).status == 303, "it is no fault of the worker's"
+    assert time.monotonic() - begun < 20

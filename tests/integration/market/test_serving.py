@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -47,13 +49,27 @@ def test_a_restart_keeps_workers_signed_in_and_their_work(tmp_path: Path) -> Non
     engine.dispose()
 
 
-def test_the_command_prints_what_a_program_of_ones_own_needs(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "humaneval", "market", "serve", "--port", "0"]
-    command += ["--database", str(tmp_path / "market.db"), "--mode", "sandbox"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline().strip() for _ in range(6)]
+def in_file_while_it_runs(file: Path, lines: int, *arguments: str) -> list[str]:
+    """The first lines that `humaneval … > file` has in the file while it goes on serving."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "humaneval", *arguments]
+    with (
+        file.open("w") as stdout,
+        subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, env=environment) as process,
+    ):
+        until = time.monotonic() + 60
+        while file.read_text().count("\n") < lines and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        still_there = process.poll() is None
         process.terminate()
+    assert still_there
+    return [line.strip() for line in file.read_text().splitlines()[:lines]]
+
+
+def test_the_command_prints_what_a_program_of_ones_own_needs_at_once_also_into_a_file(tmp_path: Path) -> None:
+    lines = in_file_while_it_runs(
+        tmp_path / "log", 6, "market", "serve", "--port", "0", "--mode", "sandbox", "--database", str(tmp_path / "market.db")
+    )  # fmt: skip
     url = lines[0].removeprefix("Worker site: ").rstrip("/")
     assert url.startswith("http://127.0.0.1:")
     assert lines[2:4] == [f"export AWS_ENDPOINT_URL_MTURK={url}", "export AWS_DEFAULT_REGION=us-east-1"]
@@ -61,6 +77,11 @@ def test_the_command_prints_what_a_program_of_ones_own_needs(tmp_path: Path) -> 
         "export AWS_ACCESS_KEY_ID",
         "export AWS_SECRET_ACCESS_KEY",
     ]
+
+
+def test_the_form_servers_address_is_in_its_file_at_once(tmp_path: Path) -> None:
+    (line,) = in_file_while_it_runs(tmp_path / "log", 1, "serve", "--port", "0")
+    assert line == "Forms: http://127.0.0.1:0, for browsers at http://localhost:8730"
 
 
 def test_C19_a_marketplace_made_in_one_mode_does_not_open_in_the_other(tmp_path: Path) -> None:

@@ -67,6 +67,11 @@ def test_what_breaks_the_model_is_refused_as_aws_would(
     assert (status, reply["__type"]) == (400, kind)
 
 
+def test_a_call_that_is_too_large_is_refused_in_the_protocols_own_form(client: FlaskClient) -> None:
+    status, reply = call(client, "GetHIT", b" " * 5_000_000)
+    assert (status, reply["__type"]) == (413, "RequestEntityTooLargeException")
+
+
 def test_every_operation_of_the_api_is_answered(client: FlaskClient) -> None:
     assert set(OPERATIONS) == set(service_model().operation_names)
     assert client.post("/").status_code == 400

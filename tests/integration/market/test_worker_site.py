@@ -299,3 +299,34 @@ class TestQualifications:
     ) -> None:
         with pytest.raises(mturk.exceptions.RequestError, match=words):
             new_hit(QualificationRequirements=[{"QualificationTypeId": kind, **rest}])
+
+    @pytest.mark.parametrize("code", ["ZZ", "us", "EU"])
+    def test_a_country_that_is_none_can_neither_be_asked_for_nor_given(
+        self, mturk: Any, new_hit: NewHit, person: SignIn, code: str
+    ) -> None:
+        here = {"QualificationTypeId": LOCALE, "Comparator": "In"}
+        asked = [{**here, "LocaleValues": [{"Country": "US"}, {"Country": code}]}]
+        with pytest.raises(mturk.exceptions.RequestError, match=f"ISO 3166 has no country '{code}'"):
+            new_hit(QualificationRequirements=asked)
+        refused = person().post("/signin", name="Ada", country=code)
+        assert (refused.status, "from the list" in refused.text) == (400, True)
+
+
+def test_what_the_site_does_not_have_gets_a_page_of_its_own_in_plain_words(
+    mturk: Any, new_hit: NewHit, person: SignIn, server: Any
+) -> None:
+    worker = person()
+    lost, form_only = worker.get("/no/such/page"), worker.get("/messages/read")
+    assert (lost.status, "There is no page at this address" in lost.text) == (404, True)
+    assert (form_only.status, form_only.headers["Allow"]) == (405, "OPTIONS, POST")
+    assert "cannot be opened by itself" in form_only.text
+    assignment_id = worker.accept(new_hit()["HITId"])
+    large = worker.submit(assignment_id, words="x" * 5_000_000)
+    outside = worker.post("/signin", name="x" * 5_000_000)
+    for page in (lost, form_only, large, outside):
+        assert "market.css" in page.text
+        assert "<main" in page.text
+    assert (large.status, outside.status) == (413, 413)
+    assert "larger than the 4 MB" in large.text
+    assert "frame-ancestors *" in large.headers["Content-Security-Policy"], "it is read inside the frame"
+    assert worker.submit(assignment_id, words="fewer").status == 200

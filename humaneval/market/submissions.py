@@ -1,0 +1,98 @@
+"""What a worker sends in: checked where the HIT is a QuestionForm, and kept as the answer, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from types import MappingProxyType
+
+from sqlalchemy import func, select
+from werkzeug.datastructures import FileStorage, MultiDict
+
+from humaneval.market.answers import Field, answer_xml, answers_xml
+from humaneval.market.bookkeeping import refresh
+from humaneval.market.database import Transaction
+from humaneval.market.files import keep_files
+from humaneval.market.form_answers import Filled, field_names, read_filled
+from humaneval.market.notes import note
+from humaneval.market.question_form import QuestionForm
+from humaneval.market.questions import read_question
+from humaneval.market.review_policies import score_known_answers
+from humaneval.market.tables import FINISHED, Assignment, State
+from humaneval.market.wording import NotPossibleError
+
+NO_FILES: Mapping[str, FileStorage] = MappingProxyType({})
+
+
+def submit(
+    work: Transaction,
+    assignment_id: str,
+    fields: Iterable[Field],
+    files: Mapping[str, FileStorage] = NO_FILES,
+) -> Assignment:
+    """Keep the answer to an accepted assignment. A second submission changes nothing.
+
+    The assignment's unguessable id is the only key: in a frame on another site there is no cookie. To a QuestionForm
+    the fields are those of the form that the worker site shows. Raises NotPossibleError, UnusableAnswerError.
+    """
+    assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
+    if assignment is None:
+        raise NotPossibleError("There is no work with this assignment id.", 404)
+    if assignment.state in FINISHED:
+        return assignment
+    if assignment.state is State.RETURNED:
+        raise NotPossibleError("This work was returned, so no answer was stored.")
+    if assignment.state is State.ABANDONED:
+        raise NotPossibleError("The time for this work ran out, so no answer was stored.")
+    question = read_question(assignment.hit.question, work.mode)
+    if isinstance(question, QuestionForm):
+        _fill_in_blindly(work, assignment, question, MultiDict(fields), files)
+    elif files:
+        raise NotPossibleError("This marketplace stores no files; ask for text.", 400)
+    else:
+        _keep(work, assignment, answer_xml(fields))
+    return assignment
+
+
+def fill_in(
+    work: Transaction,
+    assignment: Assignment,
+    form: QuestionForm,
+    posted: MultiDict[str, str],
+    files: Mapping[str, FileStorage],
+) -> Filled:
+    """Keep the answers to a QuestionForm, unless something in them must be mended. Raises UnusableAnswerError."""
+    filled = read_filled(form, posted, files)
+    if not filled.faults:
+        _keep(work, assignment, answers_xml(filled.answers))
+        keep_files(work, assignment, filled.files)
+    return filled
+
+
+def _fill_in_blindly(
+    work: Transaction,
+    assignment: Assignment,
+    form: QuestionForm,
+    posted: MultiDict[str, str],
+    files: Mapping[str, FileStorage],
+) -> None:
+    """As `fill_in`, for who has not seen the form and may send what it has not: nothing of that is lost silently."""
+    strange = sorted({*posted, *files} - field_names(form))
+    if strange:
+        raise NotPossibleError(f"This HIT's form has no field {strange[0]!r}.", 400)
+    faults = fill_in(work, assignment, form, posted, files).faults
+    if faults:
+        said = " ".join(f"Question {place + 1}: {fault}" for place, fault in faults.items())
+        raise NotPossibleError(said, 400)
+
+
+def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
+    assignment.answer = document
+    assignment.submitted_at = work.now
+    assignment.auto_approve_at = work.now + timedelta(seconds=assignment.hit.hit_type.auto_approval_seconds)
+    assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
+    assignment.state = State.SUBMITTED
+    note(work, "AssignmentSubmitted", assignment.hit, assignment)
+    # Before the status is looked at: a place that a policy adds keeps the HIT from being Reviewable.
+    score_known_answers(work, assignment)
+    refresh(work, assignment.hit)
