@@ -83,7 +83,10 @@ def compare(
     interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises UsageError where a declared name is
     not among the generators.
     """
-    systems = [name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.SYSTEM]
+    # Sorted: the order of a table's lines must not decide what is subtracted from what.
+    systems = sorted(
+        name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.SYSTEM
+    )
     human = [name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.HUMAN]
     chosen = list(declared.pairs) if declared.pairs is not None else list(combinations(systems, 2))
     for name in dict.fromkeys(name for pair in chosen for name in pair):
