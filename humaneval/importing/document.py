@@ -14,7 +14,7 @@ from typing import Any
 from humaneval.errors import InputError
 from humaneval.importing import excel
 from humaneval.importing.sheet import Options
-from humaneval.responses_table import decoded
+from humaneval.responses_table import BYTE_ORDER_MARKS, decoded
 
 LARGEST_CELL = 16 * 1024 * 1024
 """Characters. A quote that is never closed makes one cell of all that follows."""
@@ -55,6 +55,10 @@ class Document:
         for magic, what, hint in NOT_TABLES:
             if self.data.startswith(magic):
                 raise InputError(f"{self.path} is {what}, not a table of answers", hint)
+        if self.options.encoding is None and _is_binary(self.data):
+            raise InputError(
+                f"{self.path} is not text but binary", "Give the answers as CSV, TSV, JSON or xlsx."
+            )
         text = decoded(self.data, self.path, self.options.encoding).removeprefix("\ufeff")
         if not text.strip():
             raise InputError(f"{self.path} is empty")
@@ -109,6 +113,8 @@ class Document:
     def _grid(self) -> tuple[list[list[str]], list[int], tuple[str, ...]]:
         if self.is_excel:
             found = excel.cells(self.data, self.path, self.options.worksheet)
+            if not found.rows:
+                raise InputError(f"{self.path} is empty: its worksheet has no cells")
             return found.rows, found.lines, found.notes
         if self.json is not None:
             return [], [], ()
@@ -165,6 +171,17 @@ class Document:
         finally:
             csv.field_size_limit(limit)
         return rows, lines
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether this is neither UTF-8 nor UTF-16 with its mark, and holds bytes that no 8-bit text has."""
+    if any(data.startswith(mark) for mark, _ in BYTE_ORDER_MARKS):
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return any(byte < 9 or 13 < byte < 32 for byte in data[:4096])
+    return False
 
 
 def _columns(text: str, separator: str) -> int:

@@ -181,7 +181,7 @@ def likely(frame: pd.DataFrame, role: str) -> list[str]:
     for name in names:
         for digits in re.finditer(r"\d+", name):
             pattern = name[: digits.start()] + PLACE + name[digits.end() :]
-            if _plain(pattern) in words:
+            if _plain(pattern) in words and pattern.removesuffix(f".{PLACE}") not in names:
                 patterns[pattern] = patterns.get(pattern, 0) + 1
     return single + [pattern for pattern, n in patterns.items() if n > 1]
 
@@ -209,6 +209,10 @@ def _found(sheet: Sheet, role: str, taken: set[str]) -> tuple[str, bool, str]:
 
 
 def _plain(name: str) -> str:
+    if name.upper().startswith(
+        ("GOLDEN:", "HINT:")
+    ):  # Toloka's right answers and help, not what somebody said
+        return ""
     bare = re.sub(r"^(input|answer)\.|^.*:", "", name.strip(), flags=re.IGNORECASE)
     bare = re.sub(r"\.label$", "", bare, flags=re.IGNORECASE)
     return re.sub(r"[^a-z0-9]", "", bare.replace(PLACE, "").casefold())
