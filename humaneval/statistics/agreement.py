@@ -1,0 +1,241 @@
+"""How far annotators of the same stimuli agree: percentage, Krippendorff's α, Fleiss' κ, Gwet's AC1, Randolph's κ.
+
+All of them need stimuli that were rated at least twice. Low agreement on a task that is hard by design, such as
+finding a good infill, says little about the quality of the annotators (Amidei et al. 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from humaneval.errors import InputError, UsageError
+from humaneval.statistics.columns import Floats, NotEstimable, check_level, labels, same_length
+from humaneval.statistics.intervals import Interval
+
+Metric: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
+ALONE = "no stimulus has two ratings"
+ALIKE = "all ratings are the same value, so that agreement cannot be told from chance"
+MOST_LEFT_OUT = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often each stimulus got each value, stimuli with equal counts put together.
+
+    `counts` has one line for each distinct line of counts, one column for each of `values`; `stimuli` says how many
+    stimuli have that line. All coefficients are functions of it, and so it is all that a bootstrap has to resample.
+    """
+
+    values: tuple[Any, ...]
+    counts: Floats
+    stimuli: Floats
+
+    @property
+    def raters(self) -> Floats:
+        """Ratings of a stimulus, for each line of `counts`."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @property
+    def rated_twice(self) -> int:
+        """How many stimuli have two ratings or more."""
+        return int(self.stimuli[self.raters >= 2].sum())
+
+
+Coefficient: TypeAlias = Callable[[Tally], "float | NotEstimable"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementInterval:
+    """A percentile interval over resampled stimuli.
+
+    `left_out` of the `replicates` gave no coefficient (all their ratings were alike) and are not part of it.
+    """
+
+    interval: Interval
+    replicates: int
+    left_out: int
+
+
+def tally(
+    stimuli: ArrayLike,
+    ratings: ArrayLike,
+    raters: ArrayLike | None = None,
+    *,
+    scale: Sequence[Any] | None = None,
+) -> Tally:
+    """Count ratings, one entry a rating; missing ratings are simply not there, stimuli may have any number.
+
+    `scale` lists all values that could have been given, in any order; without it those that were given count as the
+    scale, which matters for AC1 and Randolph's κ only. Raises InputError where lengths differ, nothing is given,
+    a label is missing, a value is not on the scale, or (with `raters`) a rater rated a stimulus twice: such pairs are
+    no agreement between people.
+    """
+    by_stimulus, by_value = labels(stimuli, "stimuli"), labels(ratings, "ratings")
+    same_length(stimuli=by_stimulus.codes, ratings=by_value.codes)
+    if raters is not None:
+        by_rater = labels(raters, "raters")
+        same_length(stimuli=by_stimulus.codes, raters=by_rater.codes)
+        pairs = by_rater.codes * by_stimulus.number + by_stimulus.codes
+        again = pairs.size - np.unique(pairs).size
+        if again:
+            raise InputError(
+                f"{again} ratings are by somebody who had rated the same stimulus before",
+                "Keep the first rating of each; agreement is between different annotators.",
+            )
+    values = _ordered(by_value.names if scale is None else tuple(scale))
+    unknown = [name for name in by_value.names if name not in values]
+    if unknown:
+        raise InputError(f"The rating {unknown[0]!r} is not on the scale: {', '.join(map(str, values))}")
+    place = np.array([values.index(name) for name in by_value.names], dtype=np.int64)
+    table = np.bincount(
+        by_stimulus.codes * len(values) + place[by_value.codes], minlength=by_stimulus.number * len(values)
+    ).reshape(-1, len(values))
+    patterns, frequency = np.unique(table, axis=0, return_counts=True)
+    return Tally(values, patterns.astype(np.float64), frequency.astype(np.float64))
+
+
+def percentage_agreement(counts: Tally) -> float | NotEstimable:
+    """The share of agreeing pairs of ratings of a stimulus, averaged over the stimuli with two ratings or more."""
+    rated = counts.raters >= 2
+    if not counts.stimuli[rated].sum():
+        return NotEstimable(ALONE)
+    table, n, weight = counts.counts[rated], counts.raters[rated], counts.stimuli[rated]
+    agreeing = (table * (table - 1)).sum(axis=1) / (n * (n - 1))
+    return float((weight * agreeing).sum() / weight.sum())
+
+
+def krippendorff_alpha(counts: Tally, metric: Metric = "nominal") -> float | NotEstimable:
+    """Krippendorff's α = 1 − observed / expected disagreement, over all pairs of ratings of the same stimulus.
+
+    Each stimulus with m >= 2 ratings gives its ordered pairs of values weight 1/(m − 1); expected are the pairs of all
+    those values without regard to the stimulus. The difference of two values counts 0 or 1 (nominal), (c − k)²
+    (interval), ((c − k)/(c + k))² (ratio), or the squared number of ratings between them, ends half (ordinal)
+    (Krippendorff 2011). Other metrics than nominal need numbers as values: InputError. UsageError for another metric.
+    """
+    rated = counts.raters >= 2
+    table, n, weight = counts.counts[rated], counts.raters[rated], counts.stimuli[rated]
+    if not weight.sum():
+        return NotEstimable(ALONE)
+    weights = weight / (n - 1)
+    coincidences = table.T @ (table * weights[:, None]) - np.diag((table * weights[:, None]).sum(axis=0))
+    totals = coincidences.sum(axis=0)
+    distance = _distance(counts.values, totals, metric)
+    expected = float(totals @ distance @ totals) / (totals.sum() - 1)
+    if expected == 0:
+        return NotEstimable(ALIKE)
+    return float(1 - (coincidences * distance).sum() / expected)
+
+
+def fleiss_kappa(counts: Tally) -> float | NotEstimable:
+    """Fleiss' κ = (p − e)/(1 − e): p the percentage agreement, e = Σ π² from the mean share π of each value.
+
+    For stimuli with unequal numbers of ratings it is Gwet's generalisation (2014): single ratings count for π.
+    """
+    shares = _shares(counts)
+    return _beyond_chance(counts, float(np.square(shares).sum()))
+
+
+def gwet_ac1(counts: Tally) -> float | NotEstimable:
+    """Gwet's AC1 = (p − e)/(1 − e) with e = Σ π(1 − π)/(q − 1) for a scale of q values (Gwet 2008).
+
+    It keeps its meaning where nearly all ratings are one value and κ falls to 0. The scale needs two values.
+    """
+    values = len(counts.values)
+    if values < 2:
+        return NotEstimable("all ratings are the same value, and the scale names no other")
+    shares = _shares(counts)
+    return _beyond_chance(counts, float((shares * (1 - shares)).sum()) / (values - 1))
+
+
+def randolph_kappa(counts: Tally) -> float | NotEstimable:
+    """Randolph's free-marginal κ = (p − 1/q)/(1 − 1/q) for a scale of q values (Brennan and Prediger's for two raters)."""
+    if len(counts.values) < 2:
+        return NotEstimable("all ratings are the same value, and the scale names no other")
+    return _beyond_chance(counts, 1 / len(counts.values))
+
+
+def bootstrap_agreement(
+    counts: Tally, coefficient: Coefficient, *, seed: int, replicates: int = 2000, level: float = 0.95
+) -> AgreementInterval | NotEstimable:
+    """A percentile interval of any of the coefficients above, by resampling stimuli with all their ratings.
+
+    Replicates in which the coefficient cannot be estimated are counted and left out; where they are more than one in
+    twenty there is no interval. With one stimulus rated twice there is none either. The seed fixes the result.
+    Raises UsageError for a wrong level or no replicates.
+    """
+    check_level(level)
+    if replicates < 1:
+        raise UsageError(f"{replicates} replicates are none", "Give 1 or more, for example 2,000.")
+    whole = coefficient(counts)
+    if isinstance(whole, NotEstimable):
+        return whole
+    if counts.rated_twice < 2:
+        return NotEstimable("only one stimulus has two ratings")
+    rng = np.random.default_rng(seed)
+    total = int(counts.stimuli.sum())
+    found = []
+    for drawn in rng.multinomial(total, counts.stimuli / total, size=replicates):
+        kept = drawn > 0
+        one = coefficient(Tally(counts.values, counts.counts[kept], drawn[kept].astype(np.float64)))
+        if not isinstance(one, NotEstimable):
+            found.append(one)
+    left_out = replicates - len(found)
+    if left_out > MOST_LEFT_OUT * replicates:
+        return NotEstimable(f"{left_out} of {replicates} resamples of the stimuli gave no coefficient")
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return AgreementInterval(Interval(float(low), float(high)), replicates, left_out)
+
+
+def _beyond_chance(counts: Tally, chance: float) -> float | NotEstimable:
+    observed = percentage_agreement(counts)
+    if isinstance(observed, NotEstimable):
+        return observed
+    if chance >= 1:
+        return NotEstimable(ALIKE)
+    return (observed - chance) / (1 - chance)
+
+
+def _shares(counts: Tally) -> Floats:
+    """The share of each value, averaged over the stimuli."""
+    each = counts.counts / counts.raters[:, None]
+    return np.asarray(counts.stimuli @ each / counts.stimuli.sum())
+
+
+def _distance(values: tuple[Any, ...], totals: Floats, metric: Metric) -> Floats:
+    if metric == "nominal":
+        return 1.0 - np.eye(len(values))
+    if metric not in ("ordinal", "interval", "ratio"):
+        raise UsageError(
+            f"{metric!r} is not a metric of ratings", "There are: nominal, ordinal, interval, ratio."
+        )
+    try:
+        numeric = np.array([float(value) for value in values])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The {metric} metric needs ratings that are numbers") from error
+    one, other = numeric[:, None], numeric[None, :]
+    if metric == "interval":
+        return np.asarray(np.square(one - other))
+    if metric == "ratio":
+        if (numeric < 0).any():
+            raise InputError("The ratio metric needs ratings that are not below 0")
+        sums = one + other
+        ratios = np.divide(one - other, sums, out=np.zeros_like(sums), where=sums > 0)
+        return np.asarray(np.square(ratios))
+    middle = (
+        np.cumsum(totals) - totals / 2
+    )  # values are in order: ratings up to the middle of each value's own
+    return np.asarray(np.square(middle[:, None] - middle[None, :]))
+
+
+def _ordered(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The distinct values, numbers by size and before anything else."""
+    distinct = list(dict.fromkeys(values))
+    try:
+        return tuple(sorted(distinct, key=float))
+    except (TypeError, ValueError):
+        return tuple(sorted(distinct, key=str))

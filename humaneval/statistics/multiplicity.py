@@ -1,0 +1,65 @@
+"""Many tests at once: p-values adjusted within a family that was declared beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from humaneval.errors import InputError
+from humaneval.statistics.columns import Floats, numbers
+
+
+def bonferroni(p: ArrayLike) -> Floats:
+    """Each p-value times their number, at most 1: the chance of any false finding is at most the level.
+
+    Takes one-dimensional p-values in 0..1, gives as many in the same order; none give none. Raises InputError for
+    anything else, NaN too. `holm` promises the same and finds more.
+    """
+    values = _p_values(p)
+    return np.minimum(1.0, values * values.size)
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Holm's step-down p-values: the chance of any false finding is at most the level, however the tests hang together.
+
+    The i-th smallest of m is multiplied by m − i + 1, and none is below a smaller one's (Holm 1979). Arguments and
+    errors as for `bonferroni`.
+
+    >>> [round(float(one), 2) for one in holm([0.01, 0.02, 0.03, 0.04, 0.05])]
+    [0.05, 0.08, 0.09, 0.09, 0.09]
+    """
+    values = _p_values(p)
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * np.arange(values.size, 0, -1)
+    return _back(order, np.minimum(1.0, np.maximum.accumulate(steps)))
+
+
+def benjamini_hochberg(p: ArrayLike) -> Floats:
+    """Benjamini and Hochberg's step-up p-values: of the findings at a level, at most that share is false on average.
+
+    The i-th smallest of m is multiplied by m/i, and none is above a larger one's (Benjamini and Hochberg 1995); for
+    tests that are independent or positively dependent. Arguments and errors as for `bonferroni`.
+
+    >>> [round(float(one), 3) for one in benjamini_hochberg([0.01, 0.02, 0.03, 0.04, 0.2])]
+    [0.05, 0.05, 0.05, 0.05, 0.2]
+    """
+    values = _p_values(p)
+    order = np.argsort(values, kind="stable")
+    steps = values[order] * values.size / np.arange(1, values.size + 1)
+    return _back(order, np.minimum(1.0, np.minimum.accumulate(steps[::-1])[::-1]))
+
+
+def _back(order: NDArray[np.intp], adjusted: Floats) -> Floats:
+    result = np.empty_like(adjusted)
+    result[order] = adjusted
+    return result
+
+
+def _p_values(p: ArrayLike) -> Floats:
+    values = numbers(p, "p-values")
+    if values.ndim != 1:
+        raise InputError("p-values are adjusted as one column")
+    outside = values[(values < 0) | (values > 1)]
+    if outside.size:
+        raise InputError(f"{outside[0]:g} is not a p-value: it lies outside 0..1")
+    return values

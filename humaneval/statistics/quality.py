@@ -1,0 +1,177 @@
+"""Signs that an annotator did not read: one answer throughout, speed, copied texts, gaps. Flags, never exclusions.
+
+Every function takes columns with one entry a response and gives back flags or probabilities for all of them, or for
+every worker. What follows from a flag is for a rule that was declared beforehand (`humaneval.scoring`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import bdtrc, gammaln
+
+from humaneval.errors import InputError, UsageError
+from humaneval.statistics.columns import (
+    Codes,
+    Flags,
+    Floats,
+    labels,
+    numbers_or_missing,
+    same_length,
+    whole_numbers,
+)
+
+READING_SPEED = 12.0
+"""Words a second beyond which nobody has read a passage; a practised reader takes in 4 to 5."""
+
+
+@dataclass(frozen=True, slots=True)
+class StraightLining:
+    """How often each of `workers` gave her most frequent answer, and how odd that is; entries belong together."""
+
+    workers: tuple[Any, ...]
+    responses: Codes
+    most: Codes
+    """How often the most frequent answer was given."""
+    p: Floats
+    """The probability that somebody who answers by chance gives some answer that often, 0..1."""
+
+    def flags(self, level: float = 0.001) -> Flags:
+        """Workers with p below `level`."""
+        return np.asarray(self.p < level)
+
+
+def straight_lining(workers: ArrayLike, choices: ArrayLike, options: int = 5) -> StraightLining:
+    """Whether workers keep choosing the same of `options` answers, numbered from 1.
+
+    p is exact: P(max count >= most) for a multinomial with equal odds. Where positions are uniform an attentive
+    worker's answers are too. Raises InputError where lengths differ, nothing is given, or an answer is out of range.
+
+    >>> straight_lining(["ann"] * 8, [3, 3, 3, 3, 3, 3, 3, 3]).p.round(7).tolist()
+    [1.28e-05]
+    """
+    if options < 2:
+        raise UsageError(f"{options} answers leave no choice", "Give 2 or more.")
+    by_worker = labels(workers, "workers")
+    answers = whole_numbers(choices, "choices", 1, options)
+    same_length(workers=by_worker.codes, choices=answers)
+    table = np.bincount(by_worker.codes * options + answers - 1, minlength=by_worker.number * options)
+    table = table.reshape(-1, options)
+    n, most = table.sum(axis=1), table.max(axis=1)
+    kinds, kind = np.unique(np.stack([n, most]), axis=1, return_inverse=True)
+    tails = np.array([_largest_count_tail(int(one), int(top), options) for one, top in kinds.T])
+    return StraightLining(by_worker.names, n, most, tails[kind.reshape(-1)])
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast each response was given; entries belong to the responses."""
+
+    words_per_second: Floats
+    """NaN where the time is not known, infinite for no time at all."""
+    too_fast: Flags
+    unknown: Flags
+    """Responses whose time is not known; they are never too fast."""
+
+
+def speed(words: ArrayLike, seconds: ArrayLike, limit: float = READING_SPEED) -> Speed:
+    """Which responses came faster than `limit` words a second; seconds are those of the page's own timer.
+
+    Times between accepting and submitting are no reading times: they include waiting. NaN seconds mean that the time
+    is not known. Raises InputError where lengths differ or a number is negative, UsageError for a limit not above 0.
+
+    >>> speed([48, 48, 48], [2.0, 10.0, float("nan")]).too_fast.tolist()
+    [True, False, False]
+    """
+    if not limit > 0:
+        raise UsageError(f"{limit:g} words a second is no limit", "Give a number above 0, for example 12.")
+    length, taken = numbers_or_missing(words, "numbers of words"), numbers_or_missing(seconds, "seconds")
+    same_length(words=length, seconds=taken)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(taken == 0, np.inf, length / taken)
+    unknown = np.isnan(length) | np.isnan(taken)
+    rate[unknown] = np.nan
+    return Speed(rate, np.where(unknown, False, rate > limit), unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Free texts that were written more than once; entries belong to the texts."""
+
+    copied: Flags
+    times: Codes
+    """How often the same text occurs, itself included; 0 for texts too short to judge."""
+
+
+def copied_texts(texts: ArrayLike, least_words: int = 4) -> Copies:
+    """Which free texts occur more than once, by whomever, letter case and white space aside.
+
+    Texts of fewer than `least_words` words ("yes", "no idea") are no evidence, nor are missing ones: never flagged.
+    Raises InputError where there are none, UsageError for fewer than one word.
+
+    >>> copied_texts(["It is  a good story", "it is a good story", "no"]).copied.tolist()
+    [True, True, False]
+    """
+    if least_words < 1:
+        raise UsageError(f"{least_words} words are no text", "Give 1 or more.")
+    column = pd.Series(np.asarray(texts, dtype=object).reshape(-1))
+    if column.empty:
+        raise InputError("There is nothing to compare: no texts")
+    words = [str(text).casefold().split() for text in column.fillna("")]
+    long_enough = np.array([len(text) >= least_words for text in words])
+    codes = pd.factorize(np.array([" ".join(text) for text in words], dtype=object))[0]
+    times = np.bincount(codes)[codes] * long_enough
+    return Copies(times > 1, times.astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """How much each of `workers` left out; entries belong together."""
+
+    workers: tuple[Any, ...]
+    judged: Codes
+    """How many different generators (or passages) the worker judged."""
+    incomplete: Flags
+
+
+def completeness(workers: ArrayLike, generators: ArrayLike, expected: int | None = None) -> Completeness:
+    """Which workers judged fewer different generators than `expected`, by default all that occur.
+
+    Raises InputError where lengths differ or nothing is given, UsageError where none are expected.
+
+    >>> completeness(["ann", "ann", "bob"], ["lm", "ilm", "lm"]).incomplete.tolist()
+    [False, True]
+    """
+    by_worker, by_generator = labels(workers, "workers"), labels(generators, "generators")
+    same_length(workers=by_worker.codes, generators=by_generator.codes)
+    if expected is not None and expected < 1:
+        raise UsageError(f"{expected} expected generators are none", "Give 1 or more.")
+    pairs = np.unique(by_worker.codes * by_generator.number + by_generator.codes)
+    judged = np.bincount(pairs // by_generator.number, minlength=by_worker.number)
+    wanted = by_generator.number if expected is None else expected
+    return Completeness(by_worker.names, judged.astype(np.int64), judged < wanted)
+
+
+def _largest_count_tail(n: int, most: int, options: int) -> float:
+    """P(the largest of `options` equally likely counts that sum to n is `most` or more).
+
+    More than half can only happen to one of them, so that the tails add up. Else the counts are independent Poisson
+    variables given their sum: P(all < most) is a convolution of cut-off Poisson probabilities.
+    """
+    one_tail = options * float(bdtrc(most - 1, n, 1 / options)) if most > 0 else 1.0
+    if 2 * most > n:
+        return min(1.0, one_tail)
+    mean = n / options
+    counts = np.arange(most)
+    poisson = np.exp(counts * np.log(mean) - mean - gammaln(counts + 1))
+    together = np.ones(1)
+    for _ in range(options):
+        together = np.convolve(together, poisson)[: n + 1]
+    below = together[n] / np.exp(n * np.log(n) - n - gammaln(n + 1)) if together.size > n else 0.0
+    tail = 1.0 - float(below)
+    # what is left of 1 after subtraction has no digits; there the sum of the tails is near enough, and never too small
+    return min(1.0, max(tail, 0.0) if tail > 1e-9 else one_tail)

@@ -1,0 +1,193 @@
+"""How many annotators answer without looking, and which, told by the Control passages they noticed and missed.
+
+One missed Control is weak evidence, and one noticed is weak too: a fifth of those who click anywhere notice it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+from scipy.special import betaln, expit, gammaln, xlog1py, xlogy
+
+from humaneval.errors import InputError, UsageError
+from humaneval.statistics.columns import Floats, NotEstimable, check_counts, check_probability, numbers
+
+CHANCE = 0.2
+
+
+def spam_given_pass(
+    share: ArrayLike, controls: ArrayLike, honest_pass: ArrayLike = 1.0, chance: float = CHANCE
+) -> Floats:
+    """P(an annotator spams | she noticed all of her `controls` independent Control passages).
+
+    s·g^k/(s·g^k + (1 − s)·c^k) with s the share of spammers, g what they notice by chance, c what honest annotators
+    notice. Arguments broadcast. Raises UsageError where a probability is outside 0..1 or nobody could pass.
+
+    >>> round(float(spam_given_pass(0.0625, 1)), 4), round(float(spam_given_pass(0.0625, 2)), 4)
+    (0.0132, 0.0027)
+    """
+    check_probability(chance=chance)
+    spammers = numbers(share, "shares of spammers")
+    k = numbers(controls, "numbers of controls")
+    honest = numbers(honest_pass, "probabilities of passing")
+    if ((spammers < 0) | (spammers > 1)).any() or ((honest < 0) | (honest > 1)).any() or (k < 0).any():
+        raise UsageError("Shares and probabilities lie in 0..1, numbers of controls from 0 up", "")
+    passing = spammers * chance**k
+    all_passing = passing + (1 - spammers) * honest**k
+    if (all_passing == 0).any():
+        raise UsageError("Under these figures nobody passes", "Give honest annotators a chance above 0.")
+    return np.asarray(passing / all_passing)
+
+
+class ImpliedSpam(NamedTuple):
+    """What a number of missed Control passages implies if honest annotators never miss one."""
+
+    spammers: float
+    """How many annotators answered by chance."""
+    surviving: float
+    """How many of them passed all the same."""
+    share: float
+    """Their share among those who passed, 0..1."""
+
+
+def implied_spam(failed: int, annotators: int, controls: int = 1, chance: float = CHANCE) -> ImpliedSpam:
+    """From how many of the annotators missed one of their `controls` Control passages: how many spam, how many passed.
+
+    Spammers fail with probability 1 − chance^controls, so failed/(1 − chance^controls) of them are expected, at most
+    all. Raises InputError unless 0 <= failed <= annotators and there is one; UsageError for settings without sense.
+
+    >>> tuple(round(one, 4) for one in implied_spam(5, 100))
+    (6.25, 1.25, 0.0132)
+    """
+    check_counts(failed=failed, annotators=annotators, controls=controls)
+    check_probability(chance=chance)
+    if not 0 <= failed <= annotators or annotators == 0:
+        raise InputError(f"{failed} of {annotators} annotators cannot have missed a Control passage")
+    if controls == 0 or chance == 1:
+        raise UsageError("Without Control passages that can be missed nobody can be told apart", "")
+    spammers = min(float(annotators), failed / (1 - chance**controls))
+    surviving = spammers - failed
+    passed = annotators - failed
+    return ImpliedSpam(spammers, surviving, surviving / passed if passed else 0.0)
+
+
+def score_without_spam(not_identified: int, n: int, spammers: float, ceiling: float = 0.8) -> float:
+    """The score of the honest among `n` responses if `spammers` of them were by chance and scored the ceiling.
+
+    Not cut off at 0 or 1. Raises InputError unless 0 <= not_identified <= n and 0 <= spammers < n.
+
+    >>> round(score_without_spam(43, 95, 1.25), 3)
+    0.448
+    """
+    check_counts(not_identified=not_identified, n=n)
+    check_probability(ceiling=ceiling)
+    if not 0 <= not_identified <= n or not 0 <= spammers < n:
+        raise InputError(f"{not_identified} of {n} responses with {spammers:g} by spammers are no score")
+    return (not_identified - spammers * ceiling) / (n - spammers)
+
+
+@dataclass(frozen=True, slots=True)
+class SpamPosterior:
+    """P(spams) of each annotator, and the mixture that was fitted to all of them."""
+
+    probability: Floats
+    """In the order of the arguments, 0..1; for annotators without Control passages it is `share`."""
+    share: float
+    """The share of spammers among all annotators."""
+    honest_mean: float
+    """How often honest annotators notice a Control passage."""
+    honest_concentration: float
+    """a + b of their Beta distribution; infinite where they are all alike."""
+
+
+def spam_posterior(
+    noticed: ArrayLike, controls: ArrayLike, *, honest_pass: float | None = None, chance: float = CHANCE
+) -> SpamPosterior | NotEstimable:
+    """Empirical-Bayes probability that each annotator spams, from how many of her Control passages she noticed.
+
+    Two kinds are mixed: spammers notice each passage with probability `chance`; honest annotators with one of their
+    own, drawn from Beta(a, b). Share, a and b are chosen by maximum likelihood over all annotators, with a weak prior
+    that keeps them off the edge: Beta(1, 3) on the share, a mean above `chance`, about 1 to 1,000 for a + b.
+
+    Three kinds of unknowns need annotators with three Control passages or more. With fewer give `honest_pass`, the
+    probability that an honest annotator notices one: then only the share is estimated. Raises InputError unless
+    0 <= noticed <= controls, both whole, of one length; UsageError unless chance < honest_pass <= 1.
+    """
+    k, n = _check_counts(noticed, controls)
+    check_probability(chance=chance)
+    if honest_pass is not None and not chance < honest_pass <= 1:
+        raise UsageError(
+            f"Honest annotators notice more than chance, not {honest_pass:g}", "Give for example 0.95."
+        )
+    if not n.any():
+        return NotEstimable("no annotator saw a Control passage")
+    if honest_pass is None and n.max() < 3:
+        return NotEstimable(
+            f"no annotator saw more than {int(n.max())} Control passages, which does not tell careless from spamming"
+        )
+    kinds, kind, weight = np.unique(np.stack([k, n]), axis=1, return_inverse=True, return_counts=True)
+    seen, out_of = kinds
+    spam = _binomial(seen, out_of, chance)
+
+    start = START if honest_pass is None else START[:1]
+
+    def honest(parameters: Floats) -> Floats:
+        if honest_pass is not None:
+            return _binomial(seen, out_of, honest_pass)
+        mean, size = _honest(parameters, chance)
+        return np.asarray(
+            _choose(seen, out_of)
+            + betaln(seen + mean * size, out_of - seen + (1 - mean) * size)
+            - betaln(mean * size, (1 - mean) * size)
+        )
+
+    def loss(parameters: Floats) -> float:
+        share = float(expit(parameters[0]))
+        mixed = np.logaddexp(np.log(share) + spam, np.log1p(-share) + honest(parameters))
+        off_centre = float(np.square((parameters[1:] - start[1:]) / WIDTH[: start.size - 1]).sum())
+        return float(0.5 * off_centre - weight @ mixed - 2.0 * np.log1p(-share))
+
+    best = minimize(
+        loss, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
+    )
+    share = float(expit(best.x[0]))
+    odds = np.log(share) - np.log1p(-share) + spam - honest(best.x)
+    probability = expit(odds)[kind.reshape(-1)]
+    if honest_pass is not None:
+        return SpamPosterior(probability, share, honest_pass, float("inf"))
+    mean, size = _honest(best.x, chance)
+    return SpamPosterior(probability, share, mean, size)
+
+
+START = np.array([-2.2, 2.0, 3.0])
+"""Log odds of the share, log odds of the mean between chance and 1, logarithm of a + b: where the search starts."""
+WIDTH = np.array([2.0, 2.0])
+"""Standard deviations of the prior about the last two."""
+
+
+def _honest(parameters: Floats, chance: float) -> tuple[float, float]:
+    mean = chance + (1 - chance) * float(expit(parameters[1]))
+    return min(mean, 1 - 1e-9), float(np.exp(np.clip(parameters[2], -5, 12)))
+
+
+def _binomial(k: Floats, n: Floats, p: float) -> Floats:
+    return np.asarray(_choose(k, n) + xlogy(k, p) + xlog1py(n - k, -p))
+
+
+def _choose(k: Floats, n: Floats) -> Floats:
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+
+def _check_counts(noticed: ArrayLike, controls: ArrayLike) -> tuple[Floats, Floats]:
+    k, n = numbers(noticed, "noticed Control passages"), numbers(controls, "Control passages")
+    if k.shape != n.shape or k.ndim != 1 or not k.size:
+        raise InputError(
+            f"{k.size} numbers of noticed and {n.size} of shown Control passages do not belong together"
+        )
+    if ((k < 0) | (k > n) | (k != np.floor(k)) | (n != np.floor(n))).any():
+        raise InputError("Noticed Control passages are whole numbers from 0 to those shown")
+    return k, n

@@ -1,0 +1,84 @@
+"""Adjusted p-values against R's, statsmodels' and those of Benjamini and Hochberg's paper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
+
+from humaneval.errors import InputError
+from humaneval.statistics.multiplicity import benjamini_hochberg, bonferroni, holm
+
+QUICK = settings(max_examples=40, deadline=None)
+
+# the 15 p-values of Benjamini and Hochberg (1995)
+PAPER = [
+    0.0001,
+    0.0004,
+    0.0019,
+    0.0095,
+    0.0201,
+    0.0278,
+    0.0298,
+    0.0344,
+    0.0459,
+    0.3240,
+    0.4262,
+    0.5719,
+    0.6528,
+    0.7590,
+    1.0,
+]
+p_values = st.lists(st.floats(0, 1), max_size=30)
+
+
+def test_five_p_values() -> None:
+    p = [0.01, 0.02, 0.03, 0.04, 0.05]
+    assert holm(p) == pytest.approx([0.05, 0.08, 0.09, 0.09, 0.09])
+    assert benjamini_hochberg(p) == pytest.approx([0.05] * 5)
+    assert bonferroni(p) == pytest.approx([0.05, 0.10, 0.15, 0.20, 0.25])
+
+
+def test_fifteen_p_values_of_the_paper() -> None:
+    rates = [0.0015, 0.003, 0.0095, 0.035625, 0.0603, 0.063857, 0.063857, 0.0645, 0.0765]
+    rates += [0.486, 0.581182, 0.714875, 0.753231, 0.813214, 1]
+    assert benjamini_hochberg(PAPER) == pytest.approx(rates, abs=5e-7)
+    steps = [0.0015, 0.0056, 0.0247, 0.1140, 0.2211, 0.2780, 0.2780, 0.2780, 0.3213] + [1] * 6
+    assert holm(PAPER) == pytest.approx(steps, abs=5e-5)
+
+
+@QUICK
+@given(p_values, st.randoms())
+def test_each_p_value_keeps_its_place(p: list[float], random: object) -> None:
+    order = list(range(len(p)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    for adjust in (bonferroni, holm, benjamini_hochberg):
+        assert adjust([p[i] for i in order]) == pytest.approx(adjust(p)[order])
+
+
+@QUICK
+@given(p_values)
+def test_the_three_come_in_order_of_strictness(p: list[float]) -> None:
+    own, rates, steps, all_at_once = np.array(p), benjamini_hochberg(p), holm(p), bonferroni(p)
+    assert (own <= rates + 1e-12).all()
+    assert (rates <= steps + 1e-12).all()
+    assert (steps <= all_at_once + 1e-12).all()
+    assert (all_at_once <= 1).all()
+    if p:
+        assert rates == pytest.approx(false_discovery_control(p))
+
+
+def test_no_p_values_give_none() -> None:
+    assert holm([]).size == benjamini_hochberg([]).size == bonferroni([]).size == 0
+
+
+@pytest.mark.parametrize("adjust", [bonferroni, holm, benjamini_hochberg])
+def test_what_is_no_p_value_is_refused(adjust: object) -> None:
+    with pytest.raises(InputError, match="1 of 2 p-values are not finite numbers, the first at place 2"):
+        adjust([0.1, float("nan")])  # type: ignore[operator]
+    with pytest.raises(InputError, match=r"1\.2 is not a p-value"):
+        adjust([0.1, 1.2])  # type: ignore[operator]
+    with pytest.raises(InputError, match="as one column"):
+        adjust([[0.1, 0.2]])  # type: ignore[operator]
