@@ -67,12 +67,13 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
 
 
 def is_response_table(path: str | Path) -> bool:
-    """Whether the first line of a text file, or its first JSON object, names all columns that are needed."""
+    """Whether the first line of a text file (its header, or its first JSON object) names all columns that are needed."""
     with Path(path).open("rb") as file:
         start = file.read(65_536)
-    mark = next((name for mark, name in BYTE_ORDER_MARKS if start.startswith(mark)), "utf-8")
-    words = re.split(r"[,;\t:{}\r\n\"]", start.decode(mark, "replace").lower())
-    return set(REQUIRED) <= {word.strip() for word in words[:400]}
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS if start.startswith(mark)), "utf-8")
+    lines = [line for line in start.decode(encoding, "replace").lower().splitlines() if line.strip()]
+    header = next((line for line in lines if not line.startswith("sep=")), "")
+    return set(REQUIRED) <= {word.strip() for word in re.split(r"[,;\t:{}\"]", header)}
 
 
 def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:

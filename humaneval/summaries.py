@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,14 @@ from humaneval.errors import InputError, UsageError
 from humaneval.importing.columns import column
 from humaneval.importing.mapping import PLACE, numbered
 from humaneval.importing.sheet import Sheet, listed
+from humaneval.statistics.agreement import (
+    Coefficient,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    percentage_agreement,
+    tally,
+)
 
 TIE = "(tie)"
 LINE, COLUMN, NUMBER, VALUE, WORKER, ITEM = "(line)", "(column)", "(number)", "(value)", "(worker)", "(item)"
@@ -261,16 +268,12 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
 
 
 def _coefficients(items: pd.Series[Any], values: pd.Series[Any]) -> list[tuple[str, int, float | str]]:
-    try:
-        coefficients = import_module("humaneval.statistics.agreement")
-    except ModuleNotFoundError:
-        return []
-    counts = coefficients.tally(items.to_numpy(), values.to_numpy(dtype=object))
-    wanted = {
-        "agreeing pairs": coefficients.percentage_agreement,
-        "Fleiss' kappa": coefficients.fleiss_kappa,
-        "Krippendorff's alpha (nominal)": coefficients.krippendorff_alpha,
-        "Gwet's AC1": coefficients.gwet_ac1,
+    counts = tally(items.to_numpy(), values.to_numpy(dtype=object))
+    wanted: dict[str, Coefficient] = {
+        "agreeing pairs": percentage_agreement,
+        "Fleiss' kappa": fleiss_kappa,
+        "Krippendorff's alpha (nominal)": krippendorff_alpha,
+        "Gwet's AC1": gwet_ac1,
     }
     found = []
     for name, coefficient in wanted.items():

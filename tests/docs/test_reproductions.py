@@ -66,8 +66,6 @@ def test_the_command_prints_what_the_page_says(
 ) -> None:
     if any(argument.endswith(".xlsx") for argument in arguments) and find_spec("openpyxl") is None:
         lacking("openpyxl", 'pip install "humaneval-toolkit[excel]"')
-    if "agreement" in arguments and find_spec("humaneval.statistics.agreement") is None:
-        pytest.skip("the coefficients of agreement are not there")
     monkeypatch.chdir(test_data / "responses")
     monkeypatch.setenv("COLUMNS", "80")
     said = command(*arguments)
