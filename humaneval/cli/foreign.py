@@ -78,7 +78,7 @@ def mapping_options(function: F) -> F:
             click.option("--constant", "constants", multiple=True, metavar="ROLE=TEXT", help="What is the same for all responses, for example generator=ILM."),
             click.option("--anonymous-workers", is_flag=True, help="The file does not say who answered: count every row as another person."),
             click.option("--from-zero", is_flag=True, help="Sentences are counted from 0 in the file."),
-            click.option("--contradictions", type=click.Choice(["refuse", "first", "last", "keep"]), default="refuse", show_default=True, help="Which counts of two different answers by one worker to one passage in one form."),
+            click.option("--contradictions", type=click.Choice(["refuse", "first", "last", "keep"]), default="refuse", show_default=True, help="Which counts, in the order of the file, of two different answers by one worker to one passage in one form."),
             click.option("--yes", is_flag=True, help="Yes, the columns are guessed right."),
         )
     ):  # fmt: skip

@@ -148,7 +148,8 @@ class Document:
         if separator:
             text, skipped = rest, 1
         else:
-            separator = max(SEPARATORS, key=lambda one: _columns(text, one))
+            start_of_text = text.lstrip("\r\n")[:1_000_000]
+            separator = max(SEPARATORS, key=lambda one: _columns(start_of_text, one))
         rows, lines, start = [], [], 0
         limit = csv.field_size_limit(LARGEST_CELL)
         try:
@@ -187,7 +188,7 @@ def _is_binary(data: bytes) -> bool:
 def _columns(text: str, separator: str) -> int:
     """How many columns the first row has with this separator; a quoted header cell may run over lines."""
     try:
-        return len(next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=separator), []))
+        return len(next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), []))
     except csv.Error:
         return 0
 

@@ -95,6 +95,8 @@ SYNONYMS: Names[str, frozenset[str]] = {
             "label",
         ]
     ),
+    "hit": frozenset(["hit", "hitid"]),
+    "assignment": frozenset(["assignment", "assignmentid", "responseid", "submissionid", "sessionid"]),
 }
 """Names without case, punctuation, and what the platform puts before them."""
 
@@ -195,7 +197,10 @@ def _found(sheet: Sheet, role: str, taken: set[str]) -> tuple[str, bool, str]:
         return "", False, ""
     if role in OPTIONAL:
         exact = [name for name in candidates if name.strip().casefold() == role]
-        return (exact[0], False, "") if exact else ("", False, "")
+        alone = (
+            candidates[0] if role in SYNONYMS and len(candidates) == 1 and PLACE not in candidates[0] else ""
+        )
+        return (exact[0] if exact else alone), False, ""
     first, *others = candidates
     note = ""
     if others:

@@ -62,13 +62,14 @@ def responses(
 
     A form with several passages (columns with {}) becomes a row for each. `position` and `choice` are read as whole
     numbers 1–5 (counted from 0 with `from_zero`), also inside words with one number (`Sentence 3`). Left out and
-    counted: passages without an answer; the same response a second time. Two different answers to one passage by one
+    counted: passages without an answer; a row that is there a second time, equal in every column. Two different answers to one passage by one
     worker in one form are refused, or kept as `contradictions` says. Raises InputError with the lines for anything
     that cannot be read, unless `options.skip_bad`.
     """
     options = options or Options()
+    twice = sheet.frame.duplicated()
+    sheet = sheet.without("the same row again", list(sheet.frame.index[twice])).noted(*mapping.notes)
     frame, sheet = _long(sheet, mapping)
-    sheet = sheet.noted(*mapping.notes)
     blank = frame["choice"].isna()
     sheet = _dropped(sheet, frame, blank, "no answer")
     frame = frame[~blank]
@@ -198,38 +199,36 @@ def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.Dat
 
 
 def _once(frame: pd.DataFrame, sheet: Sheet, contradictions: Contradictions) -> tuple[pd.DataFrame, Sheet]:
-    passage = ["worker", "story", "generator"] + (["assignment"] if "assignment" in frame.columns else [])
-    again = frame.drop(columns="line").map(str).duplicated()
-    sheet = _dropped(sheet, frame, again, "the same response again")
-    frame = frame[~again]
-    clash = frame.duplicated(passage, keep=False)
-    if not clash.any():
-        return frame, _said_twice(frame, sheet)
+    """What one worker said of one passage more than once in one form, and differently, is decided or refused."""
+    form = ["worker", "story", "generator"] + (["assignment"] if "assignment" in frame.columns else [])
+    passage = frame.groupby(form, sort=False, dropna=False).ngroup()
+    said = pd.DataFrame({"passage": passage, "position": frame["position"], "choice": frame["choice"]})
+    distinct = said.drop_duplicates()["passage"]
+    clash = passage.isin(distinct[distinct.duplicated()])
+    n = passage[clash].nunique()
     lines = listed(list(dict.fromkeys(frame.loc[clash, "line"])))
-    people = frame.loc[clash, passage].drop_duplicates()
-    if contradictions == "refuse":
+    if n and contradictions == "refuse":
         raise InputError(
-            f"{len(people)} passages were answered twice, and differently, by one worker: lines {lines}",
+            f"{n} passages were answered twice, and differently, by one worker: lines {lines}",
             "Say which counts: --contradictions first, last or keep.",
         )
-    if contradictions == "keep":
-        return frame, sheet.noted(
-            f"{len(people)} passages with contradicting answers by one worker are kept: lines {lines}"
-        )
-    gone = frame.duplicated(passage, keep=contradictions)
-    return frame[~gone], _dropped(
-        sheet, frame, gone, f"contradicts the {contradictions} answer of the same worker"
-    )
+    if n and contradictions == "keep":
+        sheet = sheet.noted(f"{n} passages with contradicting answers by one worker are kept: lines {lines}")
+    elif n:
+        gone = clash & passage.duplicated(keep="first" if contradictions == "first" else "last")
+        sheet = _dropped(sheet, frame, gone, f"contradicts the {contradictions} answer of the same worker")
+        frame, clash = frame[~gone], clash[~gone]
+    return frame, _said_again(frame, clash, sheet)
 
 
-def _said_twice(frame: pd.DataFrame, sheet: Sheet) -> Sheet:
-    twice = frame.duplicated(["worker", "story", "generator"], keep=False)
-    if not twice.any():
+def _said_again(frame: pd.DataFrame, clash: pd.Series[bool], sheet: Sheet) -> Sheet:
+    passage = ["worker", "story", "generator"]
+    again = frame.duplicated(passage, keep=False) & ~clash
+    if not again.any():
         return sheet
     return sheet.noted(
-        f"{int(frame.loc[twice, ['worker', 'story', 'generator']].drop_duplicates().shape[0])} passages were answered "
-        f"again by the same worker in another assignment; scores count the first "
-        f"(lines {listed(list(frame.loc[twice, 'line']))})"
+        f"{len(frame.loc[again, passage].drop_duplicates())} passages were answered again by the same worker, and "
+        f"scores count the first answer (lines {listed(list(dict.fromkeys(frame.loc[again, 'line'])))})"
     )
 
 

@@ -125,6 +125,65 @@ def test_a_guess_without_a_terminal_is_refused_with_what_to_type(command: Comman
     assert "--yes, or --column worker=WorkerId --column story=Input.story" in said.err
 
 
+@pytest.mark.parametrize(("typed", "code"), [(True, 0), (False, 2)])
+def test_at_a_terminal_a_guess_is_shown_and_asked_about(
+    command: Command, batch: Path, monkeypatch: pytest.MonkeyPatch, typed: bool, code: int
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.confirm", lambda *_, **__: typed)
+    said = command("score", "--responses", batch, "--missed-control", "none")
+    assert said.code == code
+    assert "choice is read from the column Answer.choice" in said.err
+
+
+def test_flags_about_files_do_not_go_with_a_study(command: Command, study: str) -> None:
+    said = command("score", study, "--column", "worker=x")
+    assert said.code == 2
+    assert "go with --responses" in said.err
+
+
+def test_a_table_of_ours_in_another_encoding_is_scored(command: Command, tmp_path: Path) -> None:
+    rows = [["worker", "story", "generator", "position", "choice"], ["w", "Zoë’s", "ilm", 1, 2]]
+    path = table(tmp_path / "t.csv", rows, encoding="cp1252")
+    flags = ["--missed-control", "none"]
+    assert command("score", "--responses", path, *flags).code == 1
+    assert command("score", "--responses", path, *flags, "--encoding", "cp1252").code == 0
+
+
+@pytest.mark.parametrize(
+    ("separator", "line_end", "encoding", "before"),
+    [(";", "\n", "utf-8-sig", ""), ("\t", "\r", "utf-16", ""), ("|", "\r\n", "utf-8", ""), (";", "\r\n", "utf-8-sig", "sep=;\r\n")],
+)  # fmt: skip
+def test_c61_a_batch_reads_the_same_however_it_was_saved(
+    imported: Imported, batch: Path, separator: str, line_end: str, encoding: str, before: str
+) -> None:
+    expected = imported(batch)[0]
+    text = batch.read_text(encoding="utf-8").replace(",", separator).replace("\n", line_end)
+    batch.write_bytes((before + text).encode(encoding))
+    assert imported(batch)[0] == expected
+
+
+def test_work_that_was_marked_for_rejection_is_left_out(imported: Imported, tmp_path: Path) -> None:
+    header = [*TURK, *PASSAGE, "Answer.choice", "Approve", "Reject"]
+    path = table(tmp_path / "marked.csv", [header, [*turk_row(1), "x", ""], [*turk_row(2), "", "too fast"]])
+    rows, account, _ = imported(path)
+    assert len(rows) == 1
+    assert account["left_out"] == [{"cause": "marked for rejection (column Reject)", "rows": 1, "lines": [3]}]
+
+
+def test_json_that_is_none_is_counted_and_stays(command: Command, tmp_path: Path) -> None:
+    rows = [["HITId", "AssignmentId", "Answer.taskAnswers"], [1, 2, '[{"q": "yes"}]'], [1, 3, "[{broken"]]
+    said = command("responses", "summarise", table(tmp_path / "t.csv", rows), "--value", "Answer.q", "--json")
+    assert said.json["table"] == [{"value": "yes", "n": 1, "share": 1.0}]
+    assert "Answer.taskAnswers: 1 cells begin like JSON and are none: lines [3]" in said.json["notes"]
+
+
+def test_summing_up_by_worker_shows_no_worker_id(command: Command, batch: Path) -> None:
+    said = command("responses", "summarise", batch, "--value", "Answer.choice", "--by", "WorkerId")
+    assert said.code == 0
+    assert "AWORKER" not in said.out + said.err
+
+
 def test_what_is_told_is_not_asked_about(command: Command, batch: Path) -> None:
     told = [f"--column={role}=Input.{role}" for role in ("story", "generator", "position")]
     said = command(

@@ -192,7 +192,7 @@ def test_the_same_response_twice_counts_once_and_is_said() -> None:
     table = sheet([ROW, dict(ROW)])
     done = responses(table, propose(table, {}), study="x")
     assert len(done.frame) == 1
-    assert [(left.cause, left.lines) for left in done.sheet.left_out] == [("the same response again", (3,))]
+    assert [(left.cause, left.lines) for left in done.sheet.left_out] == [("the same row again", (3,))]
     assert done.manifest()["rows_read"] == 2
 
 
@@ -211,7 +211,14 @@ def test_an_answer_again_in_another_assignment_is_no_contradiction() -> None:
     table = sheet(rows)
     done = responses(table, propose(table, {}), study="x")
     assert len(done.frame) == 2
-    assert any("again by the same worker in another assignment" in note for note in done.sheet.notes)
+    assert any("answered again by the same worker" in note for note in done.sheet.notes)
+
+
+def test_equal_answers_in_rows_that_differ_elsewhere_are_kept_and_said() -> None:
+    table = sheet([{**ROW, "comment": "a"}, {**ROW, "comment": "b"}])
+    done = responses(table, propose(table, {}), study="x")
+    assert len(done.frame) == 2
+    assert any("1 passages were answered again by the same worker" in note for note in done.sheet.notes)
 
 
 @pytest.mark.parametrize("bad", ["0", "6", "2.5", "a", "1 or 2"])
