@@ -45,6 +45,26 @@ class Source:
             sheet = replaced(sheet, read_sheet(self.again, self.options), self.again, self.items)
         return sheet
 
+    def counted(self, sheet: Sheet, worker: str | None) -> Sheet:
+        """The sheet without people whose submission does not count, as Prolific's export says, if there is one."""
+        from humaneval.importing import prolific
+        from humaneval.importing.document import open_document
+        from humaneval.importing.people import only_counted
+
+        if self.prolific is None:
+            return sheet
+        if worker is None:
+            raise UsageError(
+                "--prolific needs to know which column holds Prolific's ids of people",
+                "Name it as the worker.",
+            )
+        document = open_document(self.prolific, self.options)
+        cause = prolific.recognise(document)
+        if cause:
+            raise UsageError(f"{self.prolific} is not Prolific's export of submissions: {cause}")
+        words = prolific.UNFINISHED + (() if self.options.rejected else ("rejected",))
+        return only_counted(sheet, worker, prolific.submissions(document), words)
+
 
 def file_options(function: F) -> F:
     """Give a verb the flags that say how a file is to be read, and which work counts."""
@@ -163,8 +183,7 @@ def foreign_responses(
     if mapping.guessed and not yes:
         _confirm(mapping)
     worker = mapping.columns.get("worker")
-    if of.prolific is not None and worker is not None:
-        sheet = _counted(sheet, worker, of)
+    sheet = of.counted(sheet, None if anonymous_workers else worker)
     made = None
     for pseudonyms in (passing_pseudonyms, rename):
         if pseudonyms is not None:
@@ -178,20 +197,6 @@ def foreign_responses(
             )
     assert made is not None
     return made
-
-
-def _counted(sheet: Sheet, worker: str, of: Source) -> Sheet:
-    from humaneval.importing import prolific
-    from humaneval.importing.document import open_document
-    from humaneval.importing.people import only_counted
-
-    assert of.prolific is not None
-    document = open_document(of.prolific, of.options)
-    cause = prolific.recognise(document)
-    if cause:
-        raise UsageError(f"{of.prolific} is not Prolific's export of submissions: {cause}")
-    words = prolific.UNFINISHED + (() if of.options.rejected else ("rejected",))
-    return only_counted(sheet, worker, prolific.submissions(document), words)
 
 
 def _confirm(mapping: Mapping) -> None:

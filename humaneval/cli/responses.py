@@ -221,10 +221,12 @@ def _hidden(of: Source, told: str | None) -> tuple[Sheet, str | None]:
     sheet = of.sheet()
     known = column(sheet.frame, told, "--worker") if told else sheet.roles.get("worker")
     possible = [name for name in likely(sheet.frame, "worker") if PLACE not in name]
+    known = known or (possible[0] if len(possible) == 1 else None)
+    sheet = of.counted(sheet, known)
     rename = passing_pseudonyms()
     for name in dict.fromkeys([*([known] if known else []), *possible]):
         sheet = pseudonymised(sheet, name, rename)
-    return sheet, known or (possible[0] if len(possible) == 1 else None)
+    return sheet, known
 
 
 def _gold(file: Path, name: str, of: Source) -> list[str | None]:

@@ -307,7 +307,7 @@ def test_qualtrics_three_rows_of_header(imported: Imported, tmp_path: Path) -> N
     )
 
 
-def test_prolific_says_whose_answers_count(imported: Imported, tmp_path: Path) -> None:
+def test_prolific_says_whose_answers_count(command: Command, imported: Imported, tmp_path: Path) -> None:
     header = ["Submission id", "Participant id", "Status", "Started at", "Completed at", "Time taken", "Age"]
     rows = [
         ["x", "p00001", "APPROVED", "", "", "300", "30"],
@@ -317,6 +317,14 @@ def test_prolific_says_whose_answers_count(imported: Imported, tmp_path: Path) -
     found, account, _ = imported(qualtrics(tmp_path / "qualtrics.csv"), "--prolific", str(export))
     assert len(found) == 2
     assert any(left["cause"] == "returned at the platform that paid" for left in account["left_out"])
+    summed = command(
+        "responses", "summarise", "qualtrics.csv", "--value", "choice_{}", "--prolific", export, "--json"
+    )
+    assert [row["n"] for row in summed.json["table"]] == [2]
+    wrong = command(
+        "responses", "summarise", "qualtrics.csv", "--value", "choice_{}", "--prolific", "qualtrics.csv"
+    )
+    assert (wrong.code, "is not Prolific's export of submissions" in wrong.err) == (2, True)
 
 
 def test_prolific_alone_can_be_summed_up_and_has_no_answers(
