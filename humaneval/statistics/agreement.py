@@ -21,29 +21,28 @@ Metric: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 ALONE = "no stimulus has two ratings"
 ALIKE = "all ratings are the same value, so that agreement cannot be told from chance"
 MOST_LEFT_OUT = 0.05
+"""Share of a bootstrap's replicates that may lack a coefficient."""
+MOST_CELLS = 100_000_000
+"""Numbers that a tally may hold: 800 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How often each stimulus got each value, stimuli with equal counts put together.
-
-    `counts` has one line for each distinct line of counts, one column for each of `values`; `stimuli` says how many
-    stimuli have that line. All coefficients are functions of it, and so it is all that a bootstrap has to resample.
-    """
+    """What the coefficients need to know of ratings: sums over the stimuli, and the parts to resample them from."""
 
     values: tuple[Any, ...]
+    coincidences: Floats
+    """Ordered pairs of ratings of a stimulus by their values, (values, values); m ratings weigh 1/(m − 1) a pair."""
+    agreeing: float
+    """Shares of agreeing pairs, summed over the stimuli with two ratings or more."""
+    rated_twice: int
+    """How many stimuli have two ratings or more."""
+    shares: Floats
+    """Shares of each value among a stimulus's ratings, summed over all stimuli."""
     counts: Floats
+    """How often stimuli got each value, (distinct lines, values); stimuli with equal lines are put together."""
     stimuli: Floats
-
-    @property
-    def raters(self) -> Floats:
-        """Ratings of a stimulus, for each line of `counts`."""
-        return np.asarray(self.counts.sum(axis=1))
-
-    @property
-    def rated_twice(self) -> int:
-        """How many stimuli have two ratings or more."""
-        return int(self.stimuli[self.raters >= 2].sum())
+    """How many stimuli have each line."""
 
 
 Coefficient: TypeAlias = Callable[[Tally], "float | NotEstimable"]
@@ -95,18 +94,21 @@ def tally(
     table = np.bincount(
         by_stimulus.codes * len(values) + place[by_value.codes], minlength=by_stimulus.number * len(values)
     ).reshape(-1, len(values))
-    patterns, frequency = np.unique(table, axis=0, return_counts=True)
-    return Tally(values, patterns.astype(np.float64), frequency.astype(np.float64))
+    lines, frequency = np.unique(table, axis=0, return_counts=True)
+    if len(lines) * len(values) ** 2 > MOST_CELLS:
+        raise InputError(
+            f"{len(values)} different ratings of {by_stimulus.number} stimuli are too many to compare pair by pair",
+            "Round the ratings to fewer values, or give fewer stimuli.",
+        )
+    counts, stimuli = lines.astype(np.float64), frequency.astype(np.float64)
+    return _summed(values, counts, stimuli, stimuli @ _parts(counts))
 
 
 def percentage_agreement(counts: Tally) -> float | NotEstimable:
     """The share of agreeing pairs of ratings of a stimulus, averaged over the stimuli with two ratings or more."""
-    rated = counts.raters >= 2
-    if not counts.stimuli[rated].sum():
+    if not counts.rated_twice:
         return NotEstimable(ALONE)
-    table, n, weight = counts.counts[rated], counts.raters[rated], counts.stimuli[rated]
-    agreeing = (table * (table - 1)).sum(axis=1) / (n * (n - 1))
-    return float((weight * agreeing).sum() / weight.sum())
+    return counts.agreeing / counts.rated_twice
 
 
 def krippendorff_alpha(counts: Tally, metric: Metric = "nominal") -> float | NotEstimable:
@@ -117,12 +119,9 @@ def krippendorff_alpha(counts: Tally, metric: Metric = "nominal") -> float | Not
     (interval), ((c − k)/(c + k))² (ratio), or the squared number of ratings between them, ends half (ordinal)
     (Krippendorff 2011). Other metrics than nominal need numbers as values: InputError. UsageError for another metric.
     """
-    rated = counts.raters >= 2
-    table, n, weight = counts.counts[rated], counts.raters[rated], counts.stimuli[rated]
-    if not weight.sum():
+    if not counts.rated_twice:
         return NotEstimable(ALONE)
-    weights = weight / (n - 1)
-    coincidences = table.T @ (table * weights[:, None]) - np.diag((table * weights[:, None]).sum(axis=0))
+    coincidences = counts.coincidences
     totals = coincidences.sum(axis=0)
     distance = _distance(counts.values, totals, metric)
     expected = float(totals @ distance @ totals) / (totals.sum() - 1)
@@ -136,7 +135,7 @@ def fleiss_kappa(counts: Tally) -> float | NotEstimable:
 
     For stimuli with unequal numbers of ratings it is Gwet's generalisation (2014): single ratings count for π.
     """
-    shares = _shares(counts)
+    shares = _mean_shares(counts)
     return _beyond_chance(counts, float(np.square(shares).sum()))
 
 
@@ -148,7 +147,7 @@ def gwet_ac1(counts: Tally) -> float | NotEstimable:
     values = len(counts.values)
     if values < 2:
         return NotEstimable("all ratings are the same value, and the scale names no other")
-    shares = _shares(counts)
+    shares = _mean_shares(counts)
     return _beyond_chance(counts, float((shares * (1 - shares)).sum()) / (values - 1))
 
 
@@ -177,11 +176,11 @@ def bootstrap_agreement(
     if counts.rated_twice < 2:
         return NotEstimable("only one stimulus has two ratings")
     rng = np.random.default_rng(seed)
-    total = int(counts.stimuli.sum())
+    parts, total = _parts(counts.counts), int(counts.stimuli.sum())
     found = []
-    for drawn in rng.multinomial(total, counts.stimuli / total, size=replicates):
-        kept = drawn > 0
-        one = coefficient(Tally(counts.values, counts.counts[kept], drawn[kept].astype(np.float64)))
+    for _ in range(replicates):
+        drawn = rng.multinomial(total, counts.stimuli / total).astype(np.float64)
+        one = coefficient(_summed(counts.values, counts.counts, drawn, drawn @ parts))
         if not isinstance(one, NotEstimable):
             found.append(one)
     left_out = replicates - len(found)
@@ -200,10 +199,27 @@ def _beyond_chance(counts: Tally, chance: float) -> float | NotEstimable:
     return (observed - chance) / (1 - chance)
 
 
-def _shares(counts: Tally) -> Floats:
+def _mean_shares(counts: Tally) -> Floats:
     """The share of each value, averaged over the stimuli."""
-    each = counts.counts / counts.raters[:, None]
-    return np.asarray(counts.stimuli @ each / counts.stimuli.sum())
+    return np.asarray(counts.shares / counts.shares.sum())
+
+
+def _parts(counts: Floats) -> Floats:
+    """What one stimulus with each line of counts adds to the sums of a tally, side by side."""
+    ratings = counts.sum(axis=1, keepdims=True)
+    rated = ratings >= 2
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
+    coincidences = pairs.reshape(len(counts), -1) / np.where(rated, ratings - 1, 1)
+    agreeing = np.einsum("ukk->u", pairs)[:, None] / np.where(rated, ratings * (ratings - 1), 1)
+    return np.concatenate([coincidences, agreeing, rated, counts / ratings], axis=1)
+
+
+def _summed(values: tuple[Any, ...], counts: Floats, stimuli: Floats, sums: Floats) -> Tally:
+    k = len(values)
+    coincidences, (agreeing, rated), shares = sums[: k * k], sums[k * k : k * k + 2], sums[k * k + 2 :]
+    return Tally(
+        values, coincidences.reshape(k, k), float(agreeing), round(float(rated)), shares, counts, stimuli
+    )
 
 
 def _distance(values: tuple[Any, ...], totals: Floats, metric: Metric) -> Floats:

@@ -129,8 +129,8 @@ def newcombe_paired(table: Pairs, level: float = 0.95) -> Interval:
     numerator ad − bc is lowered by n/2, not below 0, where it is positive (Newcombe 1998, method 10 for paired
     proportions). Raises InputError where the table is empty or holds no counts, UsageError for a wrong level.
 
-    >>> [round(end, 4) for end in newcombe_paired(Pairs(18, 25, 21, 31))]
-    [-0.097, 0.1788]
+    >>> [round(end, 4) for end in newcombe_paired(Pairs(1, 1, 7, 12))]
+    [-0.5069, -0.0256]
     """
     a, b, c, d = table
     check_counts(both=a, first_only=b, second_only=c, neither=d)

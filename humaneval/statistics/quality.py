@@ -150,7 +150,7 @@ def completeness(workers: ArrayLike, generators: ArrayLike, expected: int | None
     same_length(workers=by_worker.codes, generators=by_generator.codes)
     if expected is not None and expected < 1:
         raise UsageError(f"{expected} expected generators are none", "Give 1 or more.")
-    pairs = np.unique(by_worker.codes * by_generator.number + by_generator.codes)
+    pairs = pd.unique(by_worker.codes * by_generator.number + by_generator.codes)
     judged = np.bincount(pairs // by_generator.number, minlength=by_worker.number)
     wanted = by_generator.number if expected is None else expected
     return Completeness(by_worker.names, judged.astype(np.int64), judged < wanted)

@@ -149,10 +149,10 @@ def spam_posterior(
         share = float(expit(parameters[0]))
         mixed = np.logaddexp(np.log(share) + spam, np.log1p(-share) + honest(parameters))
         off_centre = float(np.square((parameters[1:] - start[1:]) / WIDTH[: start.size - 1]).sum())
-        return float(0.5 * off_centre - weight @ mixed - 2.0 * np.log1p(-share))
+        return float(0.5 * off_centre - weight @ mixed - 2.0 * np.log1p(-share)) / k.size
 
     best = minimize(
-        loss, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
+        loss, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12, "maxiter": 2000}
     )
     share = float(expit(best.x[0]))
     odds = np.log(share) - np.log1p(-share) + spam - honest(best.x)

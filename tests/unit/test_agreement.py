@@ -221,7 +221,7 @@ def test_resampling_stimuli_gives_an_interval_that_the_seed_fixes() -> None:
 
 def test_copies_of_all_stimuli_narrow_the_interval_by_the_root_of_their_number() -> None:
     counts = of_counts(FOURTEEN_RATERS)
-    many = Tally(counts.values, counts.counts, counts.stimuli * 16)
+    many = of_counts(FOURTEEN_RATERS * 16)
     wide = bootstrap_agreement(counts, fleiss_kappa, seed=7)
     narrow = bootstrap_agreement(many, fleiss_kappa, seed=7)
     assert isinstance(wide, AgreementInterval)
@@ -250,6 +250,8 @@ def test_what_cannot_be_counted_is_refused() -> None:
         tally([1, 1], [2, 3], ["ann", "ann"])
     with pytest.raises(InputError, match="rating 6 is not on the scale: 1, 2, 3, 4, 5"):
         tally([1, 1], [2, 6], scale=range(1, 6))
+    with pytest.raises(InputError, match="500 different ratings of 500 stimuli are too many"):
+        tally(range(500), [value / 7 for value in range(500)])
     words = tally([1, 1], ["yes", "no"])
     with pytest.raises(InputError, match="interval metric needs ratings that are numbers"):
         krippendorff_alpha(words, "interval")

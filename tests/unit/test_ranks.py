@@ -90,3 +90,7 @@ def test_what_cannot_be_ranked_is_refused() -> None:
         groups_of_ties([0.1, 0.2], [[0]])
     with pytest.raises(UsageError, match="not a level"):
         ranks([[0.1]], level=2)
+
+
+def test_a_tie_reaches_from_its_better_rank_to_its_worse() -> None:
+    assert ranks([[0.5, 0.5, 0.1]]) == ((1.5, 1, 2, 0.5), (1.5, 1, 2, 0.5), (3.0, 3, 3, 0.0))
