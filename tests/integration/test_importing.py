@@ -154,7 +154,7 @@ def test_a_table_of_ours_in_another_encoding_is_scored(command: Command, tmp_pat
     ("separator", "line_end", "encoding", "before"),
     [(";", "\n", "utf-8-sig", ""), ("\t", "\r", "utf-16", ""), ("|", "\r\n", "utf-8", ""), (";", "\r\n", "utf-8-sig", "sep=;\r\n")],
 )  # fmt: skip
-def test_c61_a_batch_reads_the_same_however_it_was_saved(
+def test_C61_a_batch_reads_the_same_however_it_was_saved(
     imported: Imported, batch: Path, separator: str, line_end: str, encoding: str, before: str
 ) -> None:
     expected = imported(batch)[0]
