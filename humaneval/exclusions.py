@@ -276,7 +276,7 @@ def _refuse_all_incomplete(answers: Judgments, kept: Flags) -> None:
     if not kept.any():
         raise InputError(
             f"No annotator judged all {len(answers.names)} generators: {', '.join(answers.names)}",
-            "If the study shows each annotator only some of them, choose the rule with incomplete: false.",
+            "If the study shows each annotator only some of them, count them all: --keep-incomplete, or incomplete = false in a study file.",
         )
 
 

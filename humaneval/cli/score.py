@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
+from humaneval.cli.foreign import account, foreign_responses, mapping_options, reading_options, source
 from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from humaneval.scoring import ScoreTable
 
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "--responses",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A response table (CSV, TSV, JSONL) instead of a study.",
+    help="A table of responses instead of a study: ours, or what another platform exports.",
 )
 @click.option("--control", help="With --responses: the generator that is the control.")
 @click.option("--human", help="With --responses: the generator that is human.")
@@ -27,6 +30,11 @@ if TYPE_CHECKING:
     "--missed-control",
     type=click.Choice(["annotator", "row", "none"]),
     help="With --responses: what a missed control excludes. [default: annotator]",
+)
+@click.option(
+    "--keep-incomplete",
+    is_flag=True,
+    help="With --responses: count also annotators who did not judge every generator.",
 )
 @click.option(
     "--tests", is_flag=True, help="Score pilots and sandbox answers alone, instead of leaving them out."
@@ -42,6 +50,8 @@ if TYPE_CHECKING:
     type=click.FloatRange(0.5, 0.999),
     help="Of the intervals. [default: the study's, or 0.95]",
 )
+@mapping_options
+@reading_options
 @json_option
 @with_app
 def score(
@@ -51,29 +61,40 @@ def score(
     control: str | None,
     human: str | None,
     missed_control: Literal["annotator", "row", "none"] | None,
+    keep_incomplete: bool,
     tests: bool,
     everything: bool,
     level: float | None,
     as_json: bool,
+    **flags: Any,
 ) -> None:
-    """Score STUDY, or a table of responses. The score is the share of passages whose machine sentence went unnoticed."""
+    """Score STUDY, or a table of responses. The score is the share of passages whose machine sentence went unnoticed.
+
+    The flags about columns and files go with --responses; `humaneval responses import --help` says more of them.
+    """
     if (study is None) == (responses is None):
         raise UsageError("name a study, or a table with --responses FILE")
+    read: dict[str, Any] | None = None
     if study is not None:
-        if control or human or missed_control:
+        if control or human or missed_control or keep_incomplete or _given(flags):
             raise UsageError(
-                "--control, --human and --missed-control go with --responses", "A study knows its own."
+                "--control, --human, --missed-control, --keep-incomplete and what is about files and columns go with --responses",
+                "A study knows its own.",
             )
         table = study_table(app, study, tests=tests, level=level, everything=everything)
     else:
         from humaneval.exclusions import Rule
-        from humaneval.responses_table import read_responses
         from humaneval.scoring import score as compute
 
         assert responses is not None
+        frame, read = _table(responses, flags, everything)
         table = compute(
-            read_responses(responses),
-            Rule(control=missed_control or "annotator", tests="only" if tests else "leave out"),
+            frame,
+            Rule(
+                control=missed_control or "annotator",
+                incomplete=not keep_incomplete,
+                tests="only" if tests else "leave out",
+            ),
             control=control,
             human=human,
             level=level or 0.95,
@@ -81,7 +102,8 @@ def score(
     simulated = study is not None and is_simulated(app, study)
     aside = 0 if study is None or everything else _set_aside(app, study)
     if as_json:
-        emit({**table.to_json(), "simulated": simulated, "forms_set_aside": aside})
+        extra = {"responses": read} if read is not None else {}
+        emit({**table.to_json(), "simulated": simulated, "forms_set_aside": aside, **extra})
         return
     if simulated:
         say(SIMULATED)
@@ -92,6 +114,28 @@ def score(
         say(
             f"{aside} forms are left out: rejected, or by people who had taken part before. --all counts them."
         )
+
+
+def _given(flags: dict[str, Any]) -> bool:
+    """Whether any flag about a foreign file is set; --encoding goes with tables of ours too."""
+    return any(
+        value not in (None, False, (), "refuse")
+        for name, value in flags.items()
+        if name not in ("yes", "encoding")
+    )
+
+
+def _table(file: Path, flags: dict[str, Any], everything: bool) -> tuple[pd.DataFrame, dict[str, Any] | None]:
+    """The responses in a file, and where it is not a table of ours an account of how it was read."""
+    from humaneval.responses_table import is_response_table, read_responses
+
+    if not _given(flags) and is_response_table(file):
+        return read_responses(file, encoding=flags["encoding"]), None
+    names = ("format_", "encoding", "worksheet", "time_zone", "skip_bad", "again", "items", "prolific")
+    of = source(file, everything=everything, **{name: flags.pop(name) for name in names})
+    made = foreign_responses(of, study=file.stem, **flags)
+    account(made.sheet)
+    return made.frame, made.manifest()
 
 
 def _set_aside(app: App, study: str) -> int:

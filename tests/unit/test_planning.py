@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humaneval.errors import UsageError
-from humaneval.planning.gate import controls_needed, gate, spammers_behind
+from humaneval.planning.gate import controls_needed, gate
 from humaneval.planning.outlook import Plan, outlook
 from humaneval.planning.power import (
     answers_correlation,
@@ -60,7 +60,6 @@ def test_widths_are_those_of_the_simple_formula() -> None:
 
 
 def test_a_crowd_behind_one_and_two_controls() -> None:
-    assert spammers_behind(5, 100) == 0.0625
     one, two = gate(1, 0.0625), gate(2, 0.0625)
     assert (one.passed, round(one.left * 100, 1), round(two.left * 100, 1)) == (0.95, 1.3, 0.3)
     # ILM's 45.3 % with 1.25 of 95 guessing, who leave 4/5 unnoticed.
