@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
 from humaneval.judgments import Flags, Judgments, judgments
+from humaneval.statistics.headline import PLAIN as PLAIN
+from humaneval.statistics.headline import WIDENED as WIDENED
+from humaneval.statistics.headline import score_interval
 from humaneval.statistics.intervals import Interval, wilson
-from humaneval.statistics.sandwich import design_effect
 
 CHANCE = 1 - 1 / SENTENCES
 """The score of somebody who marks any sentence with equal odds."""
-
-PLAIN = "wilson"
-WIDENED = "wilson, n / design effect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,18 +287,23 @@ def _one_score(
 ) -> GeneratorScore:
     position, choice = answers.position[mine], answers.choice[mine]
     missed = position != choice
-    n, x = int(mine.size), int(missed.sum())
-    worker, story = answers.worker[mine], answers.story[mine]
-    effect, method = 1.0, PLAIN
-    workers, stories = int(np.unique(worker).size), int(np.unique(story).size)
-    if not workers == stories == n:
-        effect, method = design_effect(missed, worker, story), WIDENED
+    headline = score_interval(missed, answers.worker[mine], answers.story[mine], level)
     grid = np.bincount((position - 1) * SENTENCES + choice - 1, minlength=SENTENCES**2).reshape(
         SENTENCES, SENTENCES
     )
     picks = tuple(tuple(int(count) for count in row) for row in grid)
-    interval = wilson(x / n * (n / effect), n / effect, level)
-    return GeneratorScore(name, role, n, x, workers, stories, interval, method, effect, picks)
+    return GeneratorScore(
+        name,
+        role,
+        headline.n,
+        headline.x,
+        headline.workers,
+        headline.stories,
+        headline.interval,
+        headline.method,
+        headline.design_effect,
+        picks,
+    )
 
 
 def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:

@@ -1,0 +1,130 @@
+"""All that scores and their differences need of a table of responses: sums per worker, story and generator, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from humaneval.errors import InputError
+
+Codes: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Clusters × generators: how many responses (`counts`), and how many of them have outcome 1 (`ones`)."""
+
+    ones: Floats
+    counts: Floats
+
+    def residuals(self, means: Floats) -> Floats:
+        """Sum over each cluster and generator of outcome − mean of the generator."""
+        return self.ones - self.counts * means
+
+    def clusters(self) -> Floats:
+        """Generators × generators: in how many clusters either of two occurs; the diagonal is for one alone."""
+        there = (self.counts > 0).astype(np.float64)
+        alone = there.sum(axis=0)
+        return np.asarray(alone[:, None] + alone[None, :] - there.T @ there)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Responses added up by (worker, generator) and by (story, generator); outcomes are 0 or 1.
+
+    `both` holds only those pairs of worker and story that occur more than once: a worker's answers to one story
+    by several generators, or her second answer. All other pairs are single responses, and need no cell.
+    """
+
+    names: tuple[Any, ...]
+    n: Floats
+    """Responses to each generator."""
+    ones: Floats
+    """How many of them have outcome 1."""
+    workers: Sums
+    stories: Sums
+    both: Sums
+
+    @property
+    def means(self) -> Floats:
+        """The scores."""
+        return self.ones / self.n
+
+    def squares(self) -> Floats:
+        """Sum of (outcome − mean)² over the responses to each generator."""
+        return np.asarray(self.ones * (1.0 - self.means))
+
+    def both_meat(self) -> Floats:
+        """Generators × generators: sums over pairs of worker and story of the product of their residual sums."""
+        means = self.means
+        repeated = self.both.residuals(means)
+        meat = np.asarray(repeated.T @ repeated)
+        ones, counts = self.both.ones.sum(axis=0), self.both.counts.sum(axis=0)
+        own = ones * (1.0 - means) ** 2 + (counts - ones) * means**2
+        meat[np.diag_indices_from(meat)] += self.squares() - own
+        return meat
+
+    def both_clusters(self) -> Floats:
+        """Generators × generators: number of different pairs of worker and story in either of two."""
+        single = self.n - self.both.counts.sum(axis=0)
+        clusters = self.both.clusters() + single[:, None] + single[None, :]
+        clusters[np.diag_indices_from(clusters)] -= single
+        return np.asarray(clusters)
+
+
+def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generators: ArrayLike) -> Cells:
+    """Add up responses, given as four columns of one length; labels may be anything that can be told apart.
+
+    Outcomes are 0 and 1 (or false and true). Generators keep the order of their first appearance. Takes about as
+    long as reading each column of labels once. Raises InputError where lengths differ, nothing is given, or an
+    outcome is neither 0 nor 1.
+    """
+    y = np.asarray(outcomes, dtype=np.float64)
+    (worker, _), (story, _) = labelled(workers), labelled(stories)
+    generator, names = labelled(generators)
+    if not y.size:
+        raise InputError("A score needs at least one response")
+    if not y.shape == worker.shape == story.shape == generator.shape:
+        raise InputError(
+            f"{y.size} outcomes, {worker.size} workers, {story.size} stories and {generator.size} generators "
+            "do not belong together"
+        )
+    if not bool(((y == 0) | (y == 1)).all()):
+        raise InputError("Outcomes are 0 or 1: identified, or not identified")
+    return Cells(
+        tuple(names),
+        np.bincount(generator).astype(np.float64),
+        np.bincount(generator, y).astype(np.float64),
+        _sums(y, worker, generator, len(names)),
+        _sums(y, story, generator, len(names)),
+        _repeated(y, worker, story, generator, len(names)),
+    )
+
+
+def labelled(labels: Any) -> tuple[Codes, list[Any]]:
+    """Labels as codes from 0, and the labels in the order of their codes; a missing label is a label too."""
+    column = labels if isinstance(labels, pd.Series | pd.Index) else np.asarray(labels)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "US":
+        column = column.astype(object)
+    codes, uniques = pd.factorize(column, use_na_sentinel=False)
+    return np.asarray(codes, dtype=np.int64), list(uniques)
+
+
+def _sums(y: Floats, cluster: Codes, generator: Codes, generators: int) -> Sums:
+    key = cluster * generators + generator
+    size = (int(cluster.max()) + 1) * generators if cluster.size else 0
+    ones = np.bincount(key, weights=y, minlength=size).reshape(-1, generators).astype(np.float64)
+    counts = np.bincount(key, minlength=size).reshape(-1, generators).astype(np.float64)
+    return Sums(ones, counts)
+
+
+def _repeated(y: Floats, worker: Codes, story: Codes, generator: Codes, generators: int) -> Sums:
+    pair = worker * (int(story.max()) + 1) + story
+    recurs = np.asarray(pd.Series(pair).duplicated(keep=False))
+    among = pd.factorize(pair[recurs])[0].astype(np.int64)
+    return _sums(y[recurs], among, generator[recurs], generators)

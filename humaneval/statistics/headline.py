@@ -1,0 +1,315 @@
+"""The headline: the score of a generator and the difference of two, each with its interval, as reports print them.
+
+What benchmarks/calibration.py shows of it: in five designs, from one form a worker to stories judged ten times, the
+95 % intervals of scores and of differences hold the truth in 93.5 to 96.5 % of studies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from humaneval.errors import InputError, UsageError
+from humaneval.statistics.cells import Cells, Floats, Sums, cells
+from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.sign_flips import Alternative, sign_flip_test
+
+PLAIN = "wilson"
+WIDENED = "wilson, n / design effect"
+PAIRED = "bonett-price"
+PAIRED_WIDENED = "bonett-price, n / design effect"
+
+MCNEMAR = "exact McNemar"
+WITHIN_WORKER = "sign-flip permutation within workers"
+WITHIN_BOTH = "sign-flip permutations within workers and within stories, larger p"
+MCNEMAR_AND_STORY = "exact McNemar and sign-flip permutation within stories, larger p"
+
+FEWEST = 8
+"""With fewer workers or stories the intervals tend to be too narrow; the note of a result says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreInterval:
+    """The share `x/n` of responses with outcome 1, its interval, and how that was made."""
+
+    x: int
+    n: int
+    workers: int
+    stories: int
+    interval: Interval
+    method: str
+    """"wilson", or "wilson, n / design effect" where workers or stories recur."""
+    design_effect: float
+    note: str = ""
+    """What the interval cannot know, in a sentence; empty where there is nothing to say."""
+
+    @property
+    def score(self) -> float:
+        """The share, 0..1."""
+        return self.x / self.n
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Score of `a` minus score of `b`, -1..1, with its interval and a test of no difference."""
+
+    a: Any
+    b: Any
+    difference: float
+    interval: Interval
+    method: str
+    test: str
+    p: float
+    computation: str
+    """How p was computed: "exact", "Edgeworth expansion" or "Monte Carlo"."""
+    seed: int | None
+    """Of the Monte Carlo draws; None where there were none."""
+    pairs: int
+    """Pairs of a response to `a` and one to `b` by the same worker."""
+    effective_pairs: float
+    """Unrelated pairs that would tell as much: the interval is Bonett and Price's at this number."""
+    note: str = ""
+
+
+def score_interval(
+    outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, level: float = 0.95
+) -> ScoreInterval:
+    """The score of one generator: Wilson's interval where each worker and each story occurs once, else at n/DEFF.
+
+    DEFF is the two-way cluster-robust variance over that of unrelated responses, never below 1, see
+    `humaneval.statistics.sandwich.design_effect`. Outcomes are 0 or 1, the three columns are of one length.
+    Raises InputError and UsageError as `cells` and `wilson` do.
+
+    >>> result = score_interval([1, 1, 0, 0], ["ann", "ann", "bob", "bob"], [1, 2, 3, 4])
+    >>> result.score, result.design_effect
+    (0.5, 3.0)
+    """
+    table = cells(outcomes, workers, stories, np.zeros(np.size(np.asarray(outcomes)), dtype=np.int64))
+    return score_intervals(table, level)[0]
+
+
+def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, ...]:
+    """`score_interval` of each generator of `table`, in the order of its names."""
+    n, ones = table.n, table.ones
+    by_worker, by_story = table.workers.clusters().diagonal(), table.stories.clusters().diagonal()
+    variance = _variances(table).diagonal()
+    results = []
+    for code in range(n.size):
+        size, x = float(n[code]), float(ones[code])
+        workers, stories = int(by_worker[code]), int(by_story[code])
+        fewest, note = min(workers, stories), ""
+        plain = workers == stories == size
+        if plain or fewest == size:
+            effect = 1.0
+        elif fewest == 1 or x in (0.0, size):
+            effect = size / fewest
+            note = f"How alike the answers are cannot be estimated: {size:g} count as {fewest}."
+        else:
+            unrelated = x / size * (1.0 - x / size) / (size - 1.0)
+            effect = float(min(max(1.0, variance[code] / unrelated), size))
+        if not note and not plain and fewest < FEWEST:
+            note = _few(workers, stories)
+        interval = wilson(x / effect, size / effect, level)
+        results.append(
+            ScoreInterval(
+                int(x), int(size), workers, stories, interval, PLAIN if plain else WIDENED, effect, note
+            )
+        )
+    return tuple(results)
+
+
+def paired_difference(
+    outcomes_a: ArrayLike,
+    workers_a: ArrayLike,
+    stories_a: ArrayLike,
+    outcomes_b: ArrayLike,
+    workers_b: ArrayLike,
+    stories_b: ArrayLike,
+    level: float = 0.95,
+    alternative: Alternative = "two-sided",
+    seed: int = 0,
+) -> PairedDifference:
+    """Score of a minus score of b, where the same workers judged both; see `paired_differences`."""
+    labels = [np.asarray(part, dtype=object) for part in (workers_a, workers_b, stories_a, stories_b)]
+    outcomes = np.concatenate([np.asarray(outcomes_a, np.float64), np.asarray(outcomes_b, np.float64)])
+    generators = np.repeat(np.array(["a", "b"], dtype=object), [np.size(outcomes_a), np.size(outcomes_b)])
+    table = cells(outcomes, np.concatenate(labels[:2]), np.concatenate(labels[2:]), generators)
+    if len(table.names) < 2:
+        raise InputError("A difference needs responses to both generators")
+    return paired_differences(table, [("a", "b")], level, alternative, seed)[0]
+
+
+def paired_differences(
+    table: Cells,
+    pairs: Iterable[tuple[Any, Any]] | None = None,
+    level: float = 0.95,
+    alternative: Alternative = "two-sided",
+    seed: int = 0,
+) -> tuple[PairedDifference, ...]:
+    """The differences of `pairs` of generators (all if None), each with interval and p; unadjusted.
+
+    Interval: Bonett and Price's (2012) with q = n_e/(n_e + 2): d·q ± t·√((π̃ − (d·q)²)/(n_e + 2)), where
+    π̃ = (n_e·π + 2)/(n_e + 2), π is the share of discordant ones among all pairs of answers by the same worker,
+    and n_e = (π − d²)/V. V is the two-way cluster-robust variance of d over workers and stories, whose clusters
+    reach across both generators; t has (fewest clusters − 1) degrees of freedom (Cameron and Miller 2015). n_e is
+    at most twice the number of pairs. Where no worker and no story recurs but in a pair, n_e is the number of
+    pairs and t the normal quantile: the published interval.
+
+    Test: exact McNemar where every worker judged both once; else the sign of each worker's contribution is flipped.
+    Both take stories as they came. Where a story recurs within a generator, its contributions are flipped too,
+    and the larger p counts. Neither knows variation by worker and by story at once: the interval does.
+
+    `alternative` is about a − b. Raises UsageError for names that are not in the table and for a level outside 0..1.
+    """
+    if not 0.0 < level < 1.0:
+        raise UsageError(
+            f"{level} is not a level of confidence", "Give a share between 0 and 1, for example 0.95."
+        )
+    chosen = _positions(table.names, pairs)
+    facts = _Facts.of(table)
+    return tuple(_difference(table, facts, a, b, level, alternative, seed) for a, b in chosen)
+
+
+def _positions(names: Sequence[Any], pairs: Iterable[tuple[Any, Any]] | None) -> list[tuple[int, int]]:
+    if pairs is None:
+        return list(combinations(range(len(names)), 2))
+    place = {name: code for code, name in enumerate(names)}
+    chosen = []
+    for pair in pairs:
+        for name in pair:
+            if name not in place:
+                raise UsageError(
+                    f"No generator is called {name!r}", f"There are: {', '.join(map(str, names))}."
+                )
+        if pair[0] == pair[1]:
+            raise UsageError(f"{pair[0]!r} cannot be compared with itself")
+        chosen.append((place[pair[0]], place[pair[1]]))
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """Matrices generators × generators from which every pair is read off."""
+
+    variances: Floats
+    discordant: Floats
+    """Pairs of answers by one worker that differ: first 1, second 0, plus the reverse."""
+    together: Floats
+    """All pairs of answers by one worker."""
+    by_worker: Floats
+    by_story: Floats
+
+    @classmethod
+    def of(cls, table: Cells) -> _Facts:
+        ones, counts = table.workers.ones, table.workers.counts
+        one_way = ones.T @ (counts - ones)
+        return cls(
+            _variances(table),
+            one_way + one_way.T,
+            counts.T @ counts,
+            table.workers.clusters(),
+            table.stories.clusters(),
+        )
+
+
+def _variances(table: Cells) -> Floats:
+    """Two-way variance of each score (diagonal) and of each difference of two scores (elsewhere)."""
+    means, n = table.means, table.n
+    total = np.zeros((n.size, n.size))
+    by_worker, by_story = (sums.residuals(means) for sums in (table.workers, table.stories))
+    for meat, clusters, sign in (
+        (by_worker.T @ by_worker, table.workers.clusters(), 1.0),
+        (by_story.T @ by_story, table.stories.clusters(), 1.0),
+        (table.both_meat(), table.both_clusters(), -1.0),
+    ):
+        covariance = meat / np.outer(n, n)
+        own = covariance.diagonal().copy()
+        part = own[:, None] + own[None, :] - 2.0 * covariance
+        np.fill_diagonal(part, own)
+        # A part with a single cluster has no variance to tell of.
+        total += sign * part * np.where(clusters > 1, clusters / np.maximum(clusters - 1.0, 1.0), 0.0)
+    return np.maximum(total, 0.0)
+
+
+def _difference(
+    table: Cells, facts: _Facts, a: int, b: int, level: float, alternative: Alternative, seed: int
+) -> PairedDifference:
+    means, n = table.means, table.n
+    d = float(means[a] - means[b])
+    pairs = int(np.minimum(table.workers.counts[:, a], table.workers.counts[:, b]).sum())
+    if facts.together[a, b]:
+        discordant = float(facts.discordant[a, b] / facts.together[a, b])
+    else:
+        discordant = float(means[a] * (1.0 - means[b]) + means[b] * (1.0 - means[a]))
+    # Pairs are weighted by worker here, so where workers differ in number it can fall short of d² by a little.
+    spread = max(discordant - d * d, 0.0)
+    workers, stories = int(facts.by_worker[a, b]), int(facts.by_story[a, b])
+    fewest, most = min(workers, stories), float(min(n[a], n[b]))
+    paired_once = pairs == n[a] == n[b] == workers
+    note, method, t = "", PAIRED_WIDENED, float(stats.t.ppf((1.0 + level) / 2.0, max(fewest - 1, 1)))
+    if paired_once and stories == n[a] + n[b]:
+        effective, method, t = most, PAIRED, float(stats.norm.ppf((1.0 + level) / 2.0))
+    elif fewest == 1 or spread == 0.0 or facts.variances[a, b] == 0.0:
+        effective = min(float(fewest), most)
+        note = f"How alike the answers are cannot be estimated: {most:g} pairs count as {effective:g}."
+    else:
+        effective = min(spread / float(facts.variances[a, b]), 2.0 * most)
+        note = _few(workers, stories) if fewest < FEWEST else ""
+    if not pairs:
+        note = f"{note} No worker judged both.".strip()
+    test, p, computation, used = _test(table, a, b, paired_once, alternative, seed)
+    return PairedDifference(
+        table.names[a],
+        table.names[b],
+        d,
+        _bonett_price(d, max(discordant, d * d), effective, t),
+        method,
+        test,
+        p,
+        computation,
+        used,
+        pairs,
+        effective,
+        note,
+    )
+
+
+def _bonett_price(d: float, discordant: float, n: float, t: float) -> Interval:
+    centre, share = n * d / (n + 2.0), (n * discordant + 2.0) / (n + 2.0)
+    reach = t * sqrt(max(share - centre * centre, 0.0) / (n + 2.0))
+    return Interval(max(-1.0, centre - reach), min(1.0, centre + reach))
+
+
+def _test(
+    table: Cells, a: int, b: int, paired_once: bool, alternative: Alternative, seed: int
+) -> tuple[str, float, str, int | None]:
+    by_worker = sign_flip_test(_contributions(table, table.workers, a, b), alternative, seed=seed)
+    test = MCNEMAR if paired_once else WITHIN_WORKER
+    counts = table.stories.counts
+    if max(counts[:, a].max(), counts[:, b].max()) <= 1:
+        return test, by_worker.p, by_worker.how, by_worker.seed
+    by_story = sign_flip_test(_contributions(table, table.stories, a, b), alternative, seed=seed)
+    larger = max(by_worker, by_story, key=lambda one: one.p)
+    return MCNEMAR_AND_STORY if paired_once else WITHIN_BOTH, larger.p, larger.how, larger.seed
+
+
+def _contributions(table: Cells, sums: Sums, a: int, b: int) -> Floats:
+    """Of each cluster to the difference; whole numbers where each cluster judged both equally often."""
+    ones, counts, n = sums.ones, sums.counts, table.n
+    if np.array_equal(counts[:, a], counts[:, b]):
+        return np.asarray(ones[:, a] - ones[:, b])
+    pooled = float((table.ones[a] + table.ones[b]) / (n[a] + n[b]))
+    return np.asarray(
+        (ones[:, a] - pooled * counts[:, a]) / n[a] - (ones[:, b] - pooled * counts[:, b]) / n[b]
+    )
+
+
+def _few(workers: int, stories: int) -> str:
+    return f"With {workers} workers and {stories} stories the interval tends to be too narrow."
