@@ -1,0 +1,215 @@
+"""Laplace's approximation to the likelihood of a logistic model with two crossed random intercepts, and its gradient.
+
+Write η = Xβ + u[large] + v[small], u ~ N(0, σ_large²), v ~ N(0, σ_small²), H = Z'WZ + Σ⁻¹ at the modes (û, v̂) of
+the penalised likelihood. Then log L ≈ ℓ(β, û, v̂) − ½ b'Σ⁻¹b − ½ log|H| − ½ log|Σ|. H has two diagonal blocks and the
+sparse block C between them, so everything goes through S = D_small − C' D_large⁻¹ C, dense, of the smaller factor's
+size. Modes are found by Newton steps with conjugate gradients on S; only log|H| and H⁻¹ need the factor of S.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse, special
+
+Floats: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[np.int64]
+
+BLOCK = 4_000_000
+"""Numbers gathered at once when single entries of H⁻¹ are read off: 32 MB."""
+
+
+def _add(codes: Codes, values: Floats, clusters: int) -> Floats:
+    return np.bincount(codes, values, clusters).astype(np.float64, copy=False)
+
+
+class Modes(NamedTuple):
+    """Modes of the random effects of both factors, the linear predictor there, the penalised log likelihood."""
+
+    large: Floats
+    small: Floats
+    eta: Floats
+    value: float
+
+
+class Evaluation(NamedTuple):
+    """Laplace log likelihood, its gradient by β and log standard deviations (large, small), and what came with it.
+
+    `information` is that of β with the standard deviations held fixed; `freedom` the effective numbers of random
+    effects of each factor, q − tr(H⁻¹)/σ².
+    """
+
+    value: float
+    gradient: Floats
+    information: Floats
+    freedom: Floats
+
+
+class Crossed:
+    """The responses of such a model: outcomes `y`, design matrix `x` (n × p), codes of the two factors."""
+
+    def __init__(self, y: Floats, x: Floats, large: Codes, small: Codes) -> None:
+        self.y, self.x, self.large, self.small = y, x, large, small
+        self.larges, self.smalls = int(large.max()) + 1, int(small.max()) + 1
+        pairs, self.pair = np.unique(large * self.smalls + small, return_inverse=True)
+        rows, self._columns = np.divmod(pairs, self.smalls)
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=self.larges))])
+        self._last = Modes(np.zeros(self.larges), np.zeros(self.smalls), np.zeros(0), -np.inf)
+
+    def modes(self, beta: Floats, deviations: Floats) -> Modes:
+        """Newton's method from the last modes found, with halved steps where one overshoots."""
+        fixed, tau = self.x @ beta, deviations**-2.0
+        now = self._at(fixed, self._last.large, self._last.small, tau)
+        for _ in range(100):
+            mean = special.expit(now.eta)
+            miss = self.y - mean
+            blocks = _Blocks(self, mean * (1.0 - mean), tau)
+            slope_large = _add(self.large, miss, self.larges) - tau[0] * now.large
+            slope_small = _add(self.small, miss, self.smalls) - tau[1] * now.small
+            step_large, step_small = blocks.solve(slope_large, slope_small)
+            gain = float(slope_large @ step_large + slope_small @ step_small)
+            if gain < 1e-12:
+                break
+            share = 1.0
+            while True:
+                then = self._at(fixed, now.large + share * step_large, now.small + share * step_small, tau)
+                if then.value >= now.value - 1e-9 * abs(now.value) * (gain < 1e-6) or share < 1e-6:
+                    break
+                share /= 2.0
+            now = then
+        self._last = now
+        return now
+
+    def evaluate(self, beta: Floats, deviations: Floats) -> Evaluation:
+        """The approximation and its gradient; formulas by differentiating through the modes."""
+        found = self.modes(beta, deviations)
+        tau = deviations**-2.0
+        mean = special.expit(found.eta)
+        weight = mean * (1.0 - mean)
+        blocks = _Blocks(self, weight, tau)
+        inverse = blocks.inverse()
+        sizes = np.array([self.larges, self.smalls])
+        value = found.value - 0.5 * inverse.logdet - float(sizes @ np.log(deviations))
+        # d log|H| passes through the modes: g = W'·h, a = H⁻¹Z'g.
+        g = weight * (1.0 - 2.0 * mean) * inverse.leverage[self.pair]
+        a_large, a_small = blocks.solve(_add(self.large, g, self.larges), _add(self.small, g, self.smalls))
+        through = g - weight * (a_large[self.large] + a_small[self.small])
+        by_beta = self.x.T @ (self.y - mean - 0.5 * through)
+        traces = np.array([inverse.large.sum(), inverse.small.sum()])
+        squares = np.array([found.large @ found.large, found.small @ found.small])
+        crossed = np.array([a_large @ found.large, a_small @ found.small])
+        by_log_deviation = tau * (squares + traces - crossed) - sizes
+        return Evaluation(
+            value,
+            np.concatenate([by_beta, by_log_deviation]),
+            self._information(weight, blocks),
+            sizes - tau * traces,
+        )
+
+    def _information(self, weight: Floats, blocks: _Blocks) -> Floats:
+        columns = []
+        for column in self.x.T:
+            wx = weight * column
+            u, v = blocks.solve(_add(self.large, wx, self.larges), _add(self.small, wx, self.smalls))
+            columns.append(self.x.T @ (wx - weight * (u[self.large] + v[self.small])))
+        information = np.array(columns)
+        return np.asarray((information + information.T) / 2.0)
+
+    def _at(self, fixed: Floats, large: Floats, small: Floats, tau: Floats) -> Modes:
+        eta = fixed + large[self.large] + small[self.small]
+        value = float(self.y @ eta - np.logaddexp(0.0, eta).sum())
+        return Modes(
+            large, small, eta, value - 0.5 * float(tau[0] * (large @ large) + tau[1] * (small @ small))
+        )
+
+
+class Inverse(NamedTuple):
+    """Parts of H⁻¹: its diagonal, z'H⁻¹z for each pair of clusters that occurs, and log|H|."""
+
+    large: Floats
+    small: Floats
+    leverage: Floats
+    logdet: float
+
+
+class _Blocks:
+    """H at given weights."""
+
+    def __init__(self, data: Crossed, weight: Floats, tau: Floats) -> None:
+        self._data = data
+        self.large = np.bincount(data.large, weight, data.larges) + tau[0]
+        self.small = np.bincount(data.small, weight, data.smalls) + tau[1]
+        entries = np.bincount(data.pair, weight, data._columns.size)
+        self.cross = sparse.csr_array(
+            (entries, data._columns, data._starts), shape=(data.larges, data.smalls)
+        )
+        self._across = self.cross.T.tocsr()
+
+    def solve(self, large: Floats, small: Floats) -> tuple[Floats, Floats]:
+        """H⁻¹ times a vector, by conjugate gradients on the smaller factor, preconditioned by its diagonal."""
+        right = small - self._across @ (large / self.large)
+        x = right / self.small
+        residual = right - self._schur(x)
+        direction = scaled = residual / self.small
+        height = float(residual @ scaled)
+        enough = 1e-24 * max(float(right @ (right / self.small)), 1e-300)
+        for _ in range(20 * x.size + 100):
+            if height <= enough:
+                break
+            image = self._schur(direction)
+            along = height / float(direction @ image)
+            x = x + along * direction
+            residual = residual - along * image
+            scaled = residual / self.small
+            height, before = float(residual @ scaled), height
+            direction = scaled + height / before * direction
+        return (large - self.cross @ x) / self.large, x
+
+    def _schur(self, x: Floats) -> Floats:
+        return np.asarray(self.small * x - self._across @ ((self.cross @ x) / self.large))
+
+    def inverse(self) -> Inverse:
+        """By the Cholesky factor of S."""
+        scaled = sparse.diags_array(1.0 / self.large) @ self.cross
+        schur = (self._across @ scaled).toarray()
+        np.negative(schur, out=schur)
+        schur[np.diag_indices_from(schur)] += self.small
+        factor, _ = linalg.lapack.dpotrf(schur.T, lower=1, overwrite_a=1, clean=1)
+        logdet = float(np.log(self.large).sum() + 2.0 * np.log(factor.diagonal()).sum())
+        inverted, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+        _mirror(inverted)
+        return self._read_off(inverted, logdet)
+
+    def _read_off(self, inverted: Floats, logdet: float) -> Inverse:
+        """(C S⁻¹)[l, s] wherever C has an entry, in blocks of clusters of about one size."""
+        starts, columns, entries = self.cross.indptr, self.cross.indices, self.cross.data
+        lengths = np.diff(starts)
+        product = np.zeros(entries.size)
+        order = np.argsort(-lengths, kind="stable")
+        at = 0
+        while at < order.size and lengths[order[at]]:
+            longest = int(lengths[order[at]])
+            rows = order[at : at + max(1, BLOCK // longest**2)]
+            at += rows.size
+            place = starts[rows][:, None] + np.arange(longest)
+            there = np.arange(longest) < lengths[rows][:, None]
+            place = np.where(there, place, 0)
+            column, entry = columns[place], np.where(there, entries[place], 0.0)
+            sums = np.einsum("rj,rjk->rk", entry, inverted[column[:, :, None], column[:, None, :]])
+            product[place[there]] = sums[there]
+        row = np.repeat(np.arange(lengths.size), lengths)
+        small = inverted.diagonal().copy()
+        large = 1.0 / self.large + np.bincount(row, product * entries, lengths.size) / self.large**2
+        leverage = large[row] + small[columns] - 2.0 * product / self.large[row]
+        return Inverse(large, small, leverage, logdet)
+
+
+def _mirror(lower: Floats) -> None:
+    """Copy the lower triangle to the upper one, in place, a band at a time."""
+    for start in range(0, lower.shape[0], 256):
+        stop = start + 256
+        band = lower[start:stop, start:stop]
+        band[...] = np.tril(band) + np.tril(band, -1).T
+        lower[start:stop, stop:] = lower[stop:, start:stop].T
