@@ -1,0 +1,202 @@
+"""Cluster bootstraps of all scores at once: workers, stories, or both drawn anew, with all their responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from humaneval.errors import InputError, UsageError
+from humaneval.statistics.cells import Codes, Floats, labelled
+from humaneval.statistics.intervals import Interval
+
+By: TypeAlias = Literal["workers", "stories", "both", "responses"]
+Weights: TypeAlias = NDArray[np.float32]
+
+BATCH = 64
+"""Replicates at a time: their weights of all workers then fit a processor's cache."""
+DRAWN = 40
+"""No cluster is drawn more often in one replicate: the odds against that are about 1e50."""
+EMPTY = 0.05
+"""At most this share of replicates may have drawn no response to a generator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """Replicated scores, replicates × generators; nan where a replicate drew no response to a generator."""
+
+    names: tuple[Any, ...]
+    scores: Floats
+    by: By
+    seed: int
+
+    def interval(self, name: Any, level: float = 0.95) -> Interval:
+        """Percentile interval of a score."""
+        return self._percentiles(self.scores[:, self._at(name)], str(name), level)
+
+    def difference(self, a: Any, b: Any, level: float = 0.95) -> Interval:
+        """Percentile interval of the score of `a` minus that of `b`; pairs stay together in every replicate."""
+        drawn = self.scores[:, self._at(a)] - self.scores[:, self._at(b)]
+        return self._percentiles(drawn, f"{a} and {b}", level)
+
+    def _at(self, name: Any) -> int:
+        if name not in self.names:
+            raise UsageError(
+                f"No generator is called {name!r}", f"There are: {', '.join(map(str, self.names))}."
+            )
+        return self.names.index(name)
+
+    def _percentiles(self, drawn: Floats, what: str, level: float) -> Interval:
+        if not 0.0 < level < 1.0:
+            raise UsageError(f"{level} is not a level of confidence", "Give a share between 0 and 1.")
+        there = drawn[~np.isnan(drawn)]
+        lost = 1.0 - there.size / drawn.size
+        if lost > EMPTY:
+            raise InputError(
+                f"A bootstrap interval of {what} is not estimable, because {lost:.0%} of the replicates drew no "
+                "response to it",
+                "It has responses by too few workers, or to too few stories.",
+            )
+        low, high = np.quantile(there, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+        return Interval(float(low), float(high))
+
+
+def bootstrap(
+    outcomes: ArrayLike,
+    workers: ArrayLike,
+    stories: ArrayLike,
+    generators: ArrayLike,
+    by: By = "both",
+    *,
+    replicates: int = 2000,
+    seed: int = 0,
+) -> Bootstrap:
+    """Scores in `replicates` samples of clusters drawn with replacement; four columns of one length, outcomes 0 or 1.
+
+    A cluster drawn k times counts k times with all its responses. "both" multiplies independent draws of workers
+    and of stories (the pigeonhole bootstrap, Owen 2007): conservative, since it counts the variation of single
+    responses about three times. "responses" ignores clusters, for comparison: intervals far too narrow.
+
+    Raises InputError where lengths differ, nothing is given, or the clusters drawn from are a single one.
+    """
+    y = np.asarray(outcomes, dtype=np.float64)
+    (worker, who), (story, which), (generator, names) = map(labelled, (workers, stories, generators))
+    if not y.size or not y.shape == worker.shape == story.shape == generator.shape:
+        raise InputError(
+            "A bootstrap needs outcomes, workers, stories and generators, one each for every response"
+        )
+    if not bool(((y == 0) | (y == 1)).all()):
+        raise InputError("Outcomes are 0 or 1: identified, or not identified")
+    if by not in ("workers", "stories", "both", "responses") or replicates < 1:
+        raise UsageError(f"There is no bootstrap of {by!r} with {replicates} replicates")
+    for what, count in (("worker", len(who)), ("story", len(which))):
+        if by == "both" or by.startswith(what[:4]):
+            _refuse_single(what, count)
+    rng = np.random.default_rng(seed)
+    if by == "responses":
+        ones, counts = _responses(y, generator, len(names), replicates, rng)
+    elif by == "both":
+        table = _Crossed.of(y, worker, story, generator, len(names))
+        ones, counts = table.replicate(replicates, rng)
+    else:
+        ones, counts = _one_way(y, worker if by == "workers" else story, generator, replicates, rng)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return Bootstrap(tuple(names), ones / counts, by, seed)
+
+
+def _refuse_single(what: str, count: int) -> None:
+    if count < 2:
+        raise InputError(f"A bootstrap is not estimable, because there is a single {what}")
+
+
+def _draws(clusters: int, replicates: int, rng: np.random.Generator) -> Iterator[Weights]:
+    """How often each cluster is drawn, in batches: replicates × clusters."""
+    for start in range(0, replicates, BATCH):
+        rows = min(BATCH, replicates - start)
+        drawn = rng.integers(0, clusters, (rows, clusters), dtype=np.int32)
+        drawn += clusters * np.arange(rows, dtype=np.int32)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float32)
+
+
+def _one_way(
+    y: Floats, cluster: Codes, generator: Codes, replicates: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    generators = int(generator.max()) + 1
+    clusters = int(cluster.max()) + 1
+    key = cluster * generators + generator
+    sums = np.concatenate(
+        [
+            np.bincount(key, values, clusters * generators).reshape(clusters, generators)
+            for values in (y, np.ones_like(y))
+        ],
+        axis=1,
+    )
+    # Whole numbers below 2^53: no rounding.
+    found = np.concatenate([weights @ sums for weights in _draws(clusters, replicates, rng)])
+    return found[:, :generators], found[:, generators:]
+
+
+def _responses(
+    y: Floats, generator: Codes, generators: int, replicates: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    cells = np.bincount(generator * 2 + y.astype(np.int64), minlength=2 * generators)
+    drawn = rng.multinomial(y.size, cells / y.size, replicates).reshape(replicates, generators, 2)
+    return drawn[:, :, 1].astype(np.float64), drawn.sum(axis=2).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Crossed:
+    """A sparse matrix, (generators · rows) × columns, with 1 for a response with outcome 0, 1 + base for outcome 1.
+
+    So one product gives both sums, of responses and of outcomes 1; they are whole numbers, and `base` and the type of
+    the matrix are large enough that none is rounded. Columns are the factor with more clusters, so that the dense
+    product is as small as can be.
+    """
+
+    matrix: Any
+    rows: int
+    columns: int
+    generators: int
+    base: float
+
+    @classmethod
+    def of(cls, y: Floats, worker: Codes, story: Codes, generator: Codes, generators: int) -> _Crossed:
+        row, column = (worker, story) if story.max() > worker.max() else (story, worker)
+        rows, columns = int(row.max()) + 1, int(column.max()) + 1
+        key = generator * rows + row
+        sizes = np.bincount(key, minlength=generators * rows)
+        small = int(sizes.max()) * min(DRAWN, columns) < 2**12
+        base = 2.0**12 if small else 2.0**26
+        order = np.argsort(key, kind="stable")
+        values: Any = (1.0 + base * y[order]).astype(np.float32 if small else np.float64)
+        matrix: Any = sparse.csr_array(
+            (
+                values,
+                column[order].astype(np.int32),
+                np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+            ),
+            shape=(generators * rows, columns),
+        )
+        return cls(matrix, rows, columns, generators, base)
+
+    def replicate(self, replicates: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Weighted sums, replicates × generators: b'·M_g·a for each draw a of the columns and b of the rows."""
+        ones: list[Floats] = []
+        counts: list[Floats] = []
+        columns, rows = rng.spawn(2)
+        pairs = zip(
+            _draws(self.columns, replicates, columns), _draws(self.rows, replicates, rows), strict=True
+        )
+        for across, down in pairs:
+            right = np.ascontiguousarray(across.T, dtype=self.matrix.dtype)
+            left = np.ascontiguousarray(down.T)
+            both = (self.matrix @ right).reshape(self.generators, self.rows, -1)
+            upper = np.floor(both / self.base)
+            both -= self.base * upper
+            for part, found in ((upper, ones), (both, counts)):
+                found.append(np.einsum("gsr,sr->rg", part, left, dtype=np.float64))
+        return np.concatenate(ones), np.concatenate(counts)

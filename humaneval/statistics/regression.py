@@ -1,0 +1,216 @@
+"""Logistic regression whose standard errors know of clusters: sandwich, CR2, two-way, and GEE."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from humaneval.errors import InputError
+from humaneval.statistics.cells import Floats, labelled
+
+Correction: TypeAlias = Literal["none", "clusters", "clusters and rows"]
+
+
+class Logistic(NamedTuple):
+    """A fitted logistic regression: `covariance` is the naive one, as if all responses were unrelated."""
+
+    coefficients: Floats
+    covariance: Floats
+    fitted: Floats
+    log_likelihood: float
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Naive ones."""
+        return np.sqrt(self.covariance.diagonal())
+
+
+class Gee(NamedTuple):
+    """Population-average logistic regression with exchangeable correlation `correlation` within clusters."""
+
+    coefficients: Floats
+    covariance: Floats
+    correlation: float
+    scale: float
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Robust ones (sandwich, no small-sample correction)."""
+        return np.sqrt(self.covariance.diagonal())
+
+
+def design_matrix(labels: ArrayLike, reference: Any = None) -> tuple[Floats, tuple[Any, ...]]:
+    """Intercept and one column for each label but the reference (the first to appear if None), and their labels."""
+    codes, names = labelled(labels)
+    if reference is not None and reference not in names:
+        raise InputError(f"Nothing is labelled {reference!r}", f"There are: {', '.join(map(str, names))}.")
+    base = names.index(reference) if reference is not None else 0
+    others = [code for code in range(len(names)) if code != base]
+    columns = [np.ones(codes.size), *((codes == code).astype(np.float64) for code in others)]
+    return np.column_stack(columns), tuple(names[code] for code in others)
+
+
+def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
+    """Maximum likelihood by Newton's method; outcomes 0 or 1 (n), `x` the design matrix (n × p) with its intercept.
+
+    Raises InputError where it is not estimable: a column that the others determine, or outcomes that a combination
+    of columns separates (a group with equal outcomes, say), so that a coefficient would run off to infinity.
+    """
+    y, x = _checked(outcomes, x)
+    beta = np.zeros(x.shape[1])
+    likelihood = _likelihood(y, x, beta)
+    for _ in range(50):
+        fitted = special.expit(x @ beta)
+        information = (x * (fitted * (1.0 - fitted))[:, None]).T @ x
+        score = x.T @ (y - fitted)
+        step = np.linalg.solve(information, score)
+        gain, share = float(score @ step), 1.0
+        if gain < 1e-16 * (1.0 + abs(likelihood)):
+            break
+        while _likelihood(y, x, beta + share * step) < likelihood - 1e-12 * abs(likelihood) and share > 1e-8:
+            share /= 2.0
+        beta = beta + share * step
+        likelihood = _likelihood(y, x, beta)
+        if np.abs(x @ beta).max() > 30.0:
+            raise InputError(
+                "The regression is not estimable, because some group's outcomes are all equal",
+                "Leave that group out, or look at its interval alone.",
+            )
+    return Logistic(beta, np.asarray(np.linalg.inv(information), dtype=np.float64), fitted, likelihood)
+
+
+def cluster_covariance(
+    fit: Logistic, outcomes: ArrayLike, x: Floats, clusters: ArrayLike, correction: Correction = "clusters"
+) -> Floats:
+    """Sandwich A⁻¹BA⁻¹ with B = Σ_g s_g·s_g', s_g the sum of the scores in cluster g (Liang and Zeger 1986).
+
+    Times 1 ("none", called HC0), G/(G−1) ("clusters", as R's vcovCL), or G/(G−1)·(n−1)/(n−p) ("clusters and
+    rows", as Stata and statsmodels). Raises InputError with a single cluster.
+    """
+    y, x = _checked(outcomes, x)
+    codes, names = labelled(clusters)
+    if len(names) < 2:
+        raise InputError(
+            "A cluster-robust standard error is not estimable, because there is a single cluster"
+        )
+    scores = np.column_stack([np.bincount(codes, column * (y - fit.fitted)) for column in x.T])
+    factor = 1.0 if correction == "none" else len(names) / (len(names) - 1.0)
+    if correction == "clusters and rows":
+        factor *= (y.size - 1.0) / (y.size - x.shape[1])
+    return np.asarray(factor * fit.covariance @ (scores.T @ scores) @ fit.covariance)
+
+
+def two_way_covariance(
+    fit: Logistic,
+    outcomes: ArrayLike,
+    x: Floats,
+    workers: ArrayLike,
+    stories: ArrayLike,
+    correction: Correction = "clusters",
+) -> Floats:
+    """V_worker + V_story − V_both, each with its own correction (Cameron, Gelbach and Miller 2011).
+
+    The difference need not be positive definite in small samples. Then InputError says so.
+    """
+    (worker, _), (story, which) = labelled(workers), labelled(stories)
+    both = worker * len(which) + story
+    total = cluster_covariance(fit, outcomes, x, worker, correction)
+    total = total + cluster_covariance(fit, outcomes, x, story, correction)
+    total = total - cluster_covariance(fit, outcomes, x, both, correction)
+    if float(total.diagonal().min()) <= 0.0:
+        raise InputError(
+            "The two-way standard error is not estimable, because its variance comes out negative",
+            "Use the one-way standard errors, and report the larger.",
+        )
+    return np.asarray(total)
+
+
+def cr2_covariance(fit: Logistic, outcomes: ArrayLike, x: Floats, clusters: ArrayLike) -> Floats:
+    """Bias-reduced sandwich CR2: unbiased were responses unrelated (Bell and McCaffrey 2002; Pustejovsky and Tipton 2018).
+
+    With weights W = μ(1−μ) and working covariance W, the residuals of cluster g are multiplied by
+    A_g = D' B_g^(−½) D, D = W_g^½, B_g = D·(I − H)·W_g·D', H the hat matrix of the cluster, before
+    they enter the sandwich. In the units of D⁻¹: e_g/√W is multiplied by (I − Q_g·Q_g')^(−½), where Q_g are the
+    cluster's rows of W^½·X·A^(−½), so a p × p eigenproblem a cluster does. A direction that a cluster alone
+    determines carries no information, and is left as it is.
+    """
+    y, x = _checked(outcomes, x)
+    codes, names = labelled(clusters)
+    if len(names) < 2:
+        raise InputError(
+            "A cluster-robust standard error is not estimable, because there is a single cluster"
+        )
+    weight = fit.fitted * (1.0 - fit.fitted)
+    rows = np.sqrt(weight)[:, None] * x
+    pearson = (y - fit.fitted) / np.sqrt(weight)
+    root = np.linalg.cholesky(fit.covariance)
+    q = rows @ root
+    meat = np.zeros((x.shape[1], x.shape[1]))
+    order = np.argsort(codes, kind="stable")
+    for members in np.split(order, np.cumsum(np.bincount(codes))[:-1]):
+        mine, e = q[members], pearson[members]
+        values, vectors = np.linalg.eigh(mine.T @ mine)
+        # (I − QQ')^(−½)·Q = Q·(I − Q'Q)^(−½): both share eigenvectors.
+        stretch = np.where(values < 1.0 - 1e-10, 1.0 / np.sqrt(np.maximum(1.0 - values, 1e-12)), 1.0)
+        score = vectors @ (stretch * (vectors.T @ (mine.T @ e)))
+        meat += np.outer(score, score)
+    return np.asarray(root @ meat @ root.T)
+
+
+def gee(outcomes: ArrayLike, x: Floats, clusters: ArrayLike, *, adjust: bool = True) -> Gee:
+    """Generalized estimating equations, logit link, exchangeable working correlation (Liang and Zeger 1986).
+
+    The correlation is the moment estimator (Σ_g Σ_{j<k} r_j·r_k)/(pairs − p)/φ of Pearson residuals r, with
+    φ = Σr²/(n − p), as in statsmodels; without `adjust` p is not subtracted, as in geepack. Raises InputError with a single cluster, or where no cluster has two
+    responses: then there is no correlation to estimate.
+    """
+    y, x = _checked(outcomes, x)
+    codes, names = labelled(clusters)
+    sizes = np.bincount(codes).astype(np.float64)
+    n, p = x.shape
+    pairs = float((sizes * (sizes - 1.0)).sum() / 2.0)
+    if len(names) < 2 or pairs <= p:
+        raise InputError("A correlation is not estimable, because there are too few clusters or none recurs")
+    beta, alpha, scale = logistic(y, x).coefficients, 0.0, 1.0
+    lost = p if adjust else 0
+    for _ in range(100):
+        fitted = special.expit(x @ beta)
+        weight = fitted * (1.0 - fitted)
+        pearson = (y - fitted) / np.sqrt(weight)
+        sums = np.bincount(codes, pearson)
+        scale = float(pearson @ pearson) / (n - lost)
+        alpha = float(sums @ sums - pearson @ pearson) / 2.0 / (pairs - lost) / scale
+        # R⁻¹ = (I − c·11')/(1 − α), c = α/(1 + (m − 1)α), so that all sums are sums over clusters.
+        c = alpha / (1.0 + (sizes - 1.0) * alpha)
+        rows = np.sqrt(weight)[:, None] * x
+        totals = np.column_stack([np.bincount(codes, column) for column in rows.T])
+        bread = (rows.T @ rows - (c[:, None] * totals).T @ totals) / (1.0 - alpha)
+        own = np.column_stack([np.bincount(codes, column * pearson) for column in rows.T])
+        scores = (own - totals * (c * sums)[:, None]) / (1.0 - alpha)
+        step = np.linalg.solve(bread, scores.sum(axis=0))
+        beta = beta + step
+        if float(np.abs(step).max()) < 1e-10:
+            break
+    else:
+        raise InputError("The estimating equations did not converge in 100 steps")
+    inverse = np.linalg.inv(bread)
+    return Gee(beta, inverse @ (scores.T @ scores) @ inverse, alpha, scale)
+
+
+def _likelihood(y: Floats, x: Floats, beta: Floats) -> float:
+    eta = x @ beta
+    return float(y @ eta - np.logaddexp(0.0, eta).sum())
+
+
+def _checked(outcomes: ArrayLike, x: Floats) -> tuple[Floats, Floats]:
+    y, x = np.asarray(outcomes, dtype=np.float64), np.asarray(x, dtype=np.float64)
+    if not y.size or x.ndim != 2 or x.shape[0] != y.size:
+        raise InputError(f"{y.size} outcomes and a design matrix of shape {x.shape} do not belong together")
+    if not bool(((y == 0) | (y == 1)).all()):
+        raise InputError("Outcomes are 0 or 1: identified, or not identified")
+    if np.linalg.matrix_rank(x.T @ x) < x.shape[1]:
+        raise InputError("The regression is not estimable, because its columns determine each other")
+    return y, x
