@@ -172,9 +172,10 @@ class _Crossed:
         small = int(sizes.max()) * min(DRAWN, columns) < 2**12
         base = 2.0**12 if small else 2.0**26
         order = np.argsort(key, kind="stable")
-        matrix = sparse.csr_array(
+        values: Any = (1.0 + base * y[order]).astype(np.float32 if small else np.float64)
+        matrix: Any = sparse.csr_array(
             (
-                (1.0 + base * y[order]).astype(np.float32 if small else np.float64),
+                values,
                 column[order].astype(np.int32),
                 np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
             ),
@@ -184,7 +185,8 @@ class _Crossed:
 
     def replicate(self, replicates: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Weighted sums, replicates × generators: b'·M_g·a for each draw a of the columns and b of the rows."""
-        ones, counts = [], []
+        ones: list[Floats] = []
+        counts: list[Floats] = []
         columns, rows = rng.spawn(2)
         pairs = zip(
             _draws(self.columns, replicates, columns), _draws(self.rows, replicates, rows), strict=True

@@ -206,19 +206,26 @@ def _fit(data: Crossed, start: Floats) -> _Fit:
             seen[key] = data.evaluate(parameters[:effects], deviations)
         return seen[key]
 
-    scale, now = np.eye(start.size), start
+    scale = np.eye(start.size)
+    now = start
+    minimize: Any = optimize.minimize  # its stubs know no options of BFGS
     first = evaluate(start)
     sizes = np.array([data.larges, data.smalls])
     scale[:effects, :effects] = np.linalg.inv(first.information)
     scale[effects:, effects:] = np.diag(sizes / (2.0 * np.maximum(first.freedom, 0.5) ** 2))
     steps = 0
     for _ in range(3):
-        found = optimize.minimize(
+        options = {
+            "hess_inv0": (scale + scale.T) / 2.0,
+            "gtol": 1e-5 * sqrt(data.y.size),
+            "maxiter": 100,
+        }
+        found = minimize(
             lambda p: -evaluate(p).value,
             now,
             jac=lambda p: -evaluate(p).gradient,
             method="BFGS",
-            options={"hess_inv0": (scale + scale.T) / 2.0, "gtol": 1e-5 * sqrt(data.y.size), "maxiter": 100},
+            options=options,
         )
         now, steps = np.asarray(found.x), steps + int(found.nit)
         last = evaluate(now)
