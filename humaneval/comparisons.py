@@ -6,6 +6,7 @@ one-sided. Control is a gate and Human a ceiling: neither competes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -14,8 +15,8 @@ import numpy as np
 
 from humaneval.domain import Role
 from humaneval.errors import UsageError
-from humaneval.judgments import Flags, Judgments
-from humaneval.statistics.cells import Cells, Floats, cells
+from humaneval.judgments import Judgments
+from humaneval.statistics.cells import Cells, Floats
 from humaneval.statistics.equivalence import within_margin
 from humaneval.statistics.headline import PairedDifference, paired_differences
 from humaneval.statistics.intervals import Interval
@@ -75,9 +76,11 @@ class Comparison:
 
 
 def compare(
-    answers: Judgments, kept: Flags, declared: Declared, level: float = 0.95
+    answers: Judgments, sums: Cells, declared: Declared, level: float = 0.95
 ) -> tuple[Comparison, ...]:
-    """The declared comparisons over the `kept` responses; what has no response any more is not compared.
+    """The declared comparisons; `sums` are those of the responses that count, by the generators' codes in `answers`.
+
+    What has no response any more is not compared.
 
     "Higher" needs both: an adjusted p of 1 − level or less, and an interval that leaves out 0. "Equivalent" needs the
     interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises UsageError where a declared name is
@@ -94,38 +97,37 @@ def compare(
             raise UsageError(
                 f"No generator is called {name!r}", f"There are: {', '.join(map(str, answers.names))}."
             )
-    there = set(np.unique(answers.generator[kept]).tolist())
-    judged = {name for code, name in enumerate(answers.names) if code in there}
+    judged = {answers.names[code] for code in sums.names}
     pairs = [pair for pair in chosen if judged.issuperset(pair)]
     below = [
         (name, human[0]) for name in systems if declared.below_human and human and judged >= {name, human[0]}
     ]
     if not pairs and not below:
         return ()
-    names = np.array(answers.names, dtype=object)
-    table = cells(
-        answers.outcomes[kept], answers.worker[kept], answers.story[kept], names[answers.generator[kept]]
-    )
     return (
-        *_family(table, "systems", pairs, declared, level),
-        *_family(table, "below human", below, declared, level),
+        *_family(answers.names, sums, "systems", pairs, declared, level),
+        *_family(answers.names, sums, "below human", below, declared, level),
     )
 
 
 def _family(
-    table: Cells, family: Family, pairs: list[tuple[str, str]], declared: Declared, level: float
+    names: Sequence[str],
+    sums: Cells,
+    family: Family,
+    pairs: list[tuple[str, str]],
+    declared: Declared,
+    level: float,
 ) -> list[Comparison]:
     if not pairs:
         return []
     side: Literal["two-sided", "less"] = "less" if family == "below human" else "two-sided"
-    found = paired_differences(table, pairs, level, side, declared.seed)
-    narrow = (
-        paired_differences(table, pairs, 2 * level - 1, side, declared.seed) if declared.margin else found
-    )
+    codes = [(names.index(a), names.index(b)) for a, b in pairs]
+    found = paired_differences(sums, codes, level, side, declared.seed)
+    narrow = paired_differences(sums, codes, 2 * level - 1, side, declared.seed) if declared.margin else found
     adjusted = _adjusted(np.array([one.p for one in found]), declared.adjust)
     return [
         Comparison(
-            str(one.a), str(one.b), family, one.difference, one.interval, one.method, one.test, one.p, float(p),
+            names[one.a], names[one.b], family, one.difference, one.interval, one.method, one.test, one.p, float(p),
             declared.adjust, _verdict(one, float(p), inner.interval, declared.margin, level), one.pairs, one.note,
         )
         for one, inner, p in zip(found, narrow, adjusted, strict=True)
