@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.cells import Cells, Floats, Sums, cells
@@ -258,9 +258,9 @@ def _difference(
     workers, stories = int(facts.by_worker[a, b]), int(facts.by_story[a, b])
     fewest, most = min(workers, stories), float(min(n[a], n[b]))
     paired_once = pairs == n[a] == n[b] == workers
-    note, method, t = "", PAIRED_WIDENED, float(stats.t.ppf((1.0 + level) / 2.0, max(fewest - 1, 1)))
+    note, method, t = "", PAIRED_WIDENED, float(special.stdtrit(max(fewest - 1, 1), (1.0 + level) / 2.0))
     if paired_once and stories == n[a] + n[b]:
-        effective, method, t = most, PAIRED, float(stats.norm.ppf((1.0 + level) / 2.0))
+        effective, method, t = most, PAIRED, float(special.ndtri((1.0 + level) / 2.0))
     elif fewest == 1 or spread < ROUNDING or facts.variances[a, b] < ROUNDING**2:
         effective = min(float(fewest), most)
         note = f"How alike the answers are cannot be estimated: {most:g} pairs count as {effective:g}."

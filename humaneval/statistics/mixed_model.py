@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.cells import Codes, Floats, labelled
@@ -94,7 +94,7 @@ class MixedModel:
         along[self.names.index(b)] -= 1.0
         estimate, error = float(along @ self.effects), float(sqrt(along @ self.covariance @ along))
         z = estimate / error if error else 0.0
-        reach = float(stats.norm.ppf((1.0 + level) / 2.0)) * error
+        reach = float(special.ndtri((1.0 + level) / 2.0)) * error
         return Contrast(
             a, b, estimate, error, z, erfc(abs(z) / sqrt(2.0)), Interval(estimate - reach, estimate + reach)
         )
@@ -108,7 +108,7 @@ class MixedModel:
 
         The interval is Wald's of the effect, carried over; it takes the standard deviations as known.
         """
-        reach = float(stats.norm.ppf((1.0 + level) / 2.0)) * self.standard_errors
+        reach = float(special.ndtri((1.0 + level) / 2.0)) * self.standard_errors
         rows = []
         for name, effect, half in zip(self.names, self.effects, reach, strict=True):
             middle, low, high = (self._marginal(effect + shift) for shift in (0.0, -half, half))
@@ -178,7 +178,7 @@ def likelihood_ratio(full: MixedModel, restricted: MixedModel) -> LikelihoodRati
     if degrees < 1 or full.responses != restricted.responses:
         raise UsageError("A likelihood ratio compares a model with a simpler one of the same responses")
     statistic = max(0.0, 2.0 * (full.log_likelihood - restricted.log_likelihood))
-    return LikelihoodRatio(statistic, degrees, float(stats.chi2.sf(statistic, degrees)))
+    return LikelihoodRatio(statistic, degrees, float(special.chdtrc(degrees, statistic)))
 
 
 def omnibus(
