@@ -17,8 +17,8 @@ from humaneval.statistics.intervals import Interval
 By: TypeAlias = Literal["workers", "stories", "both", "responses"]
 Weights: TypeAlias = NDArray[np.float32]
 
-BATCH = 64
-"""Replicates at a time: their weights of all workers then fit a processor's cache."""
+BATCH = 16
+"""Replicates at a time: the weights of one worker then fill one line of a processor's cache."""
 DRAWN = 40
 """No cluster is drawn more often in one replicate: the odds against that are about 1e50."""
 EMPTY = 0.05
