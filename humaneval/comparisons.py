@@ -18,7 +18,7 @@ from humaneval.errors import UsageError
 from humaneval.judgments import Judgments
 from humaneval.statistics.cells import Cells, Floats
 from humaneval.statistics.equivalence import within_margin
-from humaneval.statistics.headline import PairedDifference, paired_differences
+from humaneval.statistics.headline import paired_differences
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import benjamini_hochberg, holm
 
@@ -124,26 +124,28 @@ def _family(
     codes = [(names.index(a), names.index(b)) for a, b in pairs]
     found = paired_differences(sums, codes, level, side, declared.seed)
     narrow = paired_differences(sums, codes, 2 * level - 1, side, declared.seed) if declared.margin else found
-    adjusted = _adjusted(np.array([one.p for one in found]), declared.adjust)
+    p_values = adjusted(np.array([one.p for one in found]), declared.adjust)
     return [
         Comparison(
             names[one.a], names[one.b], family, one.difference, one.interval, one.method, one.test, one.p, float(p),
-            declared.adjust, _verdict(one, float(p), inner.interval, declared.margin, level), one.pairs, one.note,
+            declared.adjust, decide(one.interval, inner.interval, float(p), declared.margin, level), one.pairs, one.note,
         )
-        for one, inner, p in zip(found, narrow, adjusted, strict=True)
+        for one, inner, p in zip(found, narrow, p_values, strict=True)
     ]  # fmt: skip
 
 
-def _adjusted(p: Floats, how: Adjust) -> Floats:
-    if how == "none":
+def adjusted(p: Floats, how: Adjust) -> Floats:
+    """The p-values of a family, adjusted for their number."""
+    if how == "none" or not p.size:
         return p
     return holm(p) if how == "holm" else benjamini_hochberg(p)
 
 
-def _verdict(one: PairedDifference, p: float, inner: Interval, margin: float, level: float) -> Verdict:
+def decide(interval: Interval, narrow: Interval, p: float, margin: float, level: float) -> Verdict:
+    """The verdict of a difference with its interval, that at level 2·level − 1, and its adjusted p; see `compare`."""
     if p <= 1 - level + 1e-12:
-        if one.interval.low > 0:
+        if interval.low > 0:
             return "a_higher"
-        if one.interval.high < 0:
+        if interval.high < 0:
             return "b_higher"
-    return "equivalent" if margin and within_margin(inner, margin) else "inconclusive"
+    return "equivalent" if margin and within_margin(narrow, margin) else "inconclusive"
