@@ -21,10 +21,11 @@ def plan_of(settings: StudyFile, *, stories: int = 0) -> Plan:
     return Plan(
         annotators=max(1, design.annotators // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
-        passages_per_row=len(design.generators),
+        passages_per_row=design.row_size,
         stories=stories,
         generators=len(design.generators),
         controls=1 if gate else 0,
+        always=int(design.control in design.generators),
         comparisons=len(settings.pairs),
         expected_score=analysis.expected_score,
         smallest_effect=analysis.smallest_effect,

@@ -80,13 +80,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         _refuse_unfit(filled, usable)
         _refuse_unequal_processing(session, study)
         blanks, lacking = _common_blanks(study, stories, filled, usable)
-        design = make_design(
-            generators=study.design.generators,
-            blanks=blanks,
-            annotators=study.design.annotators,
-            seed=study.design.seed,
-            positions=study.design.positions,
-        )
+        design = _design(study, blanks, study.design.annotators)
         row = StudyRow(
             name=name, is_test=study.design.pilot, seed=study.design.seed, settings=study.model_dump(mode="json"), settings_text=text,
             settings_hash=study.hash, design_hash=_design_hash(design, filled),
@@ -96,6 +90,19 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         _store(session, row, study, design, stories, filled)
         session.flush()
         return _summary(session, row, lacking)
+
+
+def _design(study: StudyFile, blanks: Mapping[str, Collection[int]], rows: int) -> Design:
+    return make_design(
+        generators=study.design.generators,
+        blanks=blanks,
+        annotators=rows,
+        seed=study.design.seed,
+        positions=study.design.positions,
+        passages_per_row=study.design.passages_per_row,
+        responses_per_passage=study.design.responses_per_passage,
+        control=study.design.control,
+    )
 
 
 def _refuse_unequal_processing(session: Session, study: StudyFile) -> None:

@@ -131,7 +131,7 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         emit(facts)
     else:
         say(
-            f"{name}: {rows} rows of {len(settings.design.generators)} passages ({', '.join(settings.design.generators)}), seed {facts['seed']}"
+            f"{name}: {rows} rows of {settings.design.row_size} passages ({', '.join(settings.design.generators)}), seed {facts['seed']}"
         )
         if facts["simulated"]:
             say(SIMULATED)

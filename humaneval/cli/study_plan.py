@@ -117,7 +117,12 @@ def _tell(planned: Plan, seen: Outlook) -> None:
         *(points(d) if d else "none" for d in (seen.detectable, seen.detectable_in_family)),
     )
     console().print(table)
-    say("Each annotator judges every generator, and comparisons are made within annotators.")
+    if planned.passages_per_row >= planned.generators:
+        say("Each annotator judges every generator, and comparisons are made within annotators.")
+    elif planned.within_rows:
+        say(f"About {planned.pairs:.0f} rows show both of two generators: comparisons are made within these.")
+    else:
+        say("No row shows two generators: comparisons are made between annotators.")
     say()
     say(
         f"A score's interval: about ± {points(seen.half_width)}; ± 5 points take {seen.annotators_for_width:,} annotators."

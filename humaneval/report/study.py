@@ -110,10 +110,12 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         stories=stories,
         positions=design.positions,
         rows=len(study.rows),
-        passages_per_row=len(design.generators),
+        passages_per_row=design.row_size,
         annotators=-(-design.annotators // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
-        order="Williams square",
+        order="Williams square"
+        if design.row_size == len(design.generators)
+        else "balanced incomplete blocks",
         top_up=design.top_up,
         preset=preset,
         seed=study.seed,
