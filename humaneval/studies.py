@@ -6,10 +6,9 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session, selectinload
@@ -164,64 +163,6 @@ def study_key(engine: Engine, name: str) -> dict[str, list[dict[str, object]]]:
             ]
             for row in rows
         }
-
-
-class AuditCount(NamedTuple):
-    """How evenly something is spread: the smallest and the largest count, and how many cells there are."""
-
-    what: str
-    cells: int
-    smallest: int
-    largest: int
-
-
-def audit(engine: Engine, name: str) -> list[AuditCount]:
-    """The balance of the stored design, counted from its rows and not from how they were made."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        settings = settings_of(study)
-        lines = session.execute(
-            select(RowRow.ordinal, RowPassageRow.place, GeneratorRow.name, PassageRow.position, StoryRow.key)
-            .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
-            .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
-            .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-            .join(StoryRow, StoryRow.id == PassageRow.story_id)
-            .where(RowRow.study_id == study.id)
-            .order_by(RowRow.ordinal, RowPassageRow.place)
-        )
-        by_row: dict[int, list[tuple[str, int, str]]] = defaultdict(list)
-        for ordinal, _, generator, position, story in lines:
-            by_row[ordinal].append((generator, position, story))
-    generators, positions = settings.design.generators, settings.design.positions
-    position_counts: Counter[tuple[str, int]] = Counter()
-    place_counts: Counter[tuple[str, int]] = Counter()
-    neighbours: Counter[tuple[str, str]] = Counter()
-    repeats: Counter[int] = Counter()
-    blanks: Counter[tuple[str, int]] = Counter()
-    for ordinal, passages in by_row.items():
-        repeats[ordinal] = len(passages) - len({story for _, _, story in passages})
-        for place, (generator, position, story) in enumerate(passages):
-            position_counts[generator, position] += 1
-            place_counts[generator, place] += 1
-            blanks[story, position] += 1
-        for (before, _, _), (after, _, _) in pairwise(passages):
-            neighbours[before, after] += 1
-    return [
-        _count("generator × position", position_counts, [(g, p) for g in generators for p in positions]),
-        _count(
-            "generator × place in the form",
-            place_counts,
-            [(g, k) for g in generators for k in range(len(generators))],
-        ),
-        _count("ordered neighbours", neighbours, [(a, b) for a in generators for b in generators if a != b]),
-        _count("passages per blank", blanks, list(blanks)),
-        _count("stories met twice in a form", repeats, list(repeats)),
-    ]
-
-
-def _count(what: str, counts: Mapping[Any, int], cells: Sequence[Any]) -> AuditCount:
-    values = [counts.get(cell, 0) for cell in cells]
-    return AuditCount(what, len(cells), min(values), max(values))
 
 
 def _stories(session: Session, study: StudyFile) -> dict[str, StoryRow]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from humaneval.cli.context import SEED, SIMULATED, App, console, emit, json_option, say, with_app
+from humaneval.cli.context import SEED, SIMULATED, App, emit, json_option, say, with_app
+from humaneval.cli.study_audit import audit
 from humaneval.cli.study_plan import plan, power_warning
 from humaneval.errors import UsageError
 
@@ -18,6 +19,7 @@ def study() -> None:
 
 
 study.add_command(plan)
+study.add_command(audit)
 
 
 @study.command()
@@ -141,28 +143,6 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         )
         say(f"Made {facts['created_at'][:19]}; published {(facts['published_at'] or 'not yet')[:19]}")
         say(f"Design {facts['design_hash']}\nSettings {facts['settings_hash']}")
-
-
-@study.command()
-@click.argument("name")
-@json_option
-@with_app
-def audit(app: App, name: str, as_json: bool) -> None:
-    """Count how balanced the stored design is."""
-    from humaneval.studies import audit as count
-
-    counts = count(app.engine, name)
-    if as_json:
-        emit([line._asdict() for line in counts])
-        return
-    from rich.table import Table
-
-    table = Table(
-        "What", "Cells", "Smallest count", "Largest count", box=None, pad_edge=False, header_style="bold"
-    )
-    for line in counts:
-        table.add_row(line.what, str(line.cells), str(line.smallest), str(line.largest))
-    console().print(table)
 
 
 @study.command()
