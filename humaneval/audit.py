@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
+from humaneval.additions import Addition, additions_of
 from humaneval.scoring import CHANCE
 from humaneval.store.engine import reading
 from humaneval.store.queries import TEST_ENDPOINTS
@@ -88,6 +89,7 @@ class Audit:
     chance_achieved: float | None
     """1 − Σ picks × positions over the answers that count; None without answers to Human passages."""
     stories_twice: tuple[StoryTwice, ...]
+    additions: tuple[Addition, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -117,6 +119,7 @@ class Audit:
             ],
             "chance": {"nominal": self.chance_nominal, "achieved": self.chance_achieved},
             "stories_twice": [each._asdict() for each in self.stories_twice],
+            "design_additions": [each.to_json() for each in self.additions],
         }
 
 
@@ -151,6 +154,7 @@ def audit(engine: Engine, name: str) -> Audit:
         chance_nominal=CHANCE,
         chance_achieved=_chance(design, counted),
         stories_twice=twice,
+        additions=additions_of(engine, name),
     )
 
 
@@ -199,7 +203,10 @@ def _counted(session: Session, study: StudyRow, endpoints: Sequence[str]) -> lis
         )
         .order_by(AssignmentRow.id, ResponseRow.place)
     )  # fmt: skip
-    return [_Passage(*line._tuple()) for line in lines]
+    return [
+        _Passage(form, row, place, generator, position, story, choice)
+        for form, row, place, generator, position, story, choice in lines
+    ]
 
 
 def _answered_rows(session: Session, study: StudyRow, endpoints: Sequence[str]) -> set[int | None]:
@@ -228,7 +235,7 @@ def _stories_twice(session: Session, study: StudyRow, endpoints: Sequence[str]) 
         .having(met > 1)
         .order_by(WorkerRow.pseudonym, StoryRow.key)
     )  # fmt: skip
-    return tuple(StoryTwice(*line._tuple()) for line in lines)
+    return tuple(StoryTwice(worker, story, passages) for worker, story, passages in lines)
 
 
 def _balance(

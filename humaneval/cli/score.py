@@ -11,6 +11,7 @@ from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, j
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from humaneval.additions import Addition
     from humaneval.scoring import Rule, ScoreTable
 
 
@@ -77,9 +78,11 @@ def score(
             level=level,
         )
     simulated = study is not None and is_simulated(app, study)
+    additions = () if study is None else _additions(app, study)
     aside = 0 if study is None or everything else _set_aside(app, study)
     if as_json:
-        emit({**table.to_json(), "simulated": simulated, "forms_set_aside": aside})
+        added = [each.to_json() for each in additions]
+        emit({**table.to_json(), "simulated": simulated, "forms_set_aside": aside, "design_additions": added})
         return
     if simulated:
         say(SIMULATED)
@@ -90,6 +93,16 @@ def score(
         say(
             f"{aside} forms are left out: rejected, or by people who had taken part before. --all counts them."
         )
+    if additions:
+        from humaneval.cli.study_audit import tell_additions
+
+        tell_additions(additions)
+
+
+def _additions(app: App, study: str) -> tuple[Addition, ...]:
+    from humaneval.additions import additions_of
+
+    return additions_of(app.engine, study)
 
 
 def _set_aside(app: App, study: str) -> int:

@@ -1,4 +1,4 @@
-"""`study`: plan, create, show, preview, audit."""
+"""`study`: plan, create, enlarge, show, preview, audit."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ import click
 
 from humaneval.cli.context import SEED, SIMULATED, App, emit, json_option, say, with_app
 from humaneval.cli.study_audit import audit
+from humaneval.cli.study_enlarge import enlarge
 from humaneval.cli.study_plan import plan, power_warning
 from humaneval.errors import UsageError
 
 
 @click.group()
 def study() -> None:
-    """Plan, create, show, preview and audit studies."""
+    """Plan, create, enlarge, show, preview and audit studies."""
 
 
 study.add_command(plan)
 study.add_command(audit)
+study.add_command(enlarge)
 
 
 @study.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ import click
 from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
 
 if TYPE_CHECKING:
+    from humaneval.additions import Addition
     from humaneval.audit import Audit, Range
 
 
@@ -31,6 +33,7 @@ def audit(app: App, name: str, as_json: bool) -> None:
     _tell_balance(found)
     _tell_generators(found)
     _tell_rest(found)
+    tell_additions(found.additions)
 
 
 def _tell_rows(found: Audit) -> None:
@@ -96,6 +99,16 @@ def _tell_rest(found: Audit) -> None:
         say(f"  {each.worker} answered {each.passages} passages of {each.story}")
     if len(twice) > MOST_SHOWN:
         say(f"  and {len(twice) - MOST_SHOWN} more: --json has all of them.")
+
+
+def tell_additions(additions: Sequence[Addition]) -> None:
+    """Say when the study got more rows, and what that does; nothing where it did not."""
+    from humaneval.additions import WARNING
+
+    for each in additions:
+        say(each.describe())
+    if additions:
+        say(WARNING)
 
 
 MOST_SHOWN = 5

@@ -41,7 +41,7 @@ def plan(
     """Say what the study NAME, or a study file, can find out: power, widths, spammers, cues, cost."""
     from humaneval.planning.outlook import outlook
     from humaneval.prospects import cues_of, plan_of, stories_of
-    from humaneval.studies import settings_of_study
+    from humaneval.studies import row_count, settings_of_study
     from humaneval.study_file import read_study_file
 
     if name is not None and (file is not None or preset is not None):
@@ -50,7 +50,11 @@ def plan(
     if name is None:
         planned = plan_of(read_study_file(file, preset=preset)[0])
     else:
-        planned = plan_of(settings_of_study(app.engine, name), stories=stories_of(app.engine, name))
+        planned = plan_of(
+            settings_of_study(app.engine, name),
+            stories=stories_of(app.engine, name),
+            rows=row_count(app.engine, name),
+        )
         cues = cues_of(app.engine, name)
     given = {
         "annotators": annotators, "expected_score": score, "smallest_effect": effect, "power": power, "spammers": spammers,

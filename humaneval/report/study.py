@@ -16,6 +16,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval import __version__
+from humaneval.additions import stored_additions
 from humaneval.fees import reward_fee
 from humaneval.report.data import (
     DesignFacts,
@@ -111,7 +112,7 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         positions=design.positions,
         rows=len(study.rows),
         passages_per_row=design.row_size,
-        annotators=-(-design.annotators // design.rows_per_annotator),
+        annotators=-(-len(study.rows) // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
         order="Williams square"
         if design.row_size == len(design.generators)
@@ -120,6 +121,7 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         preset=preset,
         seed=study.seed,
         hash=study.design_hash,
+        additions=tuple(each.describe() for each in stored_additions(session, study)),
     )
 
 

@@ -137,6 +137,24 @@ class StudyRow(Base):
     rows: Mapped[list[RowRow]] = relationship(order_by="RowRow.ordinal", back_populates="study")
 
 
+class StudyAdditionRow(Base):
+    """Rows that a study got after it was made; its settings and its first rows stay as they were."""
+
+    __tablename__ = "study_additions"
+    __table_args__ = (CheckConstraint("rows_after > rows_before", name="rows"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
+    rows_before: Mapped[int]
+    rows_after: Mapped[int]
+    responses_before: Mapped[int]
+    """How many responses there were to look at when it was decided."""
+    reason: Mapped[str]
+    design_hash: Mapped[str]
+    """Of all rows, the earlier ones too."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class PassageRow(Base):
     """A passage as shown. Its text is kept here: what was shown never changes with a story."""
 
