@@ -82,13 +82,9 @@ def _tell_generators(found: Audit) -> None:
 
 
 def _tell_rest(found: Audit) -> None:
-    achieved = found.chance_achieved
-    said = (
-        ""
-        if achieved is None
-        else f"; with the positions and picks of the answers that count, {achieved:.1%}"
-    )
-    say(f"Chance alone gives a score of {found.chance_nominal:.0%}{said}.")
+    say(f"Chance alone gives a score of {found.chance_nominal:.0%}.")
+    if found.chance_achieved is not None:
+        say(f"With the positions and picks of the answers that count it gives {found.chance_achieved:.1%}.")
     twice = found.stories_twice
     if not twice:
         say("Nobody met a story twice.")

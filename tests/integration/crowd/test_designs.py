@@ -167,7 +167,7 @@ def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enla
 def test_a_worker_who_met_a_story_twice_is_named_by_pseudonym(
     sqlite_engine: Engine, put_up: Callable, work_at: Callable, platform: MTurk, verb: Callable
 ) -> None:
-    up = put_up(sqlite_engine, design={"annotators": 2})
+    up = put_up(sqlite_engine, design={"annotators": 2, "responses_per_passage": 2})
     for name in ("Ada", "Ben"):
         work_at(sqlite_engine, up.preview, name, attentive=True)
     collect(sqlite_engine, "study", platform)
