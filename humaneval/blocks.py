@@ -163,7 +163,7 @@ def even_places(rows: Sequence[Block]) -> list[list[int]]:
     Found by recolouring along alternating paths.
 
     >>> even_places([(0, 1), (0, 1)])
-    [[0, 1], [1, 0]]
+    [[1, 0], [0, 1]]
     """
     size = len(rows[0])
     seen: Counter[int] = Counter()
