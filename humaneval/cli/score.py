@@ -14,6 +14,7 @@ from humaneval.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from humaneval.additions import Addition
     from humaneval.scoring import ScoreTable
 
 
@@ -100,9 +101,11 @@ def score(
             level=level or 0.95,
         )
     simulated = study is not None and is_simulated(app, study)
+    additions = () if study is None else _additions(app, study)
     aside = 0 if study is None or everything else _set_aside(app, study)
     if as_json:
-        extra = {"responses": read} if read is not None else {}
+        extra: dict[str, Any] = {"responses": read} if read is not None else {}
+        extra["design_additions"] = [each.to_json() for each in additions]
         emit({**table.to_json(), "simulated": simulated, "forms_set_aside": aside, **extra})
         return
     if simulated:
@@ -114,6 +117,16 @@ def score(
         say(
             f"{aside} forms are left out: rejected, or by people who had taken part before. --all counts them."
         )
+    if additions:
+        from humaneval.cli.study_audit import tell_additions
+
+        tell_additions(additions)
+
+
+def _additions(app: App, study: str) -> tuple[Addition, ...]:
+    from humaneval.additions import additions_of
+
+    return additions_of(app.engine, study)
 
 
 def _given(flags: dict[str, Any]) -> bool:

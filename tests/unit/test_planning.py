@@ -171,3 +171,15 @@ def test_a_plan_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
 def test_answers_cannot_be_more_alike_than_their_scores_allow() -> None:
     with pytest.raises(UsageError, match="correlation"):
         power_paired(0.1, 0.9, 100, 0.9)
+
+
+def test_rows_that_show_some_generators_give_each_fewer_responses_and_fewer_pairs() -> None:
+    whole = Plan(annotators=140, always=1, spammers=0.0)
+    assert (whole.responses, whole.pairs) == (140, 140)
+    part = replace(whole, passages_per_row=4)  # the control and 3 of 7: Fano's plane 20 times
+    assert (part.responses, part.pairs) == (60, 20)
+    assert outlook(part).power < outlook(whole).power
+    single = replace(whole, passages_per_row=2)
+    assert not single.within_rows
+    assert single.pairs == single.responses == 20
+    assert outlook(single).correlation == 0
