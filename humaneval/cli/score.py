@@ -25,6 +25,17 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A table of responses instead of a study: ours, or what another platform exports.",
 )
+@click.option(
+    "--counts",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Instead of a study: a CSV of counts as papers print them (generator, not_identified, n, role).",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    help="With --responses or --counts: scores surely within ± this share are called equivalent; 0: none are.",
+)
 @click.option("--control", help="With --responses: the generator that is the control.")
 @click.option("--human", help="With --responses: the generator that is human.")
 @click.option(
@@ -59,6 +70,8 @@ def score(
     app: App,
     study: str | None,
     responses: Path | None,
+    counts: Path | None,
+    margin: float,
     control: str | None,
     human: str | None,
     missed_control: Literal["annotator", "row", "none"] | None,
@@ -73,17 +86,21 @@ def score(
 
     The flags about columns and files go with --responses; `humaneval responses import --help` says more of them.
     """
-    if (study is None) == (responses is None):
-        raise UsageError("name a study, or a table with --responses FILE")
+    if sum(source is not None for source in (study, responses, counts)) != 1:
+        raise UsageError("name a study, or a table with --responses FILE, or counts with --counts FILE")
+    if counts is not None:
+        _score_counts(counts, margin, level or 0.95, as_json)
+        return
     read: dict[str, Any] | None = None
     if study is not None:
-        if control or human or missed_control or keep_incomplete or _given(flags):
+        if control or human or missed_control or keep_incomplete or margin or _given(flags):
             raise UsageError(
-                "--control, --human, --missed-control, --keep-incomplete and what is about files and columns go with --responses",
+                "--control, --human, --missed-control, --keep-incomplete, --margin and what is about files and columns go with --responses",
                 "A study knows its own.",
             )
         table = study_table(app, study, tests=tests, level=level, everything=everything)
     else:
+        from humaneval.comparisons import Declared
         from humaneval.exclusions import Rule
         from humaneval.scoring import score as compute
 
@@ -99,6 +116,7 @@ def score(
             control=control,
             human=human,
             level=level or 0.95,
+            declared=Declared(margin=margin),
         )
     simulated = study is not None and is_simulated(app, study)
     additions = () if study is None else _additions(app, study)
@@ -121,6 +139,18 @@ def score(
         from humaneval.cli.study_audit import tell_additions
 
         tell_additions(additions)
+
+
+def _score_counts(counts: Path, margin: float, level: float, as_json: bool) -> None:
+    from humaneval.comparisons import Declared
+    from humaneval.counts import read_counts, score_counts
+    from humaneval.report.counts_terminal import render_counts
+
+    table = score_counts(read_counts(counts), Declared(margin=margin), level)
+    if as_json:
+        emit(table.to_json())
+    else:
+        render_counts(table, console())
 
 
 def _additions(app: App, study: str) -> tuple[Addition, ...]:

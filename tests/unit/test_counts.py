@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,3 +93,17 @@ def test_what_is_no_table_of_counts_is_said(tmp_path: Path, text: str, said: str
     path.write_text(text)
     with pytest.raises(InputError, match=said):
         score_counts(read_counts(path))
+
+
+def test_counts_by_the_command_line(command: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(
+        "generator,not_identified,n\n" + "".join(f"{name},{x},{n}\n" for name, _, x, n in PUBLISHED)
+    )
+    said = command("score", "--counts", str(path), "--margin", "0.10")
+    assert said.code == 0
+    assert "12 of 15 pairs cannot be told apart" in " ".join(said.out.split())
+    assert "χ²" in said.out
+    document = json.loads(command("score", "--counts", str(path), "--json").out)
+    assert len(document["comparisons"]) == 21
+    assert command("score", "--counts", str(path), "--responses", str(path)).code == 2
