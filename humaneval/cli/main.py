@@ -43,6 +43,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "report": ("humaneval.cli.report:report", "Write a self-contained HTML report."),
     "datasheet": ("humaneval.cli.datasheet:datasheet", "Write the Human Evaluation Datasheet, filled in."),
     "export": ("humaneval.cli.export:export", "Write the response table, with pseudonyms."),
+    "archive": ("humaneval.cli.archive:archive", "Zip all that recomputes the scores; check such a zip."),
     "db": ("humaneval.cli.db:db", "Upgrade, copy or check the database."),
     "config": ("humaneval.cli.config:config", "Show settings and where they come from."),
 }
