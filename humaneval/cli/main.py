@@ -41,8 +41,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "close": ("humaneval.cli.close:close", "Delete a study's HITs at the platform when all is done."),
     "score": ("humaneval.cli.score:score", "Compute detection scores."),
     "report": ("humaneval.cli.report:report", "Write a self-contained HTML report."),
+    "datasheet": ("humaneval.cli.datasheet:datasheet", "Write the Human Evaluation Datasheet, filled in."),
     "export": ("humaneval.cli.export:export", "Write the response table, with pseudonyms."),
     "responses": ("humaneval.cli.responses:responses", "Read other people's judgments."),
+    "archive": ("humaneval.cli.archive:archive", "Zip all that recomputes the scores; check such a zip."),
     "db": ("humaneval.cli.db:db", "Upgrade, copy or check the database."),
     "config": ("humaneval.cli.config:config", "Show settings and where they come from."),
 }

@@ -1,0 +1,44 @@
+"""`datasheet`: the Human Evaluation Datasheet of a study, filled in as far as the database knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.errors import InputError, UsageError
+
+
+@click.command()
+@click.argument("study")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write it: .md, or .json as the web form of HEDS keeps it. [default: STUDY-datasheet.md]",
+)
+@click.option("--tests", is_flag=True, help="Of pilots and sandbox answers alone.")
+@json_option
+@with_app
+def datasheet(app: App, study: str, out: Path | None, tests: bool, as_json: bool) -> None:
+    """Write the Human Evaluation Datasheet (HEDS) of STUDY; what only you know is listed in it to be filled in."""
+    from humaneval.report.datasheet import datasheet as fill
+    from humaneval.report.dossier import dossier
+
+    path = out or Path(f"{study}-datasheet.md")
+    if path.suffix.lower() not in (".md", ".json"):
+        raise UsageError(f"{path}: a datasheet ends in .md or .json")
+    sheet = fill(dossier(app.engine, study, tests=tests))
+    text = sheet.json_text() if path.suffix.lower() == ".json" else sheet.markdown()
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    still = [f"Q{question.number} {question.label}" for question in sheet.open]
+    if as_json:
+        emit({"study": study, "datasheet": path.resolve(), "filled": sheet.filled, "questions": len(sheet.lines), "to_fill_in": still})  # fmt: skip
+        return
+    say(
+        f"Datasheet written to {path.resolve()}: {sheet.filled} of {len(sheet.lines)} questions carry a value."
+    )
+    say(f"To fill in: {'; '.join(still)}.")

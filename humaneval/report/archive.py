@@ -1,0 +1,262 @@
+"""One zip from which a study's scores can be recomputed without its database: responses, study file, design, scores, papers.
+
+The same study in the same state gives the same bytes: files in order of their names, one fixed time, no date of making.
+Floats are kept to `DIGITS` significant digits, for the last ones may differ from one version of numpy to the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import pandas as pd
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from humaneval.errors import InputError
+from humaneval.report.datasheet import datasheet
+from humaneval.report.dossier import Dossier, dossier
+from humaneval.report.methods import methods_paragraph
+from humaneval.report.release import write_release
+from humaneval.responses_table import read_responses, write_responses
+from humaneval.store.engine import reading
+from humaneval.store.queries import forms_set_aside, response_lines
+from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyRow
+from humaneval.studies import get_study, settings_of
+from humaneval.study_file import StudyFile
+from humaneval.study_scores import Collected, rule_from
+
+FORMAT = "humaneval archive 1"
+MANIFEST, RESPONSES, STUDY, SCORES, DETAILS = (
+    "MANIFEST.json",
+    "responses.csv",
+    "study.json",
+    "scores.json",
+    "details.json",
+)
+DIGITS, DETAIL_DIGITS = 12, 6
+TIME = (1980, 1, 1, 0, 0, 0)
+"""Of every file: the earliest that a zip can tell."""
+
+
+class Archived(NamedTuple):
+    """What was written; `sha256` is of the manifest, which has the hash of every other file."""
+
+    study: str
+    files: int
+    responses: int
+    sha256: str
+
+
+def write_archive(engine: Engine, name: str, path: Path, *, tests: bool = False) -> Archived:
+    """Write the archive of study `name` to `path`, whole or not at all.
+
+    Raises InputError where there are no responses or `path` cannot be written, UsageError for an unknown study, and
+    as `humaneval.scoring.score` does.
+    """
+    files = archive_files(engine, name, tests=tests)
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_bytes(zipped(files))
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True) if part.is_file() else None
+        raise InputError(f"{path}: {error.strerror or error}", "Nothing was written.") from None
+    lines = json.loads(files[STUDY])["responses"]
+    return Archived(name, len(files), lines, sha256(files[MANIFEST]))
+
+
+def archive_files(engine: Engine, name: str, *, tests: bool = False) -> dict[str, bytes]:
+    """Every file of the archive by its name, the manifest among them."""
+    known = dossier(engine, name, tests=tests)
+    sheet = datasheet(known)
+    margin = known.settings.analysis.equivalence_margin
+    with reading(engine) as session, TemporaryDirectory() as folder:
+        study = get_study(session, name)
+        frame = pd.DataFrame(response_lines(session, study))
+        write_responses(frame, Path(folder) / RESPONSES)
+        about = _about(session, study, len(frame), tests)
+        files = {
+            RESPONSES: (Path(folder) / RESPONSES).read_bytes(),
+            STUDY: document(about),
+            "study.toml": study.settings_text.encode(),
+            "rule.json": document(_rules(settings_of(study), tests)),
+            "design.json": document(_design(session, study)),
+            "versions.json": document(dict(known.data.repeat.software)),
+        }
+    with TemporaryDirectory() as folder:
+        write_release(engine, Path(folder) / "infills", study=name)
+        files |= {f"infills/{path.name}": path.read_bytes() for path in (Path(folder) / "infills").iterdir()}
+    # From the archived files and not from the database: what anybody else will compute is what is written.
+    again = recompute(files)
+    files |= {
+        SCORES: again.scores,
+        DETAILS: again.details,
+        "datasheet.md": sheet.markdown().encode(),
+        "datasheet.json": sheet.json_text().encode(),
+        "methods.txt": (methods_paragraph(known.data, margin=margin) + "\n").encode(),
+        "methods.tex": (methods_paragraph(known.data, margin=margin, latex=True) + "\n").encode(),
+    }
+    files["README.md"] = _readme(known, files, about).encode()
+    listed = {one: {"sha256": sha256(files[one]), "bytes": len(files[one])} for one in sorted(files)}
+    return {**files, MANIFEST: document({"format": FORMAT, "study": name, "files": listed})}
+
+
+class Recomputed(NamedTuple):
+    """The two documents that follow from responses and settings."""
+
+    scores: bytes
+    details: bytes
+
+
+def recompute(files: Mapping[str, bytes]) -> Recomputed:
+    """The scores and details that follow from the responses and settings of an archive, without any database.
+
+    Raises InputError where these files are not what an archive has, and as `humaneval.scoring.score` does.
+    """
+    about = json.loads(files[STUDY])
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / RESPONSES
+        path.write_bytes(files[RESPONSES])
+        frame = read_responses(path)
+    found = Collected(frame, StudyFile.model_validate(about["settings"]), bool(about["tests"])).analysis()
+    told = found.to_json()
+    details = told.pop("details")
+    facts = {"simulated": about["simulated"], "forms_set_aside": about["forms_set_aside"]}
+    return Recomputed(document({**told, **facts}, DIGITS), document(details, DETAIL_DIGITS))
+
+
+def document(value: Any, digits: int = 17) -> bytes:
+    """`value` as JSON whose bytes depend on nothing else: keys sorted, floats to `digits` significant digits."""
+    text = json.dumps(_rounded(value, digits), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    return (text + "\n").encode()
+
+
+def _rounded(value: Any, digits: int) -> Any:
+    if isinstance(value, float):
+        # Zero has no sign here: -0.0 and 0.0 are one score.
+        return float(f"{value:.{digits}g}") + 0.0
+    if isinstance(value, Mapping):
+        return {str(name): _rounded(part, digits) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part, digits) for part in value]
+    return value
+
+
+def sha256(data: bytes) -> str:
+    """In hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """A zip whose bytes depend on the files alone."""
+    out = BytesIO()
+    with ZipFile(out, "w") as archive:
+        for name in sorted(files):
+            entry = ZipInfo(name, TIME)
+            entry.compress_type, entry.create_system, entry.external_attr = ZIP_DEFLATED, 3, 0o644 << 16
+            archive.writestr(entry, files[name], compresslevel=9)
+    return out.getvalue()
+
+
+def _about(session: Session, study: StudyRow, responses: int, tests: bool) -> dict[str, Any]:
+    return {
+        "study": study.name,
+        "settings": study.settings,
+        "settings_hash": study.settings_hash,
+        "design_hash": study.design_hash,
+        "seed": study.seed,
+        "created_at": study.created_at.isoformat(),
+        "published_at": study.published_at.isoformat() if study.published_at else None,
+        "pilot": study.is_test,
+        "simulated": study.simulated,
+        "tests": tests,
+        "responses": responses,
+        "forms_set_aside": forms_set_aside(session, study),
+    }
+
+
+def _rules(settings: StudyFile, tests: bool) -> list[dict[str, Any]]:
+    exclusions = settings.exclusions
+    named = [("the study’s own", exclusions), *((one.name, one) for one in exclusions.also)]
+    rules = [(name, rule_from(one, tests=tests)) for name, one in named]
+    return [{"name": name, "hash": rule.hash, "description": rule.describe()} for name, rule in rules]
+
+
+def _design(session: Session, study: StudyRow) -> dict[str, Any]:
+    rows = session.scalars(
+        select(RowRow).where(RowRow.study_id == study.id).order_by(RowRow.ordinal).options(
+            selectinload(RowRow.places).joinedload(RowPassageRow.passage).options(
+                joinedload(PassageRow.generator), joinedload(PassageRow.story)
+            )
+        )
+    )  # fmt: skip
+    return {
+        "hash": study.design_hash,
+        "rows": [
+            {
+                "row": row.ordinal,
+                "shown_hash": row.shown_hash,
+                "passages": [
+                    [place.passage.story.key, place.passage.position, place.passage.generator.name] for place in row.places
+                ],
+            }
+            for row in rows
+        ],
+    }  # fmt: skip
+
+
+WHAT = {
+    RESPONSES: "one line a response, annotators as pseudonyms; columns as `humaneval export` writes them",
+    STUDY: "every setting with its hash, and what is known of the study beside its answers",
+    "study.toml": "the study file as it was written",
+    "rule.json": "who was left out: the rules in words, with their hashes",
+    "design.json": "who was to see what: forms, each with its passages as story, position, generator",
+    SCORES: f"what `humaneval score --json` prints, keys sorted, floats to {DIGITS} significant digits",
+    DETAILS: f"everything that the report says beside it, floats to {DETAIL_DIGITS} digits",
+    "infills/": "what the generators wrote, with a codebook; without the stories' own sentences",
+    "datasheet.md": "the Human Evaluation Datasheet; `datasheet.json` is the same as its web form keeps it",
+    "methods.txt": "a methods paragraph; `methods.tex` is the same for LaTeX",
+    "versions.json": "the software that made this archive",
+    MANIFEST: "every file with its size and SHA-256",
+}
+
+
+def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in json.loads(files["versions.json"]).items())
+    simulated = (
+        ["The annotators are simulated: these numbers say nothing about people.", ""]
+        if about["simulated"]
+        else []
+    )
+    return "\n".join(
+        [
+            f"# {known.name}: a study of machine-written sentences",
+            "",
+            f"{about['responses']} responses of people who marked the sentence that a machine wrote, and all that follows from them."
+            if not about["simulated"]
+            else f"{about['responses']} responses of programs, and all that follows from them.",
+            "",
+            *simulated,
+            "| file | what it is |",
+            "| --- | --- |",
+            *(f"| `{name}` | {what} |" for name, what in WHAT.items()),
+            "",
+            "## Recompute the scores",
+            "",
+            "    pip install humaneval-toolkit",
+            "    humaneval archive --check THIS.zip",
+            "",
+            f"checks every hash and computes `{SCORES}` again from `{RESPONSES}` and `{STUDY}`, without a database. It has to come out "
+            "byte for byte, or it is said what differs.",
+            "",
+            f"Made with {versions}.",
+            "",
+        ]
+    )  # fmt: skip

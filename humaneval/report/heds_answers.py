@@ -1,0 +1,266 @@
+"""What the store can answer of the Human Evaluation Datasheet. What only the researcher knows is not guessed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from humaneval.analysis.effects import Agreement
+from humaneval.domain import SENTENCES, Role
+from humaneval.report import verdicts, words
+from humaneval.report.dossier import Dossier
+from humaneval.report.heds import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
+from humaneval.report.methods import PLATFORMS, listed, of_role, several
+from humaneval.report.words import between, count, percent
+from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.pay import HourlyPay, Pay
+
+MARK = "sentence {}"
+
+
+class Answer(NamedTuple):
+    """What is said, and the options that are ticked."""
+
+    text: str
+    ticks: frozenset[int] = frozenset()
+
+
+def answers(known: Dossier) -> dict[str, Answer]:
+    """By the question's key; questions that are not here are to be filled in."""
+    found = {
+        **_systems(known), **_sample(known), **_evaluators(known), **_design(known), **_criterion(known), **_elicitation(known),
+        "ethics-personal_data": Answer(
+            "Platform ids of evaluators are personal data. The database keeps them in a table of their own; every "
+            "export, report and archive has pseudonyms instead."
+            if not known.data.simulated
+            else "None: the evaluators are programs."
+        ),
+    }  # fmt: skip
+    return found
+
+
+def _tick(*numbers: int, text: str = "") -> Answer:
+    return Answer(text, frozenset(numbers))
+
+
+def _systems(known: Dossier) -> dict[str, Answer]:
+    human = of_role(known.analysis.table, Role.HUMAN)
+    found = {
+        "system-input_types": _tick(
+            6, text="The sentences of a five-sentence story without the one to be written."
+        ),
+        "system-output_types": _tick(*([5, 13] if human else [5])),
+        "system-tasks": _tick(20, text="Text infilling: writing the sentence that is missing from a story."),
+    }
+    language = known.settings.page.language
+    if language.split("-")[0].lower() == "en":
+        found |= {"system-input_languages": _tick(41), "system-output_languages": _tick(41)}
+    return found
+
+
+def _sample(known: Dossier) -> dict[str, Answer]:
+    table, design, plan, seen = known.analysis.table, known.data.design, known.plan, known.outlook
+    assert design is not None
+    each = "; ".join(
+        f"{row.generator}: {several(row.n, 'passage', 'passages')} from {several(row.stories, 'story', 'stories')}"
+        for row in table.scores
+    )
+    low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
+    if plan.comparisons:
+        power = (
+            f"{percent(seen.power)} % for two scores of {percent(low)} % and {percent(high)} %, and {percent(seen.power_in_family)} % "
+            f"where that is the hardest of the {several(plan.comparisons, 'declared comparison', 'declared comparisons')}, with "
+            f"{seen.responses:.1f} responses to each generator expected behind the Control gate, before the study."
+        )
+    else:
+        power = f"No systems are compared; the interval of a score was expected to reach ± {percent(seen.half_width)} points."
+    return {
+        f"{SAMPLE}-number_of_system_outputs": Answer(f"Analysed, {each}."),
+        f"{SAMPLE}-system_output_selection": _tick(
+            2,
+            text=f"Passages were drawn at random (seed {design.seed}) from {several(design.stories or 0, 'story', 'stories')}, balanced over "
+            "the positions of the sentence and over places in a form.",
+        ),
+        f"{SAMPLE}-statistical_power-value": Answer(power),
+        f"{SAMPLE}-statistical_power-method": Answer(
+            "Formula of Connor (1987) for McNemar’s test of paired answers; the correlation of an evaluator’s answers "
+            f"({seen.correlation:.3f}) from a standard deviation of evaluators of {plan.worker_sd:g} on the logit scale. Error "
+            f"{1 - plan.level:.3g}, within the family divided by the number of comparisons."
+        ),
+        f"{SAMPLE}-statistical_power-script": Answer(f"humaneval study plan {known.name} --json"),
+    }  # fmt: skip
+
+
+def _evaluators(known: Dossier) -> dict[str, Answer]:
+    table, settings, data = known.analysis.table, known.settings, known.data
+    people = table.annotators
+    programs = " All are programs, not people." if data.simulated else ""
+    pilot = " The study is a pilot or test." if data.test or table.rule.tests == "only" else ""
+    found = {
+        f"{EVALUATORS}-number_of_evaluators": Answer(
+            f"{people.collected:,}, of whom {people.analysed:,} {'is' if people.analysed == 1 else 'are'} analysed.{programs}"
+        ),
+        f"{KIND}-description": Answer(f"{_where(known)}{programs}{pilot}"),
+        f"{KIND}-payment": _payment(known),
+        f"{EVALUATORS}-recruitment_method": Answer(f"{_where(known)} {_asked_for(known)}{programs}"),
+        f"{EVALUATORS}-training_practice": Answer(
+            "No training and no practice. "
+            + (f"Instructions above the passages: “{' '.join(settings.page.instructions.split())}”" if settings.page.instructions else "There are no instructions beside the question.")
+        ),
+        f"{EVALUATORS}-characteristics": Answer(f"{_asked_for(known)} Nothing else is asked or recorded."),
+    }  # fmt: skip
+    if data.simulated:
+        found[f"{KIND}-expertise"] = _tick(3, text="Programs, not people.")
+        found[f"{KIND}-known_to_authors"] = _tick(3, text="Programs, not people.")
+        found[f"{KIND}-are_authors"] = _tick(2, text="Programs, not people.")
+    return found
+
+
+def _where(known: Dossier) -> str:
+    places = [PLATFORMS.get(name, name) for name in known.data.repeat.endpoint.split(", ") if name]
+    return f"Through {listed(places) if places else 'no platform that is known'}."
+
+
+def _asked_for(known: Dossier) -> str:
+    asked, wanted = known.settings.participants, []
+    if asked.countries:
+        wanted.append(f"country: {', '.join(asked.countries)}")
+    if asked.min_approved_percent:
+        wanted.append(f"{asked.min_approved_percent} % of earlier work approved")
+    if asked.min_approved_hits:
+        wanted.append(f"{several(asked.min_approved_hits, 'HIT', 'HITs')} approved before")
+    if asked.masters:
+        wanted.append("Masters")
+    wanted += [f"qualification {one.id}{' lacking' if one.lacking else ''}" for one in asked.qualifications]
+    if asked.exclude_studies:
+        wanted.append(f"no part in {', '.join(asked.exclude_studies)}")
+    return f"Asked for: {'; '.join(wanted)}." if wanted else "Nobody was screened."
+
+
+def _payment(known: Dossier) -> Answer:
+    if known.data.simulated:
+        return _tick(3, text="Programs are not paid.")
+    settings, pay = known.settings, known.pay
+    only_link = known.data.repeat.endpoint == "link"
+    if settings.hit.reward == 0 or (only_link and settings.link.pay == "none"):
+        return _tick(3)
+    text = f"${settings.hit.reward} a form."
+    if isinstance(pay, Pay):
+        estimates = {
+            "by the page’s own timers": pay.in_page,
+            "from opening a form to handing it in, overlaps once": pay.union,
+            "the same, overlaps as often as there are forms": pay.work_time,
+        }
+        hours = [f"${one.median:.2f} {how}" for how, one in estimates.items() if isinstance(one, HourlyPay)]
+        if hours:
+            text += f" An hour came to (median over evaluators) {'; '.join(hours)}."
+    return _tick(1, text=text)
+
+
+def _design(known: Dossier) -> dict[str, Answer]:
+    table, settings, data = known.analysis.table, known.settings, known.data
+    design = data.design
+    assert design is not None
+    rule, gate, contact = table.rule, table.control, settings.consent.contact
+    checked = [2] if rule.control != "none" or rule.speed or rule.straight_lining or rule.spam else []
+    by_person = (
+        rule.control == "annotator" or rule.incomplete or rule.speed or rule.straight_lining or rule.spam
+    )
+    checked += [4] if by_person else []
+    checked += [5] if rule.control == "row" else []
+    noticed = (
+        f" {gate.passed:,} of {count(gate.n, 'Control passage')} were noticed before that." if gate else ""
+    )
+    fixed = "before the first answer was collected" if rule.tests != "only" else "when the study was made"
+    minutes = settings.hit.assignment_minutes
+    return {
+        f"{DESIGN}-preregistered": Answer(
+            f"This software knows of no registry. Design (SHA-256 {design.hash}), study file (SHA-256 {data.repeat.study_hash}) and with "
+            f"it the exclusion rule and the comparisons were fixed {fixed}."
+        ),
+        f"{DESIGN}-collection_method": Answer(f"A web form of humaneval-toolkit. {_where(known)}"),
+        f"{DESIGN}-quality_assurance-method": _tick(*(checked or [6])),
+        f"{DESIGN}-quality_assurance-description": Answer(f"{rule.describe()}{noticed} {words.excluded(table)}"),
+        f"{DESIGN}-what_evaluators_see-description": Answer(
+            f"Consent (version {settings.consent.version}), instructions, and {several(design.passages_per_row or 0, 'passage', 'passages')} of five "
+            "sentences, each with one button a sentence; below, a field for comments."
+        ),
+        f"{DESIGN}-evaluator_freedom": _tick(
+            4, text=f"A whole form within {several(minutes, 'minute', 'minutes')}; no limit for one assessment."
+        ),
+        f"{DESIGN}-evaluators_can_ask_questions": _tick(
+            *([1, 2, 3] if contact else [3]),
+            text="A field for comments stands below the passages"
+            + (", and a contact on the consent and on every page." if contact else "; no contact was given."),
+        ),
+        f"{DESIGN}-experimental_conditions": _tick(8, text="Programs.") if data.simulated else _tick(1),
+        f"{DESIGN}-evaluators_place_of_choosing": Answer("N/A"),
+    }  # fmt: skip
+
+
+def _criterion(known: Dossier) -> dict[str, Answer]:
+    return {
+        f"{CRITERIA}-criteria-output_aspect": _tick(3),
+        f"{CRITERIA}-evaluation_mode-objective_or_subjective": _tick(2),
+        f"{CRITERIA}-evaluation_mode-absolute_or_relative": _tick(
+            1, text="Each passage has the sentence of one generator; a form has passages of all of them."
+        ),
+        f"{CRITERIA}-evaluation_mode-intrinsic_or_extrinsic": _tick(1),
+    }
+
+
+def _elicitation(known: Dossier) -> dict[str, Answer]:
+    table, page = known.analysis.table, known.settings.page
+    agreement = known.analysis.effects.agreement
+    methods = [words.method(table.scores), verdicts.method(table.comparisons)]
+    return {
+        f"{ASKED}-participant_criterion_name": Answer("N/A"),
+        f"{ASKED}-participant_criterion_definiiton": Answer(" ".join(page.instructions.split()) or "N/A"),
+        f"{ASKED}-size_of_scale": _tick(1, text=str(SENTENCES)),
+        f"{ASKED}-list_or_range": Answer(
+            ", ".join(MARK.format(number) for number in range(1, SENTENCES + 1))
+        ),
+        f"{ASKED}-scale_presented_as": _tick(1),
+        f"{ASKED}-task_description": Answer("N/A"),
+        f"{ASKED}-verbatim_question": Answer(page.question),
+        f"{ASKED}-form_of_response": _tick(7, text="The sentence that is taken for the machine’s is marked."),
+        f"{ASKED}-response_aggregation": Answer(
+            "Score of a generator: share of its passages whose evaluator did not mark its sentence (for Human, the sentence at "
+            f"the held-out position). {words.chance(table)} " + _scores(known)
+        ),
+        f"{ASKED}-effect_size_method": Answer(
+            "Effect size: difference of two scores. " + " ".join(filter(None, methods))
+            if table.comparisons
+            else f"None; scores have intervals at {percent(table.level, 0)} %. {methods[0]}"
+        ),
+        f"{ASKED}-inter_annotator-agreement": _tick(1 if isinstance(agreement, Agreement) else 3),
+        f"{ASKED}-inter_annotator-agreement_score": Answer(_agreement(agreement)),
+        f"{ASKED}-intra_annotator-intra_annotator_agreement": _tick(2),
+        f"{ASKED}-intra_annotator-intra_annotator_agreement_score": Answer("Nobody judges a passage twice."),
+    }
+
+
+def _scores(known: Dossier) -> str:
+    table = known.analysis.table
+    each = "; ".join(
+        f"{row.generator} {percent(row.score)} % ({row.not_identified:,} of {row.n:,}; {between(row.interval)})" for row in table.scores
+    )  # fmt: skip
+    return f"Scores, with {percent(table.level, 0)} % intervals: {each}."
+
+
+def _agreement(found: Agreement | NotEstimable) -> str:
+    if isinstance(found, NotEstimable):
+        return f"Not estimable: {found.because}."
+    figures = [
+        f"{one.name} not estimable ({one.value.because})"
+        if isinstance(one.value, NotEstimable)
+        else f"{one.name} {one.value:.3f}"
+        + (
+            ""
+            if isinstance(one.interval, NotEstimable)
+            else f" ({one.interval.low:.3f} to {one.interval.high:.3f})"
+        )
+        for one in found.coefficients
+    ]
+    return (
+        f"On {several(found.passages, 'passage', 'passages')} with two answers or more: {'; '.join(figures)}."
+    )
