@@ -16,6 +16,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval import __version__
+from humaneval.analysis import Analysis
 from humaneval.fees import reward_fee
 from humaneval.report.data import (
     DesignFacts,
@@ -52,6 +53,7 @@ def study_report(
     table: ScoreTable,
     *,
     title: str = "",
+    analysis: Analysis | None = None,
     summary: str = "",
     commands: Sequence[str] = (),
 ) -> ReportData:
@@ -63,6 +65,7 @@ def study_report(
         return ReportData(
             title=title or name,
             table=table,
+            analysis=analysis,
             summary=summary,
             simulated=table.annotators.collected if study.simulated else 0,
             test=study.is_test,
