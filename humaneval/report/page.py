@@ -15,7 +15,7 @@ from markupsafe import Markup
 from humaneval.report import words
 from humaneval.report.chapters import chapters
 from humaneval.report.data import MoneyFacts, ReportData
-from humaneval.report.plot import score_plot
+from humaneval.report.plot import ceiling_band, score_plot
 from humaneval.report.score_tables import main_table
 from humaneval.report.svg import STYLE
 from humaneval.report.tables import Figure
@@ -40,6 +40,7 @@ def render_report(data: ReportData) -> str:
         main=main_table(data.analysis) if data.analysis else None,
         sections=sections,
         later=[key for key in sections if key not in ("comparisons", "ranks", "rules")],
+        ceiling=ceiling_band(data.table),
         chart_style=Markup(STYLE),
         numbers=Numbers(),
         warnings=warnings(data),
