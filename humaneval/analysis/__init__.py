@@ -21,7 +21,7 @@ from humaneval.analysis.models import (
     other_intervals,
     standings,
 )
-from humaneval.analysis.people import WorkerLine, worker_lines
+from humaneval.analysis.people import WorkerLine, mean_seconds, worker_lines
 from humaneval.comparisons import Declared
 from humaneval.exclusions import Rule, select
 from humaneval.judgments import judgments
@@ -56,6 +56,10 @@ class Analysis:
     model: MixedModel | NotEstimable
     effects: Effects
     workers: tuple[WorkerLine, ...]
+    seconds: Mapping[str, float]
+    """Mean in-page seconds a passage, by generator; without those whose times are not known."""
+    stories: tuple[str, ...]
+    """The stories' names, by the model's codes for them."""
     seed: int
 
     def to_json(self) -> dict[str, Any]:
@@ -76,6 +80,7 @@ class Analysis:
             "mixed_model": model,
             "effects": plain(self.effects),
             "workers": plain(self.workers),
+            "mean_seconds": plain(dict(self.seconds)),
             "rules": [
                 {
                     "name": one.name,
@@ -127,6 +132,8 @@ def analyse(
         model=fit(answers, kept),
         effects=effects(answers, kept, level, seed),
         workers=worker_lines(selection, pd.factorize(frame["worker"])[1]),
+        seconds=mean_seconds(answers, kept),
+        stories=tuple(str(name) for name in pd.factorize(frame["story"])[1]),
         seed=seed,
     )
 

@@ -11,6 +11,7 @@ import pandas as pd
 from humaneval.analysis.estimating import estimated
 from humaneval.domain import SENTENCES, Role
 from humaneval.exclusions import HONEST_PASS, Selection
+from humaneval.judgments import Flags, Judgments
 from humaneval.statistics.columns import NotEstimable
 from humaneval.statistics.quality import READING_SPEED, speed, straight_lining
 from humaneval.statistics.spam import SpamPosterior, spam_posterior
@@ -78,6 +79,15 @@ def worker_lines(selection: Selection, names: Any) -> tuple[WorkerLine, ...]:
     else:
         found["rate"] = np.nan
     return tuple(_line(str(names[code]), row) for code, row in found.iterrows())
+
+
+def mean_seconds(answers: Judgments, kept: Flags) -> dict[str, float]:
+    """Mean in-page seconds of the `kept` answers, by generator, where any are known."""
+    if answers.seconds is None:
+        return {}
+    known = kept & ~np.isnan(answers.seconds)
+    seconds, code = answers.seconds[known], answers.generator[known]
+    return {answers.names[one]: float(seconds[code == one].mean()) for one in np.unique(code).tolist()}
 
 
 def _straight(selection: Selection) -> zip[tuple[int, float]]:

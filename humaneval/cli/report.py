@@ -40,13 +40,21 @@ def write_report(
     commands: tuple[str, ...] = (),
 ) -> Path:
     """Write the report to `out`, whole or not at all."""
-    from humaneval.cli.score import study_table
     from humaneval.report.page import render_report
     from humaneval.report.study import study_report
+    from humaneval.study_scores import collected
 
-    table = study_table(app, study, tests=tests)
+    analysis = collected(app.engine, study, tests=tests).analysis()
     html = render_report(
-        study_report(app.engine, study, table, title=title, summary=summary, commands=commands)
+        study_report(
+            app.engine,
+            study,
+            analysis.table,
+            title=title,
+            analysis=analysis,
+            summary=summary,
+            commands=commands,
+        )
     )
     part = out.with_name(out.name + ".part")
     part.write_text(html, encoding="utf-8", newline="\n")

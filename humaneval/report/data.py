@@ -8,7 +8,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from humaneval.analysis import Analysis
+from humaneval.artefacts import CueScore
+from humaneval.planning.outlook import Plan
 from humaneval.scoring import ScoreTable
+from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.pay import Pay
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,14 @@ class ReportData:
 
     title: str
     table: ScoreTable
+    analysis: Analysis | None = None
+    """What goes beside the scores; `table` is its own. Without it the report has scores alone."""
+    plan: Plan | None = None
+    """What the study meant to find out."""
+    cues: tuple[CueScore, ...] = ()
+    """What cues alone would score on its passages."""
+    hourly: Pay | NotEstimable | None = None
+    """What annotators earned, three ways."""
     summary: str = ""
     """A paragraph by the researcher, plain text."""
     simulated: int = 0

@@ -13,8 +13,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from humaneval.report import words
+from humaneval.report.chapters import chapters
 from humaneval.report.data import MoneyFacts, ReportData
-from humaneval.report.plot import score_plot
+from humaneval.report.plot import ceiling_band, score_plot
+from humaneval.report.score_tables import main_table
+from humaneval.report.svg import STYLE
+from humaneval.report.tables import Figure
 
 SYMBOLS = {"USD": "$", "GBP": "£", "EUR": "€"}
 
@@ -25,6 +29,7 @@ def render_report(data: ReportData) -> str:
     All text in `data` is escaped: nothing in it can become markup.
     """
     before = {row.generator: row for row in data.table.before_exclusions}
+    sections = chapters(data)
     page = _environment().get_template("report.html").render(
         data=data,
         table=data.table,
@@ -32,13 +37,31 @@ def render_report(data: ReportData) -> str:
         shown={row.role.value for row in data.table.scores},
         plot=Markup(score_plot(data.table)),
         narrow_plot=Markup(score_plot(data.table, narrow=True)),
-        warnings=_warnings(data),
+        main=main_table(data.analysis) if data.analysis else None,
+        sections=sections,
+        later=[key for key in sections if key not in ("comparisons", "ranks", "rules")],
+        ceiling=ceiling_band(data.table),
+        chart_style=Markup(STYLE),
+        numbers=Numbers(),
+        warnings=warnings(data),
         key=_key_facts(data),
         dates=_dates(data),
         hashes=_hashes(data),
         payments=_payments(data.money) if data.money else [],
     )  # fmt: skip
     return page + "\n"
+
+
+class Numbers:
+    """Numbers tables and figures as they come."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, int] = {}
+
+    def next(self, kind: str) -> int:
+        """The number of the next one of its kind, from 1."""
+        self.last[kind] = self.last.get(kind, 0) + 1
+        return self.last[kind]
 
 
 @cache
@@ -56,6 +79,8 @@ def _environment() -> Environment:
         "settings": _settings,
         "compact": lambda mapping: ", ".join(f"{name} {value}" for name, value in mapping.items()),
     }
+    environment.tests["figure"] = lambda block: isinstance(block, Figure)
+    environment.filters["markup"] = Markup
     environment.globals |= {
         "chance": words.chance,
         "count": words.count,
@@ -68,7 +93,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _warnings(data: ReportData) -> list[tuple[str, str]]:
+def warnings(data: ReportData) -> list[tuple[str, str]]:
     """What must stand above everything else: a heading and a sentence each."""
     found = []
     if data.simulated:

@@ -6,11 +6,15 @@ import html
 import io
 import re
 import warnings
+from statistics import median
 from typing import Any
+
+from scipy.stats import binom
 
 from humaneval.domain import Role
 from humaneval.report.words import between, chance, percent, sentence
 from humaneval.scoring import GeneratorScore, ScoreTable
+from humaneval.statistics.intervals import Interval
 
 COLOURS = {
     "ink": ("#010101", "#1d2327", "#e8eaec"),
@@ -67,6 +71,20 @@ def score_plot(table: ScoreTable, *, narrow: bool = False) -> str:
     return _finished(out.getvalue(), table, narrow)
 
 
+def ceiling_band(table: ScoreTable) -> Interval | None:
+    """Where a system scores whose sentences nobody can tell: the achieved ceiling ± what chance does to its n.
+
+    The central range of the binomial distribution at the table's level, for the median n of the systems; None without
+    an achieved ceiling.
+    """
+    counts = [row.n for row in table.scores if row.role is Role.SYSTEM]
+    if table.chance.achieved is None or not counts:
+        return None
+    n, beyond = int(median(counts)), (1 - table.level) / 2
+    low, high = (float(binom.ppf(at, n, table.chance.achieved)) / n for at in (beyond, 1 - beyond))
+    return Interval(low, high)
+
+
 def _short(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
@@ -99,6 +117,13 @@ def _draw(axes: Any, table: ScoreTable, narrow: bool) -> None:
             linewidth=0,
             zorder=0.5,
         )
+    band = ceiling_band(table)
+    if band is not None:
+        axes.axvspan(
+            100 * band.low, 100 * band.high, color=colour["chance"], alpha=0.10, linewidth=0, zorder=0.4
+        )
+        for end in band:
+            axes.axvline(100 * end, color=colour["chance"], linewidth=0.9, linestyle=(0, (1, 3)), zorder=1.4)
     line = 100 * table.chance.nominal
     axes.axvline(line, color=colour["chance"], linewidth=1.4, linestyle=(0, (5, 3)), zorder=1.5)
     axes.annotate(

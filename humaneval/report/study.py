@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
+from math import nan
 from random import Random
 from statistics import median
 from typing import Any
@@ -17,7 +18,10 @@ from sqlalchemy.orm import Session, joinedload
 
 from humaneval import __version__
 from humaneval.additions import stored_additions
+from humaneval.analysis import Analysis
+from humaneval.analysis.estimating import estimated
 from humaneval.fees import reward_fee
+from humaneval.prospects import cues_of, plan_of, stories_of
 from humaneval.report.data import (
     DesignFacts,
     ExampleFacts,
@@ -27,6 +31,8 @@ from humaneval.report.data import (
     ReportData,
 )
 from humaneval.scoring import ScoreTable
+from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.pay import Pay, hourly_pay
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import (
@@ -53,6 +59,7 @@ def study_report(
     table: ScoreTable,
     *,
     title: str = "",
+    analysis: Analysis | None = None,
     summary: str = "",
     commands: Sequence[str] = (),
 ) -> ReportData:
@@ -64,6 +71,10 @@ def study_report(
         return ReportData(
             title=title or name,
             table=table,
+            analysis=analysis,
+            plan=plan_of(settings, stories=stories_of(engine, name)) if analysis else None,
+            cues=cues_of(engine, name) if analysis else (),
+            hourly=_hourly(session, study, settings, lines) if analysis else None,
             summary=summary,
             simulated=table.annotators.collected if study.simulated else 0,
             test=study.is_test,
@@ -174,6 +185,40 @@ def _money(
         median_hourly=Decimal(f"{hourly:.2f}") if hourly is not None else None,
         hourly_target=settings.hit.hourly,
         time_source="in-page timers" if times else "",
+    )
+
+
+def _hourly(
+    session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]
+) -> Pay | NotEstimable:
+    """Pay by the hour over the forms whose responses are reported, bonuses included."""
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
+    for line in lines:
+        seconds[line["worker"], line["assignment"]] += line["seconds"] if line["seconds"] else nan
+    bonuses = session.execute(
+        select(PaymentRow.assignment_id, func.sum(PaymentRow.amount))
+        .where(PaymentRow.study_id == study.id, PaymentRow.kind == "bonus", PaymentRow.state == "paid")
+        .group_by(PaymentRow.assignment_id)
+    )
+    extra = {assignment: Decimal(amount) for assignment, amount in bonuses}
+    forms = [
+        (one.worker.pseudonym, settings.hit.reward + extra.get(one.id, 0), one.opened_at, one.submitted_at or one.answered_at, one.external_id)
+        for one in session.scalars(
+            select(AssignmentRow)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved")))
+            .options(joinedload(AssignmentRow.worker))
+            .order_by(AssignmentRow.id)
+        )
+        if (one.worker.pseudonym, one.external_id) in seconds
+    ]  # fmt: skip
+    if not forms:
+        return NotEstimable("no form was paid")
+    workers, paid, opened, sent, ids = zip(*forms, strict=True)
+    timers = [seconds[one] for one in zip(workers, ids, strict=True)]
+    return estimated(
+        lambda: hourly_pay(
+            workers, [float(one) for one in paid], list(opened), list(sent), in_page_seconds=timers
+        )
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from humaneval.analysis.models import Omnibus
 from humaneval.comparisons import Comparison
 from humaneval.report.words import percent
+from humaneval.statistics.columns import NotEstimable
 
 ADJUSTED = {"holm": "Holm", "benjamini-hochberg": "Benjamini–Hochberg", "none": "unadjusted"}
 MINUS = "\N{MINUS SIGN}"
@@ -94,6 +96,18 @@ def summary(comparisons: Sequence[Comparison]) -> str:
         parts.append(f"{number} cannot be told apart")
     text = ". ".join(parts)
     return text[0].upper() + text[1:] + "." if not told else text + "."
+
+
+def any_difference(found: Omnibus | NotEstimable, level: float) -> str:
+    """Whether the systems differ at all, in a sentence that names no two of them."""
+    if isinstance(found, NotEstimable):
+        return f"Whether the systems differ at all: not estimable, because {found.because}."
+    facts = (
+        f"{found.test}, χ²({found.degrees}) = {found.statistic:.2f}, p\N{NO-BREAK SPACE}{_equals(found.p)}"
+    )
+    if found.p <= 1 - level + 1e-12:
+        return f"The systems differ somewhere ({facts}); which ones, the pairs below say."
+    return f"It is not shown that the systems differ at all ({facts})."
 
 
 def method(comparisons: Sequence[Comparison]) -> str:

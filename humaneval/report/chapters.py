@@ -1,0 +1,145 @@
+"""The sections of a report that an analysis fills, in the order in which a reader meets them."""
+
+from __future__ import annotations
+
+from humaneval.analysis import Analysis
+from humaneval.domain import Role
+from humaneval.planning.outlook import outlook
+from humaneval.report import verdicts
+from humaneval.report.charts import heat_maps, order_figure, ranks_figure, story_figure, worker_figure
+from humaneval.report.data import ReportData
+from humaneval.report.effect_tables import (
+    achieved,
+    achieved_outlook,
+    agreement_table,
+    cues_table,
+    effect_sentences,
+    model_tables,
+    pay_table,
+    plan_table,
+    workers_table,
+)
+from humaneval.report.power_plot import power_figure
+from humaneval.report.score_tables import comparison_tables, intervals_table, rules_table
+from humaneval.report.tables import Section
+from humaneval.statistics.columns import NotEstimable
+
+NO_SPREAD = "Stories do not differ by the model, so none of them stands out."
+
+
+def chapters(data: ReportData) -> dict[str, Section]:
+    """By key: the parts of a report that stand beside scores, exclusions and the design audit. None without an analysis."""
+    if data.analysis is None:
+        return {}
+    analysis = data.analysis
+    found = [
+        comparisons(analysis),
+        ranks(analysis),
+        rules(analysis),
+        plan(data, analysis),
+        cues(data, analysis),
+        picks(analysis),
+        order(analysis),
+        model(analysis),
+        annotators(analysis),
+        hourly(data),
+    ]
+    return {section.key: section for section in found if section.blocks}
+
+
+def comparisons(analysis: Analysis) -> Section:
+    """What can be told apart, and what was done to find out."""
+    chosen = analysis.table.comparisons
+    families = [[one for one in chosen if one.family == family] for family in ("systems", "below human")]
+    sentences = [verdicts.summary(family) for family in families]
+    sentences.append(verdicts.any_difference(analysis.omnibus, analysis.table.level))
+    sentences.append(verdicts.method(chosen))
+    return Section(
+        "comparisons",
+        "Comparisons",
+        (*filter(None, sentences), *comparison_tables(analysis)),
+    )
+
+
+def rules(analysis: Analysis) -> Section:
+    """How far the scores hang on what was left out and on how intervals are made."""
+    return Section(
+        "rules",
+        "Scores under other rules",
+        (
+            "A result that hangs on who was left out should be seen to do so. The first rule is this report’s; its steps are "
+            "in the table of exclusions.",
+            rules_table(analysis),
+            intervals_table(analysis),
+        ),
+    )
+
+
+def ranks(analysis: Analysis) -> Section:
+    """How sure the order of the systems is."""
+    figure = ranks_figure(analysis)
+    if figure is None:
+        return Section("ranks", "Ranks", ())
+    return Section("ranks", "Ranks", (figure,))
+
+
+def plan(data: ReportData, analysis: Analysis) -> Section:
+    """What the study meant to find out, and what it can."""
+    if data.plan is None or not any(row.role is Role.SYSTEM for row in analysis.table.scores):
+        return Section("plan", "Plan", ())
+    after = achieved_outlook(data.plan, analysis)
+    start = data.plan.expected_score
+    figure = power_figure(data.plan, after or outlook(data.plan), achieved(analysis)[0], start)
+    return Section("plan", "Plan against achieved", (plan_table(data.plan, analysis), figure))
+
+
+def cues(data: ReportData, analysis: Analysis) -> Section:
+    """What annotators who understand nothing would score."""
+    words = "What annotators who understand nothing would score on these very passages, by going by one cue alone."
+    return Section("cues", "Cues", (words, cues_table(data.cues, analysis)) if data.cues else ())
+
+
+def picks(analysis: Analysis) -> Section:
+    """Which sentences were marked, and where they stood."""
+    return Section("picks", "Positions and picks", (*effect_sentences(analysis)[:2], heat_maps(analysis)))
+
+
+def order(analysis: Analysis) -> Section:
+    """Whether it matters when a passage came."""
+    figure = order_figure(analysis)
+    return Section(
+        "order", "Order and learning", (*effect_sentences(analysis)[2:], *([figure] if figure else []))
+    )
+
+
+def model(analysis: Analysis) -> Section:
+    """The mixed model as a check on the scores."""
+    figure = story_figure(analysis)
+    nothing = "" if figure or isinstance(analysis.model, NotEstimable) else NO_SPREAD
+    return Section(
+        "model",
+        "Mixed model",
+        (*model_tables(analysis), *([figure] if figure else []), *filter(None, [nothing])),
+    )
+
+
+def annotators(analysis: Analysis) -> Section:
+    """Who answered how, and whether they agree."""
+    figure = worker_figure(analysis)
+    return Section(
+        "annotators",
+        "Annotators",
+        (agreement_table(analysis), *([figure] if figure else []), workers_table(analysis)),
+    )
+
+
+def hourly(data: ReportData) -> Section:
+    """What annotators earned, three ways."""
+    money = data.money
+    if data.hourly is None:
+        return Section("hourly", "Pay by the hour", ())
+    return Section(
+        "hourly",
+        "Pay by the hour",
+        pay_table(data.hourly, money.hourly_target if money else None, money.currency if money else "USD"),
+    )

@@ -1,0 +1,349 @@
+"""Sections about what else there is to say: plan, cues, positions and order, agreement, the mixed model, annotators, pay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from statistics import median
+
+import numpy as np
+
+from humaneval.analysis import Analysis
+from humaneval.artefacts import CueScore
+from humaneval.domain import Role
+from humaneval.planning.outlook import Outlook, Plan, outlook
+from humaneval.report.charts import short_pseudonym
+from humaneval.report.score_tables import NBSP, interval_head, provenance
+from humaneval.report.tables import (
+    NOT_ESTIMABLE,
+    Cell,
+    Column,
+    ReportTable,
+    number,
+    number_span,
+    probability,
+    share,
+    span,
+    text,
+    whole,
+    why_not,
+)
+from humaneval.report.verdicts import p_value
+from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.mixed_model import MixedModel
+from humaneval.statistics.pay import HourlyPay, Pay
+
+CONTRASTS = 60
+"""So many contrasts are shown on a page at most; all of them are in the JSON."""
+
+
+def achieved(analysis: Analysis) -> tuple[float, float]:
+    """The median over systems of their responses and of their scores."""
+    systems = [row for row in analysis.table.scores if row.role is Role.SYSTEM]
+    return median(row.n for row in systems), median(row.score for row in systems)
+
+
+def achieved_outlook(plan: Plan, analysis: Analysis) -> Outlook | None:
+    """What the responses that there are can find, from the scores that there are; None where a score leaves no room."""
+    n, score = achieved(analysis)
+    each = plan.rows_per_annotator * plan.passages_per_row / plan.generators
+    annotators = max(1, round(n / each))
+    if not 0 < score < score + plan.smallest_effect < 1:
+        return None
+    return outlook(replace(plan, annotators=annotators, spammers=0.0, expected_score=score))
+
+
+def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
+    """What the study meant to find out, and what it can."""
+    before, after = outlook(plan), achieved_outlook(plan, analysis)
+    systems = [row for row in analysis.table.scores if row.role is Role.SYSTEM]
+    n, score = achieved(analysis)
+    effects = [row.design_effect for row in systems]
+    none = f"none below 100{NBSP}%"
+
+    def found(of: Outlook | None, name: str) -> Cell:
+        if of is None:
+            return Cell(NOT_ESTIMABLE)
+        value = getattr(of, name)
+        return Cell(none) if value is None else share(value)
+
+    rows = (
+        (text("Annotators"), whole(plan.annotators), whole(analysis.table.annotators.analysed)),
+        (text("Responses to each system"), number(before.responses, 1), number(n, 1)),
+        (text("Score that it starts from, %"), share(plan.expected_score), share(score)),
+        (text("Design effect, median over systems"), Cell(""), number(median(effects))),
+        (text("Detectable difference, points: one comparison"), found(before, "detectable"), found(after, "detectable")),
+        (
+            text("Detectable difference, points: hardest of its family"),
+            found(before, "detectable_in_family"),
+            found(after, "detectable_in_family"),
+        ),
+        (
+            text(f"Power for {100 * plan.smallest_effect:.0f} points, %: one comparison"),
+            share(before.power),
+            found(after, "power"),
+        ),
+        (text("… as the hardest of its family"), share(before.power_in_family), found(after, "power_in_family")),
+        (text("Half width of a score’s interval, points"), share(before.half_width), found(after, "half_width")),
+    )  # fmt: skip
+    return ReportTable(
+        "plan",
+        "Plan against what was achieved",
+        (
+            Column("figure", "Figure", False),
+            Column("planned", "Planned"),
+            Column("achieved", "Achieved"),
+        ),
+        rows,
+        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {plan.comparisons} comparisons. Planned: "
+        "behind the gate of the Control passages. Achieved: medians over the systems. "
+        + (
+            ""
+            if after
+            else "A difference as large as the planned one does not fit above the scores achieved."
+        ),
+    )
+
+
+def cues_table(cues: tuple[CueScore, ...], analysis: Analysis) -> ReportTable:
+    """What annotators who understand nothing would score."""
+    names = list(dict.fromkeys(one.cue for one in cues))
+    by = {(one.generator, one.cue): one for one in cues}
+    there = {one.generator for one in cues}
+    rows = tuple(
+        (
+            text(row.generator),
+            *(
+                share(by[row.generator, cue].score) if (row.generator, cue) in by else Cell("")
+                for cue in names
+            ),
+            share(row.score),
+        )
+        for row in analysis.table.scores
+        if row.generator in there
+    )
+    return ReportTable(
+        "cues",
+        "Score, %, against annotators who go by one cue alone",
+        (
+            Column("generator", "Generator", False),
+            *(
+                Column(f"cue_{cue.replace(' ', '_')}", cue[:1].upper() + cue[1:], unit="share")
+                for cue in names
+            ),
+            Column("score", "In this study", unit="share"),
+        ),
+        rows,
+        "Each column marks, say, the longest of the five sentences, whatever it says. A value far below chance means that "
+        "the sentences can be told without being understood.",
+    )
+
+
+def agreement_table(analysis: Analysis) -> ReportTable | str:
+    """Coefficients, or why there are none."""
+    found = analysis.effects.agreement
+    if isinstance(found, NotEstimable):
+        return f"Agreement between annotators: not estimable, because {found.because}."
+    rows = []
+    for one in found.coefficients:
+        interval = (
+            Cell(NOT_ESTIMABLE) if isinstance(one.interval, NotEstimable) else number_span(one.interval, 3)
+        )
+        rows.append((text(one.name), number(one.value, 3), interval))
+    reasons = why_not(
+        [(one.name, one.value) for one in found.coefficients]
+        + [(f"interval of {one.name}", one.interval) for one in found.coefficients]
+    )
+    return ReportTable(
+        "agreement",
+        "Whether annotators mark the same sentence of one passage",
+        (
+            Column("coefficient", "Coefficient", False),
+            Column("value", "Value"),
+            Column("interval", interval_head(analysis.table), span=True),
+        ),
+        tuple(rows),
+        f"Over {found.passages:,} passages with two answers or more, Control aside. {provenance(analysis)} {reasons}".strip(),
+    )
+
+
+def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
+    """Favourite places, positions, learning: a sentence each."""
+    effects = analysis.effects
+    sentences = []
+    if isinstance(effects.picking, NotEstimable):
+        sentences.append(f"Favourite places: not estimable, because {effects.picking.because}.")
+    else:
+        test = effects.picking.significance
+        few = " Fewer than five a place are expected: this is rough." if effects.picking.few else ""
+        sentences.append(
+            f"Favourite places: on Human passages, places 1 to 5 were marked {', '.join(map(str, effects.picking.picks))} "
+            f"times (against equal shares: χ²({test.degrees}) = {test.statistic:.2f}, p{NBSP}{_p(test.p)}).{few}"
+        )
+    position = effects.position
+    if isinstance(position, NotEstimable):
+        sentences.append(f"Position of the systems’ sentences: not estimable, because {position.because}.")
+    elif isinstance(position.significance, NotEstimable):
+        sentences.append(
+            f"Position of the systems’ sentences: not estimable, because {position.significance.because}."
+        )
+    else:
+        test = position.significance
+        shares = ", ".join(
+            f"{100 * hit / n:.0f}" for hit, n in zip(position.detected, position.responses, strict=True)
+        )
+        sentences.append(
+            f"Position: the systems’ sentences were detected in {shares}{NBSP}% at positions "
+            f"{', '.join(map(str, position.positions))} (the same at all, within generators: χ²({test.degrees}) = "
+            f"{test.statistic:.2f}, p{NBSP}{_p(test.p)})."
+        )
+    trend = effects.learning
+    if isinstance(trend, NotEstimable):
+        sentences.append(f"Learning: not estimable, because {trend.because}.")
+    else:
+        low, high = (float(np.exp(at)) for at in trend.interval)
+        sentences.append(
+            f"Learning: from one passage of a form to the next, the odds of detection are multiplied by "
+            f"{trend.odds_ratio:.2f} ({interval_head(analysis.table)} {low:.2f} to {high:.2f}, p{NBSP}{_p(trend.p)})."
+        )
+    return tuple(sentences)
+
+
+def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
+    """The mixed model: how it ended, its spreads, scores by it, and contrasts."""
+    model = analysis.model
+    if not isinstance(model, MixedModel):
+        return (f"The mixed model is not estimable, because {model.because}.",)
+    level = analysis.table.level
+    words = (
+        f"Logistic, with crossed random effects of annotators and stories, on {model.responses:,} responses of systems and "
+        f"Human. {model.statement} Standard deviations on the logit: annotators {model.worker_sd:.2f}, stories "
+        f"{model.story_sd:.2f}. Log likelihood {model.log_likelihood:.2f}.".replace("-", "\N{MINUS SIGN}")
+    )
+    order = {row.generator: at for at, row in enumerate(analysis.table.scores)}
+    scores = {row.generator: row for row in analysis.table.scores}
+    marginals = sorted(model.marginals(level), key=lambda one: order[one.name])
+    contrasts = model.contrasts(level)
+    head = interval_head(analysis.table)
+    first = ReportTable(
+        "model_marginals",
+        "Scores by the mixed model, %",
+        (
+            Column("generator", "Generator", False),
+            Column("probability", "By the model", unit="share"),
+            Column("interval", head, span=True, unit="share"),
+            Column("score", "Score", unit="share"),
+        ),
+        tuple(
+            (text(str(one.name)), share(one.probability), span(one.interval), share(scores[one.name].score))
+            for one in marginals
+        ),
+        f"Probabilities over all annotators and stories; intervals take the spreads as known. {provenance(analysis)}",
+    )
+    second = ReportTable(
+        "model_contrasts",
+        "Contrasts by the mixed model on the log odds, unadjusted",
+        (
+            Column("pair", "Pair", False),
+            Column("estimate", "Estimate", unit="log odds"),
+            Column("standard_error", "Standard error", unit="log odds"),
+            Column("z", "z"),
+            Column("p", "p"),
+            Column("interval", head, span=True, unit="log odds"),
+        ),
+        tuple(
+            (
+                Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"), number(one.estimate), number(one.standard_error), number(one.z),
+                probability(one.p), number_span(one.interval),
+            )
+            for one in contrasts[:CONTRASTS]
+        ),
+        "A sensitivity analysis: verdicts come from the declared comparisons, not from these p-values."
+        + (f" The first {CONTRASTS} of {len(contrasts)}." if len(contrasts) > CONTRASTS else ""),
+    )  # fmt: skip
+    return words, first, second
+
+
+def workers_table(analysis: Analysis) -> ReportTable:
+    """The annotators one by one."""
+    rows = []
+    for one in analysis.workers:
+        rows.append(
+            (
+                Cell(short_pseudonym(one.worker), one.worker), Cell("yes" if one.counted else "no", int(one.counted)), whole(one.responses),
+                Cell(f"{one.noticed} / {one.controls}", one.noticed), Cell(f"{one.detected} / {one.systems}", one.detected),
+                Cell("", None) if one.spam is None else probability(one.spam), probability(one.straight), number(one.median_seconds, 1),
+                number(one.words_per_second, 1), text("; ".join(one.flags)),
+            )
+        )  # fmt: skip
+    return ReportTable(
+        "workers",
+        "Annotators one by one",
+        (
+            Column("annotator", "Annotator", False),
+            Column("counted", "Counted", False),
+            Column("responses", "Responses"),
+            Column("control_noticed", "Control noticed"),
+            Column("detected", "Systems detected"),
+            Column("spam", "Not reading", unit="probability"),
+            Column("straight", "One place", unit="probability"),
+            Column("median_seconds", "Seconds", unit="seconds a passage"),
+            Column("words_per_second", "Words a second"),
+            Column("flags", "Flags", False),
+        ),
+        tuple(rows),
+        "Pseudonyms, shortened. Not reading: the probability of it by the Control passages. One place: how often chance marks "
+        "one place as much as this annotator did. Seconds and words: medians over passages. Flags leave nobody out; "
+        "the rule does.",
+    )
+
+
+def pay_table(
+    pay: Pay | NotEstimable, target: Decimal | None, currency: str
+) -> tuple[str | ReportTable, ...]:
+    """What annotators earned in an hour, by three ways of counting time."""
+    if isinstance(pay, NotEstimable):
+        return (f"Pay by the hour: not estimable, because {pay.because}.",)
+    ways = {
+        "Accepted to submitted": pay.work_time,
+        "The same, each second once": pay.union,
+        "Page’s timers": pay.in_page,
+    }
+    rows = []
+    for name, one in ways.items():
+        if not isinstance(one, HourlyPay):
+            rows.append((text(name), Cell(NOT_ESTIMABLE), *[Cell("")] * 5))
+            continue
+        known = one.by_worker[~np.isnan(one.by_worker)]
+        under = None if target is None else float((known < float(target)).mean())
+        rows.append(
+            (
+                text(name), number(one.median), number(one.overall), share(under), number(one.seconds / 3600, 1), whole(one.workers),
+                whole(one.unknown),
+            )
+        )  # fmt: skip
+    aim = f" of {target:.2f}" if target is not None else ""
+    return (
+        ReportTable(
+            "hourly_pay",
+            f"Pay by the hour, {currency}, by three ways of counting time",
+            (
+                Column("time", "Time", False),
+                Column("median", "Median", unit=f"{currency} an hour"),
+                Column("overall", "Overall", unit=f"{currency} an hour"),
+                Column("under_target", "Under target, %", unit="share of annotators"),
+                Column("hours", "Hours", unit="hours"),
+                Column("annotators", "Annotators"),
+                Column("unknown", "Forms without time"),
+            ),
+            tuple(rows),
+            f"Rewards and bonuses over time. Median: over annotators; overall: all pay over all hours; target{aim} an hour. "
+            "Accepted to submitted counts a queue of forms several times over, the page’s timers leave out looking for work. "
+            + why_not(ways.items()),
+        ),
+    )
+
+
+def _p(p: float) -> str:
+    shown = p_value(p)
+    return shown if shown.startswith("<") else f"= {shown}"

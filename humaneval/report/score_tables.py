@@ -1,0 +1,230 @@
+"""The tables of scores and comparisons: the main one, one a family, other rules, other intervals, the exclusion flow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from humaneval.analysis import Analysis
+from humaneval.comparisons import Comparison
+from humaneval.report import verdicts
+from humaneval.report.tables import (
+    NOT_ESTIMABLE,
+    Cell,
+    Column,
+    ReportTable,
+    number,
+    points,
+    points_span,
+    probability,
+    share,
+    span,
+    text,
+    whole,
+    why_not,
+)
+from humaneval.report.words import ROLES, count, percent, step_name
+from humaneval.scoring import GeneratorScore, ScoreTable
+from humaneval.statistics.columns import NotEstimable
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+def provenance(analysis: Analysis) -> str:
+    """By which rule, from how much and with which seed: the end of every caption."""
+    table = analysis.table
+    responses = table.exclusions[-1].responses
+    return f"Rule {table.rule.hash[:12]}, n{NBSP}={NBSP}{count(responses, 'response')}, seed {analysis.seed}."
+
+
+def named(row: GeneratorScore) -> Cell:
+    """A generator's name, with its role where that is not plain from the name."""
+    plain = row.role.value in (row.generator.lower(), "system")
+    return Cell(row.generator if plain else f"{row.generator} ({ROLES[row.role.value]})", row.generator)
+
+
+def interval_head(table: ScoreTable) -> str:
+    """`95 % interval`."""
+    return f"{percent(table.level, 0)}{NBSP}% interval"
+
+
+def borders(rows: Sequence[GeneratorScore]) -> frozenset[int]:
+    """Where the role changes."""
+    return frozenset(at for at in range(1, len(rows)) if rows[at].role is not rows[at - 1].role)
+
+
+def main_table(analysis: Analysis) -> ReportTable:
+    """Scores, what is left of them with luck taken off, and how long a passage took."""
+    table = analysis.table
+    off = {one.generator: one for one in analysis.luck_off}
+    rows = []
+    for row in table.scores:
+        one = off.get(row.generator)
+        rows.append(
+            (
+                named(row), share(row.score, strong=True), span(row.interval), whole(row.not_identified), whole(row.n),
+                share(one.detection.normalised if one else None), span(one.detection.normalised_interval if one else None),
+                number(one.d_prime if one else None), number(analysis.seconds.get(row.generator), 1),
+            )
+        )  # fmt: skip
+    ceiling = next((one.ceiling for one in analysis.luck_off), table.chance.nominal)
+    note = (
+        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here; 100 is a system whose "
+        "sentences nobody can tell. d′: how far its sentences stand out, in standard deviations of an annotator’s "
+        "impression; 0 is not at all. Seconds: mean time on a passage, by the page’s timer. "
+    )
+    note += why_not((f"d′ of {one.generator}", one.d_prime) for one in analysis.luck_off)
+    return ReportTable(
+        "scores",
+        "Passages whose annotator did not mark the machine’s sentence",
+        (
+            Column("generator", "Generator", False),
+            Column("score", "Score, %", unit="share"),
+            Column("interval", interval_head(table), span=True, unit="share"),
+            Column("not_identified", "x", unit="responses"),
+            Column("n", "n", unit="responses"),
+            Column("of_ceiling", "Of ceiling, %", unit="share"),
+            Column("of_ceiling_interval", interval_head(table), span=True, unit="share"),
+            Column("d_prime", "d′", unit="standard deviations"),
+            Column("mean_seconds", "Seconds", unit="seconds a passage"),
+        ),
+        tuple(rows),
+        note.strip(),
+        borders(table.scores),
+    )
+
+
+def comparison_tables(analysis: Analysis) -> tuple[ReportTable, ...]:
+    """A table for each family of comparisons, the largest difference first."""
+    found = []
+    for family, key in (("systems", "comparisons_systems"), ("below human", "comparisons_human")):
+        chosen = [one for one in analysis.table.comparisons if one.family == family]
+        if chosen:
+            found.append(_family(chosen, key, analysis))
+    return tuple(found)
+
+
+def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTable:
+    ordered = sorted(chosen, key=lambda one: -abs(one.difference))
+    adjust = verdicts.ADJUSTED[chosen[0].adjust]
+    title = "Systems compared" if key.endswith("systems") else f"Each system against {chosen[0].b}, one-sided"
+    notes = dict.fromkeys(one.note for one in ordered if one.note)
+    return ReportTable(
+        key,
+        f"{title}: score of the first minus score of the second, in points",
+        (
+            Column("pair", "Pair", False),
+            Column("difference", "Points", unit="share"),
+            Column("interval", interval_head(analysis.table), span=True, unit="share"),
+            Column("p", "p"),
+            Column("p_adjusted", "p, unadjusted" if adjust == "unadjusted" else f"p, {adjust}"),
+            Column("pairs", "Pairs of answers", unit="pairs of answers by one annotator"),
+            Column("verdict", "Verdict", False),
+        ),
+        tuple(
+            (
+                Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"), points(one.difference), points_span(one.interval), probability(one.p),
+                probability(one.p_adjusted), whole(one.pairs),
+                Cell(verdicts.outcome(one), one.verdict, one.verdict != "inconclusive"),
+            )
+            for one in ordered
+        ),
+        " ".join([*notes, provenance(analysis)]),
+    )  # fmt: skip
+
+
+def exclusion_table(table: ScoreTable) -> ReportTable:
+    """The way from the responses collected to those analysed."""
+    rows = []
+    for step in table.exclusions:
+        end = step.step in ("collected", "analysed")
+        out = (Cell(""), Cell("")) if end else (whole(step.annotators_out), whole(step.responses_out))
+        rows.append((text(step_name(step, table)), *out, whole(step.annotators), whole(step.responses)))
+    return ReportTable(
+        "exclusions",
+        "From the responses collected to those analysed",
+        (
+            Column("step", "Step", False),
+            Column("annotators_out", "Annotators out"),
+            Column("responses_out", "Responses out"),
+            Column("annotators", "Annotators left"),
+            Column("responses", "Responses left"),
+        ),
+        tuple(rows),
+    )
+
+
+def rules_table(analysis: Analysis) -> ReportTable:
+    """The scores under each rule; the notes say what each of them leaves out."""
+    scores = analysis.table.scores
+    columns = [Column("generator", "Generator", False)]
+    for place, one in enumerate(analysis.rules):
+        columns += [
+            Column(f"score_{place}", f"{one.name}, %", unit="share"),
+            Column(f"interval_{place}", interval_head(analysis.table), span=True, unit="share"),
+            Column(f"n_{place}", "n", unit="responses"),
+        ]
+    rows = []
+    for row in scores:
+        cells = [named(row)]
+        for one in analysis.rules:
+            if isinstance(one.table, NotEstimable):
+                cells += [Cell(NOT_ESTIMABLE), Cell(NOT_ESTIMABLE), Cell("")]
+                continue
+            other = next((each for each in one.table.scores if each.generator == row.generator), None)
+            cells += [share(other.score), span(other.interval), whole(other.n)] if other else [Cell("")] * 3
+        rows.append(tuple(cells))
+    notes = [
+        f"{one.name[:1].upper()}{one.name[1:]}: {one.rule.describe()} (rule {one.rule.hash[:12]})"
+        for one in analysis.rules
+    ]
+    notes.append(why_not((one.name, one.table) for one in analysis.rules))
+    return ReportTable(
+        "rules",
+        "Scores under other rules",
+        tuple(columns),
+        tuple(rows),
+        " ".join(filter(None, notes)),
+        borders(scores),
+    )
+
+
+def intervals_table(analysis: Analysis) -> ReportTable:
+    """Other intervals of the same scores."""
+    by = {one.generator: one for one in analysis.intervals}
+    rows = []
+    for row in analysis.table.scores:
+        one = by[row.generator]
+        others = (one.naive, one.exact, one.jeffreys, one.by_workers, one.by_stories, one.by_both)
+        rows.append((named(row), share(row.score), span(row.interval), *map(span, others)))
+    level = f"{percent(analysis.table.level, 0)}{NBSP}%"
+    note = (
+        "Naive, exact and Jeffreys take responses as unrelated. Bootstraps draw annotators, stories, or both anew; the "
+        "two-way one is conservative: it is wider than it need be. " + provenance(analysis) + " "
+    )
+    note += why_not(
+        (f"{name} of {one.generator}", value)
+        for one in analysis.intervals
+        for name, value in (
+            ("bootstrap by annotators", one.by_workers),
+            ("bootstrap by stories", one.by_stories),
+            ("two-way bootstrap", one.by_both),
+        )
+    )
+    return ReportTable(
+        "intervals",
+        f"Other {level} intervals of the same scores, %",
+        (
+            Column("generator", "Generator", False),
+            Column("score", "Score, %", unit="share"),
+            Column("headline", "This report’s", span=True, unit="share"),
+            Column("naive", "Naive (Wilson)", span=True, unit="share"),
+            Column("exact", "Exact", span=True, unit="share"),
+            Column("jeffreys", "Jeffreys", span=True, unit="share"),
+            Column("by_annotators", "Bootstrap, annotators", span=True, unit="share"),
+            Column("by_stories", "Bootstrap, stories", span=True, unit="share"),
+            Column("by_both", "Bootstrap, two-way (conservative)", span=True, unit="share"),
+        ),
+        tuple(rows),
+        note.strip(),
+        borders(analysis.table.scores),
+    )

@@ -1,0 +1,281 @@
+"""The report with an analysis: its sections, that it claims no more than its verdicts, and that its forms agree."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from humaneval.analysis import Analysis, analyse
+from humaneval.artefacts import CueScore
+from humaneval.comparisons import Declared
+from humaneval.exclusions import Rule
+from humaneval.planning.outlook import Plan, outlook
+from humaneval.report.chapters import chapters
+from humaneval.report.data import MoneyFacts, ReportData
+from humaneval.report.page import render_report
+from humaneval.report.plot import ceiling_band
+from humaneval.report.score_tables import main_table
+from humaneval.report.tables import Figure, ReportTable
+from humaneval.report.verdicts import any_difference
+from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.mixed_model import MixedModel
+from humaneval.statistics.pay import hourly_pay
+from tests.unit.test_report import HOSTILE, Outline, prose
+
+CLAIMS = r"\b(higher|lower|better|worse|outperform\w*|beats?|significan\w*|above|equivalent)\b"
+
+
+def responses(
+    names: tuple[str, ...] = ("Control", "SA", "ILM", "Human"),
+    found: tuple[float, ...] = (1.0, 0.25, 0.2, 0.2),
+    annotators: int = 40,
+    seed: int = 1,
+) -> pd.DataFrame:
+    """Every annotator judges every generator; `found` is how often each one's sentence is marked."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for annotator in range(annotators):
+        for place, (name, share) in enumerate(zip(names, found, strict=True)):
+            position = (annotator + place) % 5 + 1
+            hit = annotator > 1 and rng.random() < share
+            choice = position if hit else (position + int(rng.integers(4))) % 5 + 1
+            rows.append(
+                {
+                    "worker": f"worker{annotator:04}", "story": f"s{(annotator + 3 * place) % 20}", "generator": name,
+                    "position": position, "choice": choice, "seconds": 5.0 + rng.random() * 20, "words": 45,
+                    "order": (annotator + place) % len(names) + 1,
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def alike() -> Analysis:
+    """Two systems of which nothing can be said."""
+    return analyse(responses(), also={"rows": Rule(control="row")}, control="Control", human="Human", seed=5)
+
+
+@pytest.fixture(scope="module")
+def apart() -> Analysis:
+    """SA is found at once."""
+    return analyse(responses(found=(1.0, 0.95, 0.1, 0.1)), control="Control", human="Human", seed=5)
+
+
+def data(analysis: Analysis) -> ReportData:
+    return ReportData("Scores", analysis.table, analysis)
+
+
+def tables(one: ReportData) -> dict[str, ReportTable]:
+    return {table.key: table for section in chapters(one).values() for table in section.tables}
+
+
+def test_the_main_table_has_scores_with_luck_taken_off_and_seconds(alike: Analysis) -> None:
+    table = main_table(alike)
+    row = {column.key: cell for column, cell in zip(table.columns, table.rows[1], strict=True)}
+    score, off = alike.table.scores[1], alike.luck_off[0]
+    assert row["generator"].value == off.generator == score.generator
+    assert row["score"].value == score.score
+    assert row["of_ceiling"].value == off.detection.normalised
+    assert row["d_prime"].value == off.d_prime
+    frame = responses()
+    kept = frame[~frame["worker"].isin(["worker0000", "worker0001"])]
+    mean = kept[kept["generator"] == score.generator]["seconds"].mean()
+    assert row["mean_seconds"].value == pytest.approx(mean)
+    assert alike.stories[:4] == ("s0", "s3", "s6", "s9")
+
+
+def test_the_comparisons_stand_with_p_adjusted_p_and_verdict(apart: Analysis) -> None:
+    table = tables(data(apart))["comparisons_systems"]
+    one = next(one for one in apart.table.comparisons if one.family == "systems")
+    row = {column.key: cell for column, cell in zip(table.columns, table.rows[0], strict=True)}
+    assert row["difference"].value == one.difference
+    assert row["interval"].value == one.interval
+    assert (row["p"].value, row["p_adjusted"].value) == (one.p, one.p_adjusted)
+    assert row["verdict"].text == "ILM higher"
+    text = prose(render_report(data(apart)))
+    assert "ILM above SA." in text
+    assert "p-values are adjusted within each family by Holm" in text
+    assert "Below Human: SA." in text
+
+
+def test_no_sentence_claims_more_than_its_verdict(alike: Analysis) -> None:
+    assert {one.verdict for one in alike.table.comparisons} == {"inconclusive"}
+    text = prose(render_report(whole(alike)))
+    assert not re.search(CLAIMS, text.replace("by the rule above", ""), re.I)
+    assert "cannot be told apart" in text
+    assert "That any system is below Human is not shown." in text
+    assert "It is not shown that the systems differ at all" in text
+
+
+def test_an_omnibus_that_cannot_be_had_says_why() -> None:
+    said = any_difference(NotEstimable("fewer than two systems were judged"), 0.95)
+    assert (
+        said
+        == "Whether the systems differ at all: not estimable, because fewer than two systems were judged."
+    )
+
+
+def test_scores_stand_under_every_rule_and_other_intervals_beside(alike: Analysis) -> None:
+    found = tables(data(alike))
+    rules, intervals = found["rules"], found["intervals"]
+    assert [column.head for column in rules.columns][1::3] == [
+        "this study’s rule, %",
+        "nobody left out, %",
+        "rows, %",
+    ]
+    for place, one in enumerate(alike.rules):
+        if isinstance(one.table, NotEstimable):
+            assert {row[1 + 3 * place].text for row in rules.rows} == {"not estimable"}
+            assert f"rows: not estimable, because {one.table.because}." in rules.note
+            continue
+        assert [row[1 + 3 * place].value for row in rules.rows] == [row.score for row in one.table.scores]
+    assert "Bootstrap, two-way (conservative)" in [column.head for column in intervals.columns]
+    assert [row[4].value for row in intervals.rows] == [one.exact for one in alike.intervals]
+    assert "seed 5" in intervals.note
+    assert alike.table.rule.hash[:12] in intervals.note
+
+
+def test_hostile_names_stay_text_in_every_section() -> None:
+    names = ("Control", HOSTILE, f"B{HOSTILE}", "Human")
+    frame = responses(names).assign(
+        story=lambda one: one["story"] + HOSTILE, worker=lambda one: HOSTILE + one["worker"]
+    )
+    analysis = analyse(frame, control="Control", human="Human", declared=Declared())
+    page = render_report(replace(whole(analysis), cues=(CueScore(HOSTILE, HOSTILE, 4, 1.0),)))
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;alert(1)&lt;/script&gt; {{7*7}}") >= 15
+    Outline(page)
+
+
+def test_ids_are_there_once_and_links_lead_somewhere(alike: Analysis) -> None:
+    tags = Outline(render_report(data(alike))).tags
+    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {attributes["href"] for tag, attributes in tags if tag == "a"} <= {f"#{one}" for one in ids}
+    labels = " ".join(attributes.get("aria-labelledby") or "" for _, attributes in tags).split()
+    assert set(labels) <= set(ids)
+
+
+def test_the_page_with_an_analysis_is_one_small_file_without_scripts(alike: Analysis) -> None:
+    page = render_report(data(alike))
+    assert len(page.encode()) < 2_000_000
+    assert page == render_report(data(alike))
+    tags = Outline(page).tags
+    assert not {"script", "link", "img", "iframe", "form"} & {tag for tag, _ in tags}
+    assert not any(name.startswith("on") for _, attributes in tags for name in attributes)
+
+
+def test_every_figure_has_the_table_of_its_data(alike: Analysis) -> None:
+    for section in chapters(data(alike)).values():
+        for block in section.blocks:
+            if isinstance(block, Figure):
+                assert min(len(block.table.rows), len(block.caption), len(block.svgs)) > 0
+
+
+FIGURES = {"ranks", "power", "picks", "order", "stories", "workers"}
+
+
+def whole(analysis: Analysis) -> ReportData:
+    """With all that a study's store adds."""
+    pay = hourly_pay(
+        ["a", "a", "b"], [0.8, 0.8, 0.8], [0, 10, 0], [240, 250, 360], in_page_seconds=[200, 200, 300]
+    )
+    cues = (CueScore("longest", "SA", 100, 40.0), CueScore("longest", "ILM", 100, 20.0))
+    plan = Plan(40, passages_per_row=4, generators=4, comparisons=1)
+    money = MoneyFacts(hourly_target=Decimal("20"))
+    return replace(data(analysis), plan=plan, cues=cues, hourly=pay, money=money)
+
+
+def figures(one: ReportData) -> dict[str, Figure]:
+    return {
+        block.key: block
+        for section in chapters(one).values()
+        for block in section.blocks
+        if isinstance(block, Figure)
+    }
+
+
+def test_every_plot_is_there_and_is_well_formed_and_says_rule_n_and_seed(alike: Analysis) -> None:
+    found = figures(whole(alike))
+    spread = isinstance(alike.model, MixedModel) and alike.model.story_sd > 1e-3
+    assert set(found) == FIGURES - (set() if spread else {"stories"})
+    for figure in found.values():
+        for svg in figure.svgs:
+            root = ElementTree.fromstring(svg)
+            assert root.get("role") == "img"
+            assert root.findtext("{http://www.w3.org/2000/svg}desc")
+            assert "nan" not in svg
+        if figure.key != "power":
+            assert f"Rule {alike.table.rule.hash[:12]}, n" in figure.caption
+            assert "seed 5" in figure.caption
+
+
+def test_heat_maps_hold_the_counts_of_the_score_table(alike: Analysis) -> None:
+    figure = figures(whole(alike))["picks"]
+    assert len(figure.svgs) == len(alike.table.scores)
+    for svg, row in zip(figure.svgs, alike.table.scores, strict=True):
+        drawn = [one.text for one in ElementTree.fromstring(svg).iter() if one.get("class") == "small"]
+        assert drawn == [str(times) for line in row.picks for times in line]
+
+
+def test_plan_stands_against_what_was_achieved(alike: Analysis) -> None:
+    found = {row[0].text: row for row in tables(whole(alike))["plan"].rows}
+    plan = whole(alike).plan
+    assert plan is not None
+    assert found["Annotators"][1].value == 40
+    assert found["Annotators"][2].value == 38
+    assert found["Detectable difference, points: one comparison"][1].value == outlook(plan).detectable
+    after = found["Detectable difference, points: one comparison"][2].value
+    assert after is None or 0 < float(str(after)) < 0.5
+
+
+def test_pay_is_told_three_ways_and_cues_beside_scores(alike: Analysis) -> None:
+    found = tables(whole(alike))
+    pay = found["hourly_pay"].rows
+    assert [row[1].value for row in pay] == pytest.approx(
+        [(1.6 * 3600 / 480 + 8) / 2, (1.6 * 3600 / 250 + 8) / 2, (1.6 * 3600 / 400 + 9.6) / 2]
+    )
+    assert [row[3].value for row in pay] == [1.0, 0.5, 1.0]
+    assert [row[1].value for row in found["cues"].rows if row[0].text == "SA"] == [0.6]
+
+
+def test_workers_are_pseudonyms_cut_short_with_their_flags(alike: Analysis) -> None:
+    rows = tables(whole(alike))["workers"].rows
+    assert [row[0].text for row in rows[:2]] == ["worker00…", "worker00…"]
+    assert rows[0][1].text == "no"
+    assert "missed a Control passage" in rows[0][-1].text
+    assert "worker0001" not in render_report(whole(alike))
+
+
+def test_what_cannot_be_estimated_says_why() -> None:
+    frame = responses(annotators=12).drop(columns=["seconds", "words", "order"])
+    frame["story"] = [f"s{at}" for at in range(len(frame))]
+    analysis = analyse(frame, control="Control", human="Human")
+    text = prose(render_report(replace(whole(analysis), hourly=NotEstimable("no form was paid"))))
+    assert (
+        "Agreement between annotators: not estimable, because no passage was judged by two annotators."
+        in text
+    )
+    assert "Pay by the hour: not estimable, because no form was paid." in text
+    assert "Learning: not estimable, because" in text
+    assert "mixed model is not estimable, because" in text
+    assert " nan" not in text
+
+
+def test_the_band_of_the_ceiling_holds_what_chance_gives(alike: Analysis) -> None:
+    band = ceiling_band(alike.table)
+    achieved = alike.table.chance.achieved
+    assert band is not None
+    assert achieved is not None
+    assert band.low < achieved < band.high
+    assert "Band between dotted lines" in render_report(data(alike))
+
+
+def test_without_an_analysis_there_are_no_new_sections(alike: Analysis) -> None:
+    assert chapters(replace(data(alike), analysis=None)) == {}
