@@ -42,7 +42,11 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
             f"{found.not_handed_over} answered on our server but not submitted at {endpoint}: kept, not scored."
         )
     if found.strays:
-        say(f"{found.strays} submissions match no form of this study: kept apart, neither paid nor refused.")
+        say(
+            f"{found.strays} submissions match no form of this study: {', '.join(found.stray_assignments)}. They are kept apart and "
+            f"not scored. Nothing here pays or refuses them; {endpoint} approves and pays them by itself when the study's "
+            "auto_approval_days are over, unless you decide otherwise there."
+        )
     for reason in found.not_listed:
         say(f"Somebody is not on the exclusion list yet; the next `collect` tries again: {reason}")
     for difference in found.differences:

@@ -21,6 +21,12 @@ from humaneval.errors import InputError, UsageError
     help="Instead of responses: every infill and passage (of STUDY, or of all) and a codebook, to a new folder.",
 )
 @click.option(
+    "--comments",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Instead of responses: what annotators of STUDY wrote into the comment box, as CSV.",
+)
+@click.option(
     "--with-stories",
     is_flag=True,
     help="With --infills: the stories' own sentences, too. Only if you may give them away.",
@@ -43,12 +49,20 @@ def export(
     study: str,
     file: Path | None,
     folder: Path | None,
+    comments: Path | None,
     with_stories: bool,
     excel: bool,
     everything: bool,
     as_json: bool,
 ) -> None:
     """Write the responses of STUDY to FILE (.csv, .tsv or .jsonl by its name), or infills to a FOLDER to publish."""
+    if comments is not None:
+        if file is not None or folder is not None or not study:
+            raise UsageError(
+                "--comments needs a study, and goes alone", "`humaneval export STUDY --comments FILE.csv`."
+            )
+        _comments(app, study, comments, excel, as_json)
+        return
     if folder is not None:
         if file is not None:
             raise UsageError(
@@ -85,6 +99,28 @@ def _responses(app: App, study: str, file: Path, excel: bool, everything: bool, 
         emit({"study": study, "file": file, "responses": len(lines)})
         return
     say(f"{len(lines)} responses written to {file}.")
+
+
+def _comments(app: App, study: str, file: Path, excel: bool, as_json: bool) -> None:
+    from humaneval.csv_text import csv_bytes, csv_text
+    from humaneval.store.engine import reading
+    from humaneval.store.queries import comment_lines
+    from humaneval.studies import get_study
+
+    with reading(app.engine) as session:
+        lines = comment_lines(session, get_study(session, study))
+    if not lines:
+        raise InputError(f"nobody has written a comment in study {study!r} yet")
+    names = list(lines[0])
+    text = csv_text(names, ([line[name] for name in names] for line in lines), excel=excel)
+    try:
+        file.write_bytes(csv_bytes(text, excel=excel))
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from None
+    if as_json:
+        emit({"study": study, "file": file, "comments": len(lines)})
+        return
+    say(f"{len(lines)} comments written to {file}.")
 
 
 def _infills(app: App, study: str, folder: Path, with_stories: bool, excel: bool, as_json: bool) -> None:

@@ -53,8 +53,10 @@ class Collected:
     rebuilt: int
     """Submissions that our server never saw; taken from the platform's answers."""
     strays: int
-    """Submissions at our HITs that match no form of the study: kept apart, neither paid nor refused."""
+    """Submissions at our HITs that match no form of the study: kept apart, neither paid nor refused from here."""
     differences: tuple[str, ...]
+    stray_assignments: tuple[str, ...] = ()
+    """Their ids at the platform."""
     not_listed: tuple[str, ...] = ()
     """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
 
@@ -103,6 +105,11 @@ def collect(
         differing = session.scalars(
             select(AssignmentRow).where(*mine, AssignmentRow.differences != "").order_by(AssignmentRow.id)
         )
+        strays = session.scalars(
+            select(StrayRow.external_id)
+            .where(StrayRow.study_id == study.id, StrayRow.endpoint == endpoint)
+            .order_by(StrayRow.id)
+        ).all()
         return Collected(
             submissions=counts["submissions"],
             new=counts["new"] + counts["rebuilt"],
@@ -111,10 +118,8 @@ def collect(
                 session, select(AssignmentRow.id).where(*mine, AssignmentRow.state == "answered")
             ),
             rebuilt=counts["rebuilt"],
-            strays=_count(
-                session,
-                select(StrayRow.id).where(StrayRow.study_id == study.id, StrayRow.endpoint == endpoint),
-            ),
+            strays=len(strays),
+            stray_assignments=tuple(strays),
             differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in differing),
             not_listed=not_listed,
         )

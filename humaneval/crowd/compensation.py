@@ -164,6 +164,11 @@ def _lost_work(session: Session, study: StudyRow, endpoint: str, assignment: str
             f"assignment {assignment} was submitted",
             "Pay it with `humaneval approve`, or with `humaneval bonus` on top.",
         )
+    if found.lease_until is not None and found.lease_until > now():
+        raise UsageError(
+            f"assignment {assignment} can still be sent in, until {found.lease_until:%Y-%m-%d %H:%M} UTC",
+            "It would be paid twice. Compensate it when that time is over.",
+        )
     return found
 
 

@@ -66,11 +66,14 @@ class TurkClient:
             status = error.response["ResponseMetadata"]["HTTPStatusCode"]
             if self._endpoint.closed_since and code.isdecimal() and status in (403, 404, 410):
                 raise self._closed(f"HTTP {status}") from error
+            if status >= 500:
+                raise PlatformError(
+                    f"{where} did not say whether it could {what}: {message}",
+                    "It may have been done. Run the same command again: what was done is found, and done once.",
+                    code,
+                ) from error
             raise PlatformError(
-                f"{where} would not {what}: {message}",
-                _hint(code, self._endpoint),
-                code,
-                nothing_done=status < 500,
+                f"{where} would not {what}: {message}", _hint(code, self._endpoint), code, nothing_done=True
             ) from error
         except EndpointConnectionError as error:
             if self._endpoint.closed_since:

@@ -192,8 +192,6 @@ def _turn_all(
     if failed:
         raise PartialError(
             f"{turned} of {len(intents)} done: {failed[0]}",
-            "Run the command again to try the rest, or take it back with --undo."
-            if on
-            else "Run the command again to try the rest.",
+            "Run the command again to try the rest.",
         )
     return Turned(len(intents), len(ids) - len(intents))

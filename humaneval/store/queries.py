@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.store.tables import (
+    AnswerRow,
     AssignmentRow,
     GeneratorRow,
     HitRow,
@@ -72,6 +73,31 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
             sentences, shown_with,
         ) in lines
     ]  # fmt: skip
+
+
+def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
+    """What annotators wrote into the comment box of study's forms, one mapping a comment; our own copy before the platform's."""
+    lines = session.execute(
+        select(
+            WorkerRow.pseudonym, AssignmentRow.endpoint, AssignmentRow.external_id, AssignmentRow.submitted_at, AnswerRow.source, AnswerRow.fields
+        )
+        .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved", "rejected")))
+        .order_by(AssignmentRow.submitted_at, AssignmentRow.id, AnswerRow.source.desc())
+    )  # fmt: skip
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for worker, endpoint, assignment, submitted, _, fields in lines:
+        comment = str(fields.get("comment") or "").strip()
+        if comment:
+            found.setdefault(
+                (endpoint, assignment),
+                {
+                    "worker": worker, "endpoint": endpoint, "assignment": assignment,
+                    "submitted_at": submitted.isoformat() if submitted else None, "comment": comment,
+                },
+            )  # fmt: skip
+    return list(found.values())
 
 
 def forms_set_aside(session: Session, study: StudyRow) -> int:

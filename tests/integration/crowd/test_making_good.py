@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.compensation import Compensated, compensate
@@ -20,8 +21,9 @@ from humaneval.crowd.reconciling import reconcile
 from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import Trouble
-from humaneval.store.engine import reading
-from humaneval.store.tables import PaymentRow
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, PaymentRow
+from humaneval.store.types import now
 
 LETTER = {"subject": "Your work", "text": "Thank you. It is paid."}
 
@@ -33,9 +35,16 @@ def lost(put_up: Callable, person: Callable) -> Callable[..., Any]:
     def make(engine: Engine) -> Any:
         work = person("Ada").accept(put_up(engine, design={"annotators": 4}).preview)
         work.open()
+        time_is_over(engine)
         return work
 
     return make
+
+
+def time_is_over(engine: Engine) -> None:
+    """All forms that are open have run out of time."""
+    with writing(engine) as session:
+        session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
 
 
 def pay(engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80") -> Compensated:
@@ -69,6 +78,18 @@ def test_C23_who_lost_work_takes_a_hit_of_their_own_and_is_paid_once(
     assert reconcile(engine, "study", platform).unexplained == 0
     with pytest.raises(UsageError, match=r"a compensation of \$0\.80 for .* is on its way already"):
         pay(engine, platform, work.id, "0.90")
+
+
+def test_C23_work_that_can_still_be_sent_in_is_not_compensated(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk
+) -> None:
+    work = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
+    work.open()
+    with pytest.raises(UsageError, match="can still be sent in, until"):
+        pay(sqlite_engine, platform, work.id)
+    assert payments(sqlite_engine) == []
+    time_is_over(sqlite_engine)
+    assert pay(sqlite_engine, platform, work.id).made_now
 
 
 def test_C23_until_it_is_taken_it_is_due_and_said_so(
