@@ -6,6 +6,7 @@ one-sided. Control is a gate and Human a ceiling: neither competes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -14,10 +15,10 @@ import numpy as np
 
 from humaneval.domain import Role
 from humaneval.errors import UsageError
-from humaneval.judgments import Flags, Judgments
-from humaneval.statistics.cells import Cells, Floats, cells
+from humaneval.judgments import Judgments
+from humaneval.statistics.cells import Cells, Floats
 from humaneval.statistics.equivalence import within_margin
-from humaneval.statistics.headline import PairedDifference, paired_differences
+from humaneval.statistics.headline import paired_differences
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import benjamini_hochberg, holm
 
@@ -75,15 +76,20 @@ class Comparison:
 
 
 def compare(
-    answers: Judgments, kept: Flags, declared: Declared, level: float = 0.95
+    answers: Judgments, sums: Cells, declared: Declared, level: float = 0.95
 ) -> tuple[Comparison, ...]:
-    """The declared comparisons over the `kept` responses; what has no response any more is not compared.
+    """The declared comparisons; `sums` are those of the responses that count, by the generators' codes in `answers`.
+
+    What has no response any more is not compared.
 
     "Higher" needs both: an adjusted p of 1 − level or less, and an interval that leaves out 0. "Equivalent" needs the
     interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises UsageError where a declared name is
     not among the generators.
     """
-    systems = [name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.SYSTEM]
+    # Sorted: the order of a table's lines must not decide what is subtracted from what.
+    systems = sorted(
+        name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.SYSTEM
+    )
     human = [name for name, role in zip(answers.names, answers.roles, strict=True) if role is Role.HUMAN]
     chosen = list(declared.pairs) if declared.pairs is not None else list(combinations(systems, 2))
     for name in dict.fromkeys(name for pair in chosen for name in pair):
@@ -91,54 +97,55 @@ def compare(
             raise UsageError(
                 f"No generator is called {name!r}", f"There are: {', '.join(map(str, answers.names))}."
             )
-    there = set(np.unique(answers.generator[kept]).tolist())
-    judged = {name for code, name in enumerate(answers.names) if code in there}
+    judged = {answers.names[code] for code in sums.names}
     pairs = [pair for pair in chosen if judged.issuperset(pair)]
     below = [
         (name, human[0]) for name in systems if declared.below_human and human and judged >= {name, human[0]}
     ]
     if not pairs and not below:
         return ()
-    names = np.array(answers.names, dtype=object)
-    table = cells(
-        answers.outcomes[kept], answers.worker[kept], answers.story[kept], names[answers.generator[kept]]
-    )
     return (
-        *_family(table, "systems", pairs, declared, level),
-        *_family(table, "below human", below, declared, level),
+        *_family(answers.names, sums, "systems", pairs, declared, level),
+        *_family(answers.names, sums, "below human", below, declared, level),
     )
 
 
 def _family(
-    table: Cells, family: Family, pairs: list[tuple[str, str]], declared: Declared, level: float
+    names: Sequence[str],
+    sums: Cells,
+    family: Family,
+    pairs: list[tuple[str, str]],
+    declared: Declared,
+    level: float,
 ) -> list[Comparison]:
     if not pairs:
         return []
     side: Literal["two-sided", "less"] = "less" if family == "below human" else "two-sided"
-    found = paired_differences(table, pairs, level, side, declared.seed)
-    narrow = (
-        paired_differences(table, pairs, 2 * level - 1, side, declared.seed) if declared.margin else found
-    )
-    adjusted = _adjusted(np.array([one.p for one in found]), declared.adjust)
+    codes = [(names.index(a), names.index(b)) for a, b in pairs]
+    found = paired_differences(sums, codes, level, side, declared.seed)
+    narrow = paired_differences(sums, codes, 2 * level - 1, side, declared.seed) if declared.margin else found
+    p_values = adjusted(np.array([one.p for one in found]), declared.adjust)
     return [
         Comparison(
-            str(one.a), str(one.b), family, one.difference, one.interval, one.method, one.test, one.p, float(p),
-            declared.adjust, _verdict(one, float(p), inner.interval, declared.margin, level), one.pairs, one.note,
+            names[one.a], names[one.b], family, one.difference, one.interval, one.method, one.test, one.p, float(p),
+            declared.adjust, decide(one.interval, inner.interval, float(p), declared.margin, level), one.pairs, one.note,
         )
-        for one, inner, p in zip(found, narrow, adjusted, strict=True)
+        for one, inner, p in zip(found, narrow, p_values, strict=True)
     ]  # fmt: skip
 
 
-def _adjusted(p: Floats, how: Adjust) -> Floats:
-    if how == "none":
+def adjusted(p: Floats, how: Adjust) -> Floats:
+    """The p-values of a family, adjusted for their number."""
+    if how == "none" or not p.size:
         return p
     return holm(p) if how == "holm" else benjamini_hochberg(p)
 
 
-def _verdict(one: PairedDifference, p: float, inner: Interval, margin: float, level: float) -> Verdict:
+def decide(interval: Interval, narrow: Interval, p: float, margin: float, level: float) -> Verdict:
+    """The verdict of a difference with its interval, that at level 2·level − 1, and its adjusted p; see `compare`."""
     if p <= 1 - level + 1e-12:
-        if one.interval.low > 0:
+        if interval.low > 0:
             return "a_higher"
-        if one.interval.high < 0:
+        if interval.high < 0:
             return "b_higher"
-    return "equivalent" if margin and within_margin(inner, margin) else "inconclusive"
+    return "equivalent" if margin and within_margin(narrow, margin) else "inconclusive"

@@ -15,12 +15,17 @@ over p × m blanks, each of which every generator fills once. Number the rows t 
 
 So every count (generator × position, × place, ordered neighbours) is within 1 of equal after any number of rows.
 For odd m, where ordered neighbours balance only over 2m rows, those alone are within 2.
+
+Where each passage is to be judged by R annotators, R rows running show the same passages in other orders: then what
+is said of rows t holds of these sets of R, and generator × position is within R of equal; places and neighbours are as
+even as before. Rows that show only some of the generators: `humaneval.partial_rows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import lcm
 from random import Random
 from typing import NamedTuple
@@ -29,6 +34,7 @@ import numpy as np
 
 from humaneval.domain import POSITIONS
 from humaneval.errors import DesignError
+from humaneval.partial_rows import partial_rows
 
 
 class Cell(NamedTuple):
@@ -70,38 +76,77 @@ def make_design(
     annotators: int,
     seed: int,
     positions: Sequence[int] = POSITIONS,
+    passages_per_row: int = 0,
+    responses_per_passage: int = 1,
+    control: str = "",
 ) -> Design:
-    """A design of `annotators` rows.
+    """A design of `annotators` rows. Its first rows are the design of fewer annotators.
 
-    `blanks` gives, for each story id, the positions that every generator has filled. Raises DesignError where
-    there are too few stories, saying how many are needed.
+    `blanks` gives, for each story id, the positions that every generator has filled. A row shows every generator, or
+    `passages_per_row` of them; `control`, if it is one of them, is then in every row. Each passage stands in
+    `responses_per_passage` rows, for as many annotators (the last set in fewer, if rows do not go round).
+
+    Raises DesignError where there are too few stories, saying how many are needed.
     """
-    m, p = len(generators), len(positions)
-    _refuse_bad_sizes(generators, annotators)
+    m = len(generators)
+    size = passages_per_row or m
+    _refuse_bad_sizes(generators, annotators, size, responses_per_passage)
     rng = Random(f"design {seed}")
     names = list(generators)
     rng.shuffle(names)
+    if size == m:
+        rows = _whole_rows(names, blanks, annotators, positions, responses_per_passage, rng)
+        return Design(tuple(rows), tuple(positions))
+    made = partial_rows(
+        generators=m,
+        size=size,
+        control=names.index(control) if control in names else None,
+        blanks=blanks,
+        positions=positions,
+        responses=responses_per_passage,
+        orders=williams(size),
+        rng=rng,
+    )
+    return Design(
+        tuple(
+            tuple(Cell(shown.story, shown.position, names[shown.generator]) for shown in row)
+            for row in islice(made, annotators)
+        ),
+        tuple(positions),
+    )
+
+
+def _whole_rows(
+    names: Sequence[str],
+    blanks: Mapping[str, Collection[int]],
+    annotators: int,
+    positions: Sequence[int],
+    responses: int,
+    rng: Random,
+) -> list[tuple[Cell, ...]]:
+    m, p = len(names), len(positions)
     orders = williams(m)
     dealer = _Dealer(blanks, positions, m, rng)
     rows: list[tuple[Cell, ...]] = []
     offsets: list[int] = []
     dealt: list[list[str]] = []
-    for t in range(annotators):
+    for row in range(annotators):
+        t = row // responses  # the number of its set of passages
         s, r = divmod(t % (p * m), p)
-        if t % (p * m) == 0:
+        if row % (p * m * responses) == 0:
             offsets = _spread(m, p, rng)
             dealt = dealer.deal()
-        block, shift = t // m, t // lcm(m, p)
-        order = orders[block * m % len(orders) + (t + shift) % m]
+        block, shift = row // m, row // lcm(m, p * responses)
+        order = orders[block * m % len(orders) + (row + shift) % m]
         cells = []
         for g in order:
             at = (r + offsets[g]) % p
             cells.append(Cell(dealt[at][(s + g) % m], positions[at], names[g]))
         rows.append(tuple(cells))
-    return Design(tuple(rows), tuple(positions))
+    return rows
 
 
-def _refuse_bad_sizes(generators: Sequence[str], annotators: int) -> None:
+def _refuse_bad_sizes(generators: Sequence[str], annotators: int, size: int, responses: int) -> None:
     if len(generators) < 2:
         raise DesignError(
             "a study needs at least two generators", "Name them in the study file: generators = [...]."
@@ -110,6 +155,13 @@ def _refuse_bad_sizes(generators: Sequence[str], annotators: int) -> None:
         raise DesignError("a generator is named twice", "Each generator stands once in a row.")
     if annotators < 1:
         raise DesignError("a study needs at least one annotator", "Set annotators in the study file.")
+    if not 2 <= size <= len(generators):
+        raise DesignError(
+            f"a row of {size} passages cannot be made of {len(generators)} generators",
+            f"passages_per_row is 0 (all of them) or from 2 to {len(generators)}.",
+        )
+    if responses < 1:
+        raise DesignError("a passage needs at least one response", "Set responses_per_passage to 1 or more.")
 
 
 def _spread(m: int, p: int, rng: Random) -> list[int]:

@@ -36,7 +36,7 @@ class Rule:
     control: Literal["annotator", "row", "none"] = "annotator"
     """What a missed Control passage costs: all answers of the annotator, those of the row (form), or nothing."""
     incomplete: bool = True
-    """Annotators who did not judge every generator that the study shows are left out."""
+    """Annotators who left a passage of a form open are left out; without forms: who did not judge every generator."""
     duplicates: bool = True
     """Of several answers by one annotator to one story and generator only the first counts."""
     tests: Literal["leave out", "only"] = "leave out"
@@ -86,7 +86,7 @@ class Rule:
                 "Of several answers by one annotator to one story and generator, the first counts."
             )
         if self.incomplete:
-            sentences.append("Annotators who did not judge every generator are left out.")
+            sentences.append("Annotators who did not judge all that they were shown are left out.")
         sentences.append(
             {
                 "annotator": "Annotators who missed a Control passage are left out with all their answers.",
@@ -273,11 +273,14 @@ def _refuse_nothing(kept: Flags, rule: Rule) -> None:
 
 
 def _refuse_all_incomplete(answers: Judgments, kept: Flags) -> None:
-    if not kept.any():
-        raise InputError(
-            f"No annotator judged all {len(answers.names)} generators: {', '.join(answers.names)}",
-            "If the study shows each annotator only some of them, choose the rule with incomplete: false.",
-        )
+    if kept.any():
+        return
+    hint = "Count them all the same: --keep-incomplete, or incomplete = false in a study file."
+    if answers.row is not None and answers.passages is not None:
+        raise InputError("No annotator answered every passage of her form", hint)
+    raise InputError(
+        f"No annotator judged all {len(answers.names)} generators: {', '.join(answers.names)}", hint
+    )
 
 
 def _refuse_all_missed(step: ExclusionStep, rule: Rule) -> None:

@@ -42,6 +42,8 @@ class Judgments:
     """Which form of which worker; None where the table does not say."""
     answered: Codes
     """Rank in time; the place in the table where it does not say."""
+    passages: Codes | None = None
+    """How many passages the answer's form showed; None where the table does not say, or not of which form."""
     seconds: Floats | None = None
     """In-page time of each answer, NaN where not known; None where the table does not say."""
     words: Floats | None = None
@@ -84,12 +86,27 @@ class Judgments:
         return repeats
 
     def by_incomplete_workers(self, kept: Flags) -> Flags:
-        """Answers of workers who lack a generator that others judged."""
+        """Answers of workers who left a passage of a form unanswered.
+
+        Where the table does not say how many a form showed: of workers who lack a generator that others judged.
+        """
+        if self.row is not None and self.passages is not None:
+            return self._by_worker_with_gaps(kept, self.row, self.passages)
         generators = len(self.names)
         pairs = np.unique(self.worker[kept] * generators + self.generator[kept])
         judged = np.bincount(pairs // generators, minlength=int(self.worker.max()) + 1)
         shown = np.unique(self.generator[kept]).size
         return (judged < shown)[self.worker]
+
+    def _by_worker_with_gaps(self, kept: Flags, row: Codes, passages: Codes) -> Flags:
+        stories, generators = int(self.story.max()) + 1, len(self.names)
+        # Once each, and second answers that another step left out too: they show that the passage was answered.
+        key = (row * stories + self.story) * generators + self.generator
+        first = np.unique(key, return_index=True)[1]
+        answered = np.bincount(row[first], minlength=int(row.max()) + 1)
+        lacking = np.zeros(int(self.worker.max()) + 1, dtype=np.bool_)
+        lacking[self.worker[kept & (answered[row] < passages)]] = True
+        return lacking[self.worker]
 
     def by_worker_who_missed(self, kept: Flags) -> Flags:
         """Answers of workers who missed any Control passage."""
@@ -140,6 +157,7 @@ def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | N
         seconds=_measured(frame, "seconds"),
         words=_measured(frame, "words"),
         order=_measured(frame, "order"),
+        passages=_passages(frame),
     )
 
 
@@ -250,6 +268,18 @@ def _rows(frame: pd.DataFrame, worker: Codes) -> Codes | None:
             codes = pd.factorize(frame[name])[0].astype(np.int64)
             return pd.factorize(worker * (int(codes.max()) + 1) + codes)[0].astype(np.int64)
     return None
+
+
+def _passages(frame: pd.DataFrame) -> Codes | None:
+    if "row_passages" not in frame.columns or frame["row_passages"].isna().any():
+        return None
+    numbers = pd.to_numeric(frame["row_passages"], errors="coerce").to_numpy(
+        dtype=np.float64, na_value=np.nan
+    )
+    with np.errstate(invalid="ignore"):
+        good = (numbers >= 1) & (numbers == np.floor(numbers))
+    _refuse(frame["row_passages"], ~good, "is not a whole number from 1")
+    return numbers.astype(np.int64)
 
 
 def _answered(frame: pd.DataFrame) -> Codes:

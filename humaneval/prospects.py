@@ -14,17 +14,21 @@ from humaneval.studies import get_study
 from humaneval.study_file import StudyFile
 
 
-def plan_of(settings: StudyFile, *, stories: int = 0) -> Plan:
-    """The study file's plan; `stories` is how many its passages are drawn from, 0 where that is not known."""
+def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
+    """The study file's plan; `stories` is how many its passages are drawn from, 0 where that is not known.
+
+    `rows` is how many there are, where they are more than the file says.
+    """
     design, analysis, hit = settings.design, settings.analysis, settings.hit
     gate = settings.exclusions.missed_control != "none" and design.control in design.generators
     return Plan(
-        annotators=max(1, design.annotators // design.rows_per_annotator),
+        annotators=max(1, (rows or design.annotators) // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
-        passages_per_row=len(design.generators),
+        passages_per_row=design.row_size,
         stories=stories,
         generators=len(design.generators),
         controls=1 if gate else 0,
+        always=int(design.control in design.generators),
         comparisons=len(settings.pairs),
         expected_score=analysis.expected_score,
         smallest_effect=analysis.smallest_effect,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,7 +52,7 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    text = _decoded(data, path, encoding)
+    text = decoded(data, path, encoding)
     json_lines = path.suffix.lower() in JSON_LINES or text.lstrip()[:1] == "{"
     records = list(_json_records(text, path) if json_lines else _cell_records(text, path))
     if not records:
@@ -63,6 +64,16 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
         {name: pd.Series(column, dtype=_dtype(name, column)) for name, column in values.items()}
     )
     return frame
+
+
+def is_response_table(path: str | Path) -> bool:
+    """Whether the first line of a text file (its header, or its first JSON object) names all columns that are needed."""
+    with Path(path).open("rb") as file:
+        start = file.read(65_536)
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS if start.startswith(mark)), "utf-8")
+    lines = [line for line in start.decode(encoding, "replace").lower().splitlines() if line.strip()]
+    header = next((line for line in lines if not line.startswith("sep=")), "")
+    return set(REQUIRED) <= {word.strip() for word in re.split(r"[,;\t:{}\"]", header)}
 
 
 def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
@@ -95,7 +106,8 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
-def _decoded(data: bytes, path: Path, encoding: str | None) -> str:
+def decoded(data: bytes, path: Path, encoding: str | None) -> str:
+    """The text of a table: UTF-8, UTF-16 with a byte order mark, or the `encoding` named. Raises InputError with the line."""
     guessed = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     name = encoding or guessed
     try:

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from humaneval.comparisons import Comparison, Declared, compare
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError
 from humaneval.exclusions import ControlGate, ExclusionStep, Rule, Selection, select
 from humaneval.judgments import Flags, Judgments, judgments
-from humaneval.statistics.headline import score_interval
+from humaneval.statistics.cells import Cells, cells
+from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 
 CHANCE = 1 - 1 / SENTENCES
@@ -155,51 +155,56 @@ def score_selection(
     """The scores of what an exclusion rule has left, and the comparisons that were `declared` (all systems if None)."""
     answers, kept, before, steps = selection.answers, selection.kept, selection.before, selection.steps
     collected, analysed = steps[1].annotators, steps[-1].annotators
-    scores = _scores(answers, kept, before, level)
+    sums = sums_of(answers, kept)
+    scores = _scores(answers, kept, before, sums, level)
+    without = (
+        scores
+        if (before == kept).all()
+        else _scores(answers, before, before, sums_of(answers, before), level)
+    )
     return ScoreTable(
         study=answers.study,
         rule=selection.rule,
         level=level,
         annotators=Annotators(collected, collected - analysed, analysed),
         scores=scores,
-        before_exclusions=_scores(answers, before, before, level),
+        before_exclusions=without,
         exclusions=steps,
         control=selection.gate,
         chance=_chance(scores),
-        comparisons=compare(answers, kept, declared or Declared(), level),
+        comparisons=compare(answers, sums, declared or Declared(), level),
     )
 
 
-def _scores(answers: Judgments, kept: Flags, shown: Flags, level: float) -> tuple[GeneratorScore, ...]:
-    rows = []
-    for code, (name, role) in enumerate(zip(answers.names, answers.roles, strict=True)):
-        mine = np.flatnonzero(kept & (answers.generator == code))
-        if mine.size:
-            rows.append(_one_score(answers, mine, name, role, level))
-        elif (shown & (answers.generator == code)).any():
-            raise InputError(
-                f"No response to {name} is left after the exclusions",
-                "Look at the exclusions one by one, or choose another rule.",
-            )
+def _scores(
+    answers: Judgments, kept: Flags, shown: Flags, sums: Cells, level: float
+) -> tuple[GeneratorScore, ...]:
+    """A line a generator; `sums` are those of the `kept` responses."""
+    gone = np.setdiff1d(answers.generator[shown], sums.names)
+    if gone.size:
+        raise InputError(
+            f"No response to {answers.names[gone[0]]} is left after the exclusions",
+            "Look at the exclusions one by one, or choose another rule.",
+        )
+    size = (len(answers.names), SENTENCES, SENTENCES)
+    cell = np.ravel_multi_index(
+        (answers.generator[kept], answers.position[kept] - 1, answers.choice[kept] - 1), size
+    )
+    picks = np.bincount(cell, minlength=int(np.prod(size))).reshape(size).tolist()
+    rows = [
+        GeneratorScore(
+            answers.names[code], answers.roles[code], one.n, one.x, one.workers, one.stories, one.interval, one.method, one.design_effect,
+            tuple(map(tuple, picks[code])), one.note,
+        )
+        for code, one in zip(sums.names, score_intervals(sums, level), strict=True)
+    ]  # fmt: skip
     order = {Role.CONTROL: 0, Role.SYSTEM: 1, Role.HUMAN: 2}
     return tuple(sorted(rows, key=lambda row: (order[row.role], row.score, row.generator)))
 
 
-def _one_score(
-    answers: Judgments, mine: NDArray[np.intp], name: str, role: Role, level: float
-) -> GeneratorScore:
-    position, choice = answers.position[mine], answers.choice[mine]
-    missed = position != choice
-    worker, story = answers.worker[mine], answers.story[mine]
-    interval = score_interval(missed, worker, story, level)
-    grid = np.bincount((position - 1) * SENTENCES + choice - 1, minlength=SENTENCES**2).reshape(
-        SENTENCES, SENTENCES
-    )
-    picks = tuple(tuple(int(count) for count in row) for row in grid)
-    return GeneratorScore(
-        name, role, interval.n, interval.x, interval.workers, interval.stories, interval.interval, interval.method,
-        interval.design_effect, picks, interval.note,
-    )  # fmt: skip
+def sums_of(answers: Judgments, kept: Flags) -> Cells:
+    """The `kept` responses added up for scores and comparisons; its names are the generators' codes."""
+    return cells(answers.outcomes[kept], answers.worker[kept], answers.story[kept], answers.generator[kept])
 
 
 def _chance(scores: Iterable[GeneratorScore]) -> Chance:

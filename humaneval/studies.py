@@ -8,8 +8,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session, selectinload
@@ -50,10 +50,21 @@ class Created:
     """For each generator that has any, the blanks left out for all because it has no infill fit for them."""
 
 
-class _Filled(NamedTuple):
+class Filled(NamedTuple):
+    """An infill that could be shown."""
+
     infill_id: int
     text: str
     status: str
+
+
+class Material(NamedTuple):
+    """What a study is made from: stories by key, infills by cell, the blanks that all generators have filled."""
+
+    stories: Mapping[str, StoryRow]
+    filled: Mapping[Cell, Filled]
+    blanks: Mapping[str, Collection[int]]
+    lacking: Mapping[str, int]
 
 
 def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Created:
@@ -74,28 +85,41 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
                     "A study never changes: choose another name.",
                 )
             return _summary(session, existing)
-        stories = _stories(session, study)
-        filled = _filled(session, study, stories)
-        usable = {str(InfillStatus.OK), *map(str, study.design.allow)}
-        _refuse_unfit(filled, usable)
+        material = material_of(session, study)
         _refuse_unequal_processing(session, study)
-        blanks, lacking = _common_blanks(study, stories, filled, usable)
-        design = make_design(
-            generators=study.design.generators,
-            blanks=blanks,
-            annotators=study.design.annotators,
-            seed=study.design.seed,
-            positions=study.design.positions,
-        )
+        design = design_of(study, material, study.design.annotators)
         row = StudyRow(
             name=name, is_test=study.design.pilot, seed=study.design.seed, settings=study.model_dump(mode="json"), settings_text=text,
-            settings_hash=study.hash, design_hash=_design_hash(design, filled),
+            settings_hash=study.hash, design_hash=design_hash(design.rows, material),
         )  # fmt: skip
         session.add(row)
         session.flush()
-        _store(session, row, study, design, stories, filled)
+        store_rows(session, row, study, design, material)
         session.flush()
-        return _summary(session, row, lacking)
+        return _summary(session, row, material.lacking)
+
+
+def material_of(session: Session, study: StudyFile, until: datetime | None = None) -> Material:
+    """What there is (what there was at `until`) to make the study from; DesignError where some of it is not fit."""
+    stories = _stories(session, study, until)
+    filled = _filled(session, study, stories, until)
+    usable = {str(InfillStatus.OK), *map(str, study.design.allow)}
+    _refuse_unfit(filled, usable)
+    return Material(stories, filled, *_common_blanks(study, stories, filled, usable))
+
+
+def design_of(study: StudyFile, material: Material, rows: int) -> Design:
+    """The study's design with so many rows."""
+    return make_design(
+        generators=study.design.generators,
+        blanks=material.blanks,
+        annotators=rows,
+        seed=study.design.seed,
+        positions=study.design.positions,
+        passages_per_row=study.design.passages_per_row,
+        responses_per_passage=study.design.responses_per_passage,
+        control=study.design.control,
+    )
 
 
 def _refuse_unequal_processing(session: Session, study: StudyFile) -> None:
@@ -159,66 +183,10 @@ def study_key(engine: Engine, name: str) -> dict[str, list[dict[str, object]]]:
         }
 
 
-class AuditCount(NamedTuple):
-    """How evenly something is spread: the smallest and the largest count, and how many cells there are."""
-
-    what: str
-    cells: int
-    smallest: int
-    largest: int
-
-
-def audit(engine: Engine, name: str) -> list[AuditCount]:
-    """The balance of the stored design, counted from its rows and not from how they were made."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        settings = settings_of(study)
-        lines = session.execute(
-            select(RowRow.ordinal, RowPassageRow.place, GeneratorRow.name, PassageRow.position, StoryRow.key)
-            .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
-            .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
-            .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-            .join(StoryRow, StoryRow.id == PassageRow.story_id)
-            .where(RowRow.study_id == study.id)
-            .order_by(RowRow.ordinal, RowPassageRow.place)
-        )
-        by_row: dict[int, list[tuple[str, int, str]]] = defaultdict(list)
-        for ordinal, _, generator, position, story in lines:
-            by_row[ordinal].append((generator, position, story))
-    generators, positions = settings.design.generators, settings.design.positions
-    position_counts: Counter[tuple[str, int]] = Counter()
-    place_counts: Counter[tuple[str, int]] = Counter()
-    neighbours: Counter[tuple[str, str]] = Counter()
-    repeats: Counter[int] = Counter()
-    blanks: Counter[tuple[str, int]] = Counter()
-    for ordinal, passages in by_row.items():
-        repeats[ordinal] = len(passages) - len({story for _, _, story in passages})
-        for place, (generator, position, story) in enumerate(passages):
-            position_counts[generator, position] += 1
-            place_counts[generator, place] += 1
-            blanks[story, position] += 1
-        for (before, _, _), (after, _, _) in pairwise(passages):
-            neighbours[before, after] += 1
-    return [
-        _count("generator × position", position_counts, [(g, p) for g in generators for p in positions]),
-        _count(
-            "generator × place in the form",
-            place_counts,
-            [(g, k) for g in generators for k in range(len(generators))],
-        ),
-        _count("ordered neighbours", neighbours, [(a, b) for a in generators for b in generators if a != b]),
-        _count("passages per blank", blanks, list(blanks)),
-        _count("stories met twice in a form", repeats, list(repeats)),
-    ]
-
-
-def _count(what: str, counts: Mapping[Any, int], cells: Sequence[Any]) -> AuditCount:
-    values = [counts.get(cell, 0) for cell in cells]
-    return AuditCount(what, len(cells), min(values), max(values))
-
-
-def _stories(session: Session, study: StudyFile) -> dict[str, StoryRow]:
+def _stories(session: Session, study: StudyFile, until: datetime | None) -> dict[str, StoryRow]:
     query = select(StoryRow).order_by(StoryRow.id)
+    if until is not None:
+        query = query.where(StoryRow.created_at <= until)
     if study.design.split:
         query = query.where(StoryRow.split == study.design.split)
     if study.design.stories:
@@ -232,7 +200,9 @@ def _stories(session: Session, study: StudyFile) -> dict[str, StoryRow]:
     return stories
 
 
-def _filled(session: Session, study: StudyFile, stories: Mapping[str, StoryRow]) -> dict[Cell, _Filled]:
+def _filled(
+    session: Session, study: StudyFile, stories: Mapping[str, StoryRow], until: datetime | None
+) -> dict[Cell, Filled]:
     known = set(session.scalars(select(GeneratorRow.name)))
     missing = [name for name in study.design.generators if name not in known]
     if missing:
@@ -240,6 +210,7 @@ def _filled(session: Session, study: StudyFile, stories: Mapping[str, StoryRow])
             f"no infills from {', '.join(missing)}",
             f"Run `humaneval generate --generator KIND --as {missing[0]}` first; there are infills from: {', '.join(sorted(known)) or 'nobody'}.",
         )
+    there = [InfillRow.created_at <= until] if until is not None else []
     lines = session.execute(
         select(
             StoryRow.key,
@@ -255,16 +226,17 @@ def _filled(session: Session, study: StudyFile, stories: Mapping[str, StoryRow])
             GeneratorRow.name.in_(study.design.generators),
             InfillRow.sample == SAMPLE,
             InfillRow.position.in_(study.design.positions),
+            *there,
         )
     )
     return {
-        Cell(key, position, generator): _Filled(infill, text, status)
+        Cell(key, position, generator): Filled(infill, text, status)
         for key, position, generator, infill, text, status in lines
         if key in stories
     }
 
 
-def _refuse_unfit(filled: Mapping[Cell, _Filled], usable: Collection[str]) -> None:
+def _refuse_unfit(filled: Mapping[Cell, Filled], usable: Collection[str]) -> None:
     unfit: dict[str, Counter[str]] = defaultdict(Counter)
     for cell, infill in filled.items():
         if infill.status not in usable:
@@ -284,7 +256,7 @@ def _refuse_unfit(filled: Mapping[Cell, _Filled], usable: Collection[str]) -> No
 
 
 def _common_blanks(
-    study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, _Filled], usable: Collection[str]
+    study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled], usable: Collection[str]
 ) -> tuple[dict[str, set[int]], dict[str, int]]:
     """For each story the positions that every generator has filled: no passage is dropped for one generator alone.
 
@@ -306,37 +278,39 @@ def _common_blanks(
     return blanks, dict(lacking)
 
 
-def _store(
-    session: Session,
-    row: StudyRow,
-    study: StudyFile,
-    design: Design,
-    stories: Mapping[str, StoryRow],
-    filled: Mapping[Cell, _Filled],
+def store_rows(
+    session: Session, row: StudyRow, study: StudyFile, design: Design, material: Material, first: int = 0
 ) -> None:
+    """Write down the design's rows from number `first` (from 0) on, and the passages that are not there yet."""
     generator_ids = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
-    passages: dict[Cell, PassageRow] = {}
-    for cell in dict.fromkeys(cell for cells in design.rows for cell in cells):
-        infill = filled[cell]
-        sentences = list(_shown(stories[cell.story], cell.position, infill.text))
+    there = session.scalars(select(PassageRow).where(PassageRow.study_id == row.id)).all()
+    names = {number: name for name, number in generator_ids.items()}
+    keys = {story.id: key for key, story in material.stories.items()}
+    passages = {Cell(keys[one.story_id], one.position, names[one.generator_id]): one for one in there}
+    rows_of_cells = design.rows[first:]
+    for cell in dict.fromkeys(cell for cells in rows_of_cells for cell in cells):
+        if cell in passages:
+            continue
+        infill, story = material.filled[cell], material.stories[cell.story]
+        sentences = list(_shown(story, cell.position, infill.text))
         passages[cell] = PassageRow(
-            study_id=row.id, story_id=stories[cell.story].id, generator_id=generator_ids[cell.generator], infill_id=infill.infill_id,
+            study_id=row.id, story_id=story.id, generator_id=generator_ids[cell.generator], infill_id=infill.infill_id,
             position=cell.position, role=str(study.design.role(cell.generator)), sentences=sentences, shown_hash=shown_hash([sentences]),
         )  # fmt: skip
-    session.add_all(passages.values())
+        session.add(passages[cell])
     rows = [
         RowRow(
             study_id=row.id,
             ordinal=ordinal,
             shown_hash=shown_hash([passages[cell].sentences for cell in cells]),
         )
-        for ordinal, cells in enumerate(design.rows, 1)
+        for ordinal, cells in enumerate(rows_of_cells, first + 1)
     ]
     session.add_all(rows)
     session.flush()
     session.add_all(
         RowPassageRow(row_id=stored.id, place=place, passage_id=passages[cell].id)
-        for stored, cells in zip(rows, design.rows, strict=True)
+        for stored, cells in zip(rows, rows_of_cells, strict=True)
         for place, cell in enumerate(cells, 1)
     )
 
@@ -347,9 +321,10 @@ def _shown(story: StoryRow, position: int, text: str) -> Iterable[str]:
     return sentences
 
 
-def _design_hash(design: Design, filled: Mapping[Cell, _Filled]) -> str:
-    rows = [[[*cell, filled[cell].text] for cell in cells] for cells in design.rows]
-    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
+def design_hash(rows: Sequence[Sequence[Cell]], material: Material) -> str:
+    """SHA-256 over the rows and every text they show, in hex."""
+    shown = [[[*cell, material.filled[cell].text] for cell in cells] for cells in rows]
+    return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
 
 
 def _summary(session: Session, study: StudyRow, lacking: Mapping[str, int] | None = None) -> Created:

@@ -48,6 +48,11 @@ def _something(text: str) -> str:
     return text
 
 
+def rounded_up(number: int, unit: int) -> int:
+    """The smallest multiple of `unit` that is not below `number`."""
+    return -(-number // unit) * unit
+
+
 Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
 Whole = Annotated[int, Field(strict=True)]
 """Not true, which pydantic would take for 1."""
@@ -69,6 +74,8 @@ class DesignSection(_Section):
     human: str = "human"
     annotators: Whole = Field(40, ge=1, le=100_000)
     rows_per_annotator: Whole = Field(1, ge=1)
+    passages_per_row: Whole = Field(0, ge=0)
+    responses_per_passage: Whole = Field(1, ge=1)
     split: str = "test"
     stories: Whole = Field(0, ge=0)
     positions: tuple[Whole, ...] = POSITIONS
@@ -87,6 +94,15 @@ class DesignSection(_Section):
             or len(set(self.positions)) != len(self.positions)
         ):
             raise ValueError("positions must be different numbers from 1 to 5")
+        if self.passages_per_row and not 2 <= self.passages_per_row <= len(self.generators):
+            raise ValueError(
+                f"passages_per_row must be 0 (every generator) or from 2 to the {len(self.generators)} generators"
+            )
+        if self.annotators % self.responses_per_passage:
+            raise ValueError(
+                f"annotators must be a multiple of responses_per_passage, or some passages would have fewer: "
+                f"{rounded_up(self.annotators, self.responses_per_passage)} would do"
+            )
         if self.control == self.human:
             raise ValueError("control and human are the same generator")
         for setting, name in (("control", self.control), ("human", self.human)):
@@ -94,6 +110,11 @@ class DesignSection(_Section):
             if name not in self.generators and name != setting:
                 raise ValueError(f"{setting} names {name!r}, which is not among the generators")
         return self
+
+    @property
+    def row_size(self) -> int:
+        """How many passages a row shows."""
+        return self.passages_per_row or len(self.generators)
 
     def role(self, generator: str) -> Role:
         """What `generator` is in this study."""

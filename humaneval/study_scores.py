@@ -40,8 +40,11 @@ class Collected:
     def declared(self) -> Declared:
         """The comparisons."""
         analysis = self.settings.analysis
+        # While a study runs, a generator may not have been judged yet.
+        judged = set(self.frame["generator"])
+        pairs = tuple(pair for pair in analysis.comparisons if judged.issuperset(pair))
         return Declared(
-            analysis.comparisons or None, analysis.below_human, analysis.adjust, analysis.equivalence_margin, self.settings.design.seed,
+            pairs if analysis.comparisons else None, analysis.below_human, analysis.adjust, analysis.equivalence_margin, self.settings.design.seed,
         )  # fmt: skip
 
     def table(self, level: float | None = None) -> ScoreTable:

@@ -42,6 +42,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "score": ("humaneval.cli.score:score", "Compute detection scores."),
     "report": ("humaneval.cli.report:report", "Write a self-contained HTML report."),
     "export": ("humaneval.cli.export:export", "Write the response table, with pseudonyms."),
+    "responses": ("humaneval.cli.responses:responses", "Read other people's judgments."),
     "db": ("humaneval.cli.db:db", "Upgrade, copy or check the database."),
     "config": ("humaneval.cli.config:config", "Show settings and where they come from."),
 }

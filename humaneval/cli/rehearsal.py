@@ -84,7 +84,7 @@ def _walk(copy: Engine, name: str, folder: Path) -> Iterator[tuple[str, str]]:
                     )
                 yield "Taking part", "a pretend worker took a HIT, saw the form, answered and sent"
                 found = collect(copy, name, platform)
-                if (found.submissions, found.responses) != (1, len(study.design.generators)):
+                if (found.submissions, found.responses) != (1, study.design.row_size):
                     raise PlatformError(f"collect found {found.submissions} submissions", "Report this.")
                 if found.differences or found.strays:
                     raise PlatformError("; ".join(found.differences) or "a stray", "Report this.")

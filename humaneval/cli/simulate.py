@@ -78,7 +78,7 @@ def simulate(
     from humaneval.crowd.endpoints import endpoint
     from humaneval.progress import progress
     from humaneval.simulated import Crowd, follow_links, work_through
-    from humaneval.studies import mark_simulated, settings_of_study, study_key
+    from humaneval.studies import mark_simulated, row_count, settings_of_study, study_key
 
     urls = preview_urls(app.engine, study, endpoint(where, app.settings))
     if not urls:
@@ -90,7 +90,7 @@ def simulate(
         )
     settings = settings_of_study(app.engine, study)
     crowd = Crowd(
-        annotators or settings.design.annotators,
+        annotators or row_count(app.engine, study),
         parse_skills(skills, settings.design.generators),
         careless,
         seed,

@@ -1,4 +1,4 @@
-"""`study`: plan, create, show, preview, audit."""
+"""`study`: plan, create, enlarge, show, preview, audit."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from typing import Any
 
 import click
 
-from humaneval.cli.context import SEED, SIMULATED, App, console, emit, json_option, say, with_app
+from humaneval.cli.context import SEED, SIMULATED, App, emit, json_option, say, with_app
+from humaneval.cli.study_audit import audit
+from humaneval.cli.study_enlarge import enlarge
 from humaneval.cli.study_plan import plan, power_warning
 from humaneval.errors import UsageError
 
 
 @click.group()
 def study() -> None:
-    """Plan, create, show, preview and audit studies."""
+    """Plan, create, enlarge, show, preview and audit studies."""
 
 
 study.add_command(plan)
+study.add_command(audit)
+study.add_command(enlarge)
 
 
 @study.command()
@@ -131,7 +135,7 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         emit(facts)
     else:
         say(
-            f"{name}: {rows} rows of {len(settings.design.generators)} passages ({', '.join(settings.design.generators)}), seed {facts['seed']}"
+            f"{name}: {rows} rows of {settings.design.row_size} passages ({', '.join(settings.design.generators)}), seed {facts['seed']}"
         )
         if facts["simulated"]:
             say(SIMULATED)
@@ -141,28 +145,6 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         )
         say(f"Made {facts['created_at'][:19]}; published {(facts['published_at'] or 'not yet')[:19]}")
         say(f"Design {facts['design_hash']}\nSettings {facts['settings_hash']}")
-
-
-@study.command()
-@click.argument("name")
-@json_option
-@with_app
-def audit(app: App, name: str, as_json: bool) -> None:
-    """Count how balanced the stored design is."""
-    from humaneval.studies import audit as count
-
-    counts = count(app.engine, name)
-    if as_json:
-        emit([line._asdict() for line in counts])
-        return
-    from rich.table import Table
-
-    table = Table(
-        "What", "Cells", "Smallest count", "Largest count", box=None, pad_edge=False, header_style="bold"
-    )
-    for line in counts:
-        table.add_row(line.what, str(line.cells), str(line.smallest), str(line.largest))
-    console().print(table)
 
 
 @study.command()

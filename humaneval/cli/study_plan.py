@@ -41,7 +41,7 @@ def plan(
     """Say what the study NAME, or a study file, can find out: power, widths, spammers, cues, cost."""
     from humaneval.planning.outlook import outlook
     from humaneval.prospects import cues_of, plan_of, stories_of
-    from humaneval.studies import settings_of_study
+    from humaneval.studies import row_count, settings_of_study
     from humaneval.study_file import read_study_file
 
     if name is not None and (file is not None or preset is not None):
@@ -50,7 +50,11 @@ def plan(
     if name is None:
         planned = plan_of(read_study_file(file, preset=preset)[0])
     else:
-        planned = plan_of(settings_of_study(app.engine, name), stories=stories_of(app.engine, name))
+        planned = plan_of(
+            settings_of_study(app.engine, name),
+            stories=stories_of(app.engine, name),
+            rows=row_count(app.engine, name),
+        )
         cues = cues_of(app.engine, name)
     given = {
         "annotators": annotators, "expected_score": score, "smallest_effect": effect, "power": power, "spammers": spammers,
@@ -117,7 +121,12 @@ def _tell(planned: Plan, seen: Outlook) -> None:
         *(points(d) if d else "none" for d in (seen.detectable, seen.detectable_in_family)),
     )
     console().print(table)
-    say("Each annotator judges every generator, and comparisons are made within annotators.")
+    if planned.passages_per_row >= planned.generators:
+        say("Each annotator judges every generator, and comparisons are made within annotators.")
+    elif planned.within_rows:
+        say(f"About {planned.pairs:.0f} rows show both of two generators: comparisons are made within these.")
+    else:
+        say("No row shows two generators: comparisons are made between annotators.")
     say()
     say(
         f"A score's interval: about ± {points(seen.half_width)}; ± 5 points take {seen.annotators_for_width:,} annotators."

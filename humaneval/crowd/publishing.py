@@ -9,7 +9,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import (
@@ -32,7 +32,7 @@ from humaneval.crowd.review import lost_assignments
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import HitRow, OutboxRow, RowRow, StudyRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, RowRow, StudyRow
 from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 from humaneval.study_file import StudyFile
@@ -120,7 +120,7 @@ def plan(
                 for i in invitations
             ]
         else:
-            portions = [] if hits else _portions(session, study, static)
+            portions = _portions(session, study, endpoint, static)
         lost = lost_assignments(session, study, endpoint) if settings.design.top_up != "never" else []
         if lost and (top_up or settings.design.top_up == "auto"):
             again = [assignment.row_id for assignment in lost]
@@ -207,9 +207,18 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portio
     )
 
 
-def _portions(session: Session, study: StudyRow, static: bool) -> list[_Portion]:
-    rows = _row_ids(session, study)
-    return [_Portion(1, row) for row in rows] if static else _split(len(rows))
+def _portions(session: Session, study: StudyRow, endpoint: str, static: bool) -> list[_Portion]:
+    """For the rows that no HIT of this endpoint carries: all of them at first, later those that were added."""
+    rows, hits = _row_ids(session, study), hits_of(session, study, endpoint)
+    if static:
+        carried = {hit.row_id for hit in hits}
+        return [_Portion(1, row) for row in rows if row not in carried]
+    # A row that was lost and is handed out again has had a second place.
+    again = select(func.count()).select_from(AssignmentRow).where(
+        AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.row_replaced
+    )  # fmt: skip
+    places = sum(hit.assignments for hit in hits) - (session.scalar(again) or 0)
+    return _split(max(0, len(rows) - places))
 
 
 def _row_ids(session: Session, study: StudyRow) -> Sequence[int]:

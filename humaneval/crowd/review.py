@@ -63,7 +63,7 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
             timed = [each for each in seconds if each is not None]
             reviewed.append(
                 Reviewed(
-                    assignment.external_id, assignment.worker.pseudonym, assignment.state, len(seconds), len(settings.design.generators),
+                    assignment.external_id, assignment.worker.pseudonym, assignment.state, len(seconds), settings.design.row_size,
                     round(sum(timed), 1) if timed else None, assignment.excluded, assignment.auto_approval_at, assignment.differences,
                 )
             )  # fmt: skip
@@ -91,7 +91,7 @@ def decide_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
         .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
     ):
         answers[assignment_id].append((role, choice == position))
-    rule, passages = settings.exclusions, len(settings.design.generators)
+    rule, passages = settings.exclusions, settings.design.row_size
     gaps = {work.id for work in work if rule.incomplete and len(answers[work.id]) < passages}
     missed = {
         work.id for work in work if any(role == "control" and not found for role, found in answers[work.id])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from humaneval.domain import SENTENCES
 from humaneval.errors import UsageError
+from humaneval.statistics.spam import spam_given_pass
 
 GUESS = 1 / SENTENCES
 
@@ -20,7 +21,7 @@ class Gate(NamedTuple):
     passed: float
     """Of all annotators."""
     left: float
-    """Spammers among those who passed: s·g^k / (s·g^k + (1 − s)·c^k)."""
+    """Spammers among those who passed; see `humaneval.statistics.spam.spam_given_pass`."""
     lost: float
     """Honest annotators who are left out."""
 
@@ -37,20 +38,9 @@ def gate(controls: int, spammers: float, honest: float = 1.0) -> Gate:
             f"{controls} Control passages, {spammers:g} spammers and {honest:g} honest passes make no gate",
             "Shares lie between 0 and 1.",
         )
-    through, kept = spammers * GUESS**controls, (1 - spammers) * honest**controls
-    passed = through + kept
-    return Gate(controls, spammers, passed, through / passed if passed else 0.0, 1 - honest**controls)
-
-
-def spammers_behind(failed: int, annotators: int) -> float:
-    """The share of spammers that `failed` of `annotators` missing one Control passage implies, if only they miss it.
-
-    >>> spammers_behind(5, 100)
-    0.0625
-    """
-    if annotators < 1 or not 0 <= failed <= annotators:
-        raise UsageError(f"{failed} of {annotators} annotators is not a share", "Count both.")
-    return min(1.0, failed / annotators / (1 - GUESS))
+    passed = spammers * GUESS**controls + (1 - spammers) * honest**controls
+    left = float(spam_given_pass(spammers, controls, honest, GUESS))
+    return Gate(controls, spammers, passed, left, 1 - honest**controls)
 
 
 def controls_needed(spammers: float, most_left: float = 0.01, honest: float = 1.0) -> int | None:

@@ -39,6 +39,8 @@ class Plan:
     generators: int = 8
     controls: int = 1
     """Control passages of a row."""
+    always: int = 0
+    """How many of the generators are in every row, where rows do not show all: the Control."""
     comparisons: int = 15
     """In the family whose p-values are adjusted together."""
     expected_score: float = 0.4
@@ -66,8 +68,25 @@ class Plan:
     @property
     def responses(self) -> float:
         """Responses to each generator, of annotators who pass the gate, on average."""
-        shown = self.annotators * self.rows_per_annotator * self.passages_per_row / self.generators
-        return shown * self.gate.passed
+        rows = self.annotators * self.rows_per_annotator
+        return rows * self._drawn / max(self.generators - self.always, 1) * self.gate.passed
+
+    @property
+    def _drawn(self) -> int:
+        """Passages of a row for generators that are not in every row."""
+        return max(self.passages_per_row - self.always, 1)
+
+    @property
+    def within_rows(self) -> bool:
+        """Whether generators are compared within rows."""
+        return self._drawn > 1
+
+    @property
+    def pairs(self) -> float:
+        """Rows, of annotators who pass the gate, that show both of two generators; all responses where no row does."""
+        if not self.within_rows:
+            return self.responses
+        return self.responses * (self._drawn - 1) / max(self.generators - self.always - 1, 1)
 
     @property
     def gate(self) -> Gate:
@@ -120,11 +139,11 @@ def outlook(plan: Plan) -> Outlook:
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     alpha = 1 - plan.level
     family = alpha / max(plan.comparisons, 1)
-    correlation = answers_correlation(plan.worker_sd, low, high)
-    n = plan.responses
+    correlation = answers_correlation(plan.worker_sd, low, high) if plan.within_rows else 0.0
+    n, pairs = plan.responses, plan.pairs
 
     def found(other: float, error: float) -> float:
-        return power_paired(low, other, n, _possible(correlation, low, other), error)
+        return power_paired(low, other, pairs, _possible(correlation, low, other), error)
 
     needed = [responses_paired(low, high, plan.power, correlation, error) for error in (alpha, family)]
     each = n / plan.annotators
@@ -143,8 +162,8 @@ def outlook(plan: Plan) -> Outlook:
         power_unpaired=power_unpaired(low, high, n, alpha),
         detectable=detectable(partial(found, error=alpha), low, plan.power),
         detectable_in_family=detectable(partial(found, error=family), low, plan.power),
-        annotators_needed=_annotators(needed[0], each),
-        annotators_needed_in_family=_annotators(needed[1], each),
+        annotators_needed=_annotators(needed[0], pairs / plan.annotators),
+        annotators_needed_in_family=_annotators(needed[1], pairs / plan.annotators),
         half_width=NormalDist().inv_cdf((1 + plan.level) / 2) * sqrt(low * (1 - low) * effect / n),
         annotators_for_width=ceil(responses_for_width(HALF_WIDTH, low, plan.level) * effect / each),
         gate=plan.gate,

@@ -54,6 +54,8 @@ class DesignFacts:
     preset: str = ""
     seed: int | None = None
     hash: str = ""
+    additions: tuple[str, ...] = ()
+    """When rows were added after the study was made: one sentence each."""
 
 
 @dataclass(frozen=True, slots=True)

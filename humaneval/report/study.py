@@ -17,6 +17,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval import __version__
+from humaneval.additions import stored_additions
 from humaneval.analysis import Analysis
 from humaneval.analysis.estimating import estimated
 from humaneval.fees import reward_fee
@@ -121,14 +122,17 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         stories=stories,
         positions=design.positions,
         rows=len(study.rows),
-        passages_per_row=len(design.generators),
-        annotators=-(-design.annotators // design.rows_per_annotator),
+        passages_per_row=design.row_size,
+        annotators=-(-len(study.rows) // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
-        order="Williams square",
+        order="Williams square"
+        if design.row_size == len(design.generators)
+        else "balanced incomplete blocks",
         top_up=design.top_up,
         preset=preset,
         seed=study.seed,
         hash=study.design_hash,
+        additions=tuple(each.describe() for each in stored_additions(session, study)),
     )
 
 

@@ -63,13 +63,13 @@ def render_table(table: ScoreTable, console: Console) -> None:
     for family in ("systems", "below human"):
         chosen = [one for one in table.comparisons if one.family == family]
         if chosen:
-            console.print(_differences(chosen, table, ascii_only, tight))
+            console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
             console.print()
     for sentence in _below(table):
         console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
 
 
-def _differences(chosen: Sequence[Comparison], table: ScoreTable, ascii_only: bool, tight: bool) -> Table:
+def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool, tight: bool) -> Table:
     """A family of comparisons, largest difference first."""
     family = "Systems compared" if chosen[0].family == "systems" else f"Below {chosen[0].b}?"
     lines = Table(
@@ -77,9 +77,7 @@ def _differences(chosen: Sequence[Comparison], table: ScoreTable, ascii_only: bo
     )  # fmt: skip
     lines.add_column("Pair", overflow="fold")
     lines.add_column("Points", justify="right", no_wrap=True)
-    lines.add_column(
-        f"{percent(table.level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True
-    )
+    lines.add_column(f"{percent(level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True)
     lines.add_column("p" if tight else "p, adjusted", justify="right", no_wrap=True)
     if not tight:
         lines.add_column("Verdict", overflow="fold")

@@ -13,7 +13,7 @@ STEPS = {
     "collected": "Collected",
     "tests": "Tests and pilots left out",
     "duplicates": "Second answers to the same story and generator",
-    "incomplete": "Annotators who did not judge every generator",
+    "incomplete": "Annotators who did not judge all that they were shown",
     "missed control": "Missed a Control passage",
     "too fast": "Faster than anybody reads",
     "straight-lining": "Marked one place throughout",

@@ -17,8 +17,8 @@ from humaneval.statistics.intervals import Interval
 By: TypeAlias = Literal["workers", "stories", "both", "responses"]
 Weights: TypeAlias = NDArray[np.float32]
 
-BATCH = 64
-"""Replicates at a time: their weights of all workers then fit a processor's cache."""
+BATCH = 16
+"""Replicates at a time: the weights of one worker then fill one line of a processor's cache."""
 DRAWN = 40
 """No cluster is drawn more often in one replicate: the odds against that are about 1e50."""
 EMPTY = 0.05
@@ -172,9 +172,10 @@ class _Crossed:
         small = int(sizes.max()) * min(DRAWN, columns) < 2**12
         base = 2.0**12 if small else 2.0**26
         order = np.argsort(key, kind="stable")
-        matrix = sparse.csr_array(
+        values: Any = (1.0 + base * y[order]).astype(np.float32 if small else np.float64)
+        matrix: Any = sparse.csr_array(
             (
-                (1.0 + base * y[order]).astype(np.float32 if small else np.float64),
+                values,
                 column[order].astype(np.int32),
                 np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
             ),
@@ -184,7 +185,8 @@ class _Crossed:
 
     def replicate(self, replicates: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Weighted sums, replicates × generators: b'·M_g·a for each draw a of the columns and b of the rows."""
-        ones, counts = [], []
+        ones: list[Floats] = []
+        counts: list[Floats] = []
         columns, rows = rng.spawn(2)
         pairs = zip(
             _draws(self.columns, replicates, columns), _draws(self.rows, replicates, rows), strict=True

@@ -42,19 +42,13 @@ class Cells:
     """
 
     names: tuple[Any, ...]
+    n: Floats
+    """Responses to each generator."""
+    ones: Floats
+    """How many of them have outcome 1."""
     workers: Sums
     stories: Sums
     both: Sums
-
-    @property
-    def n(self) -> Floats:
-        """Responses to each generator."""
-        return np.asarray(self.workers.counts.sum(axis=0))
-
-    @property
-    def ones(self) -> Floats:
-        """How many of them have outcome 1."""
-        return np.asarray(self.workers.ones.sum(axis=0))
 
     @property
     def means(self) -> Floats:
@@ -104,6 +98,8 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
         raise InputError("Outcomes are 0 or 1: identified, or not identified")
     return Cells(
         tuple(names),
+        np.bincount(generator).astype(np.float64),
+        np.bincount(generator, y).astype(np.float64),
         _sums(y, worker, generator, len(names)),
         _sums(y, story, generator, len(names)),
         _repeated(y, worker, story, generator, len(names)),

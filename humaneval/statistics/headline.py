@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.cells import Cells, Floats, Sums, cells
@@ -32,7 +32,12 @@ WITHIN_BOTH = "sign-flip permutations within workers and within stories, larger 
 MCNEMAR_AND_STORY = "exact McNemar and sign-flip permutation within stories, larger p"
 
 FEWEST = 8
-"""With fewer workers or stories the intervals tend to be too narrow; the note of a result says so."""
+"""With fewer workers or stories the interval of a score tends to be too narrow; its note says so."""
+
+ROUNDING = 1e-9
+"""A spread of pairs below this is 0: all pairs are alike."""
+HOPELESS = 5
+"""Signs of so few clusters give no two-sided p below .05."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, .
             unrelated = x / size * (1.0 - x / size) / (size - 1.0)
             effect = float(min(max(1.0, variance[code] / unrelated), size))
         if not note and not plain and fewest < FEWEST:
-            note = _few(workers, stories)
+            note = f"With {workers} workers and {stories} stories the interval tends to be too narrow."
         interval = wilson(x / effect, size / effect, level)
         results.append(
             ScoreInterval(
@@ -253,18 +258,22 @@ def _difference(
     workers, stories = int(facts.by_worker[a, b]), int(facts.by_story[a, b])
     fewest, most = min(workers, stories), float(min(n[a], n[b]))
     paired_once = pairs == n[a] == n[b] == workers
-    note, method, t = "", PAIRED_WIDENED, float(stats.t.ppf((1.0 + level) / 2.0, max(fewest - 1, 1)))
+    note, method, t = "", PAIRED_WIDENED, float(special.stdtrit(max(fewest - 1, 1), (1.0 + level) / 2.0))
     if paired_once and stories == n[a] + n[b]:
-        effective, method, t = most, PAIRED, float(stats.norm.ppf((1.0 + level) / 2.0))
-    elif fewest == 1 or spread == 0.0 or facts.variances[a, b] == 0.0:
+        effective, method, t = most, PAIRED, float(special.ndtri((1.0 + level) / 2.0))
+    elif fewest == 1 or spread < ROUNDING or facts.variances[a, b] < ROUNDING**2:
         effective = min(float(fewest), most)
         note = f"How alike the answers are cannot be estimated: {most:g} pairs count as {effective:g}."
     else:
         effective = min(spread / float(facts.variances[a, b]), 2.0 * most)
-        note = _few(workers, stories) if fewest < FEWEST else ""
     if not pairs:
         note = f"{note} No worker judged both.".strip()
     test, p, computation, used = _test(table, a, b, paired_once, alternative, seed)
+    deciding = workers if test == WITHIN_WORKER else fewest
+    if test in (WITHIN_WORKER, WITHIN_BOTH) and deciding <= HOPELESS:
+        note = (
+            f"{note} With so few clusters ({deciding}) p cannot fall below {2.0 ** (1 - deciding):g}.".strip()
+        )
     return PairedDifference(
         table.names[a],
         table.names[b],
@@ -309,7 +318,3 @@ def _contributions(table: Cells, sums: Sums, a: int, b: int) -> Floats:
     return np.asarray(
         (ones[:, a] - pooled * counts[:, a]) / n[a] - (ones[:, b] - pooled * counts[:, b]) / n[b]
     )
-
-
-def _few(workers: int, stories: int) -> str:
-    return f"With {workers} workers and {stories} stories the interval tends to be too narrow."

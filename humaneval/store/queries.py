@@ -13,6 +13,7 @@ from humaneval.store.tables import (
     HitRow,
     PassageRow,
     ResponseRow,
+    RowPassageRow,
     RowRow,
     StoryRow,
     StudyRow,
@@ -38,16 +39,20 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
     counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(("submitted", "approved", "rejected"))]
     if not everything:
         counts += [AssignmentRow.state != "rejected", AssignmentRow.excluded.not_in(SET_ASIDE)]
+    passages = (
+        select(RowPassageRow.row_id, func.count().label("passages")).group_by(RowPassageRow.row_id).subquery()
+    )
     lines = session.execute(
         select(
             WorkerRow.pseudonym, StoryRow.key, GeneratorRow.name, PassageRow.position, ResponseRow.choice, PassageRow.role,
             AssignmentRow.endpoint, HitRow.external_id, AssignmentRow.external_id, RowRow.ordinal, ResponseRow.place, PassageRow.infill_id,
-            ResponseRow.seconds, AssignmentRow.opened_at, AssignmentRow.submitted_at, PassageRow.sentences,
+            ResponseRow.seconds, AssignmentRow.opened_at, AssignmentRow.submitted_at, PassageRow.sentences, passages.c.passages,
         )
         .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
         .join(HitRow, HitRow.id == AssignmentRow.hit_id)
         .join(RowRow, RowRow.id == AssignmentRow.row_id)
+        .join(passages, passages.c.row_id == RowRow.id)
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
@@ -57,12 +62,15 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
     return [
         {
             "worker": worker, "story": story, "generator": generator, "position": position, "choice": choice, "role": role, "study": study.name,
-            "endpoint": endpoint, "hit": hit, "assignment": assignment, "row": row, "order": order, "infill": infill, "seconds": seconds,
-            "words": len(" ".join(sentences).split()),
-            "shown_at": shown.isoformat() if shown else None, "submitted_at": submitted.isoformat() if submitted else None,
-            "test": study.is_test or endpoint in TEST_ENDPOINTS, "simulated": study.simulated,
+            "endpoint": endpoint, "hit": hit, "assignment": assignment, "row": row, "order": order, "row_passages": shown_with, "infill": infill,
+            "seconds": seconds, "words": len(" ".join(sentences).split()), "shown_at": shown.isoformat() if shown else None,
+            "submitted_at": submitted.isoformat() if submitted else None, "test": study.is_test or endpoint in TEST_ENDPOINTS,
+            "simulated": study.simulated,
         }
-        for worker, story, generator, position, choice, role, endpoint, hit, assignment, row, order, infill, seconds, shown, submitted, sentences in lines
+        for (
+            worker, story, generator, position, choice, role, endpoint, hit, assignment, row, order, infill, seconds, shown, submitted,
+            sentences, shown_with,
+        ) in lines
     ]  # fmt: skip
 
 

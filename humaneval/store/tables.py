@@ -137,15 +137,30 @@ class StudyRow(Base):
     rows: Mapped[list[RowRow]] = relationship(order_by="RowRow.ordinal", back_populates="study")
 
 
+class StudyAdditionRow(Base):
+    """Rows that a study got after it was made; its settings and its first rows stay as they were."""
+
+    __tablename__ = "study_additions"
+    __table_args__ = (CheckConstraint("rows_after > rows_before", name="rows"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
+    rows_before: Mapped[int]
+    rows_after: Mapped[int]
+    responses_before: Mapped[int]  # to look at when it was decided
+    reason: Mapped[str]
+    design_hash: Mapped[str]  # of all rows, the earlier ones too
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class PassageRow(Base):
     """A passage as shown. Its text is kept here: what was shown never changes with a story."""
 
     __tablename__ = "passages"
     __table_args__ = (
         UniqueConstraint("study_id", "story_id", "position", "generator_id"),
-        _one_of("role", Role),
-        _between("position", POSITIONS[0], POSITIONS[-1]),
-    )
+        _one_of("role", Role), _between("position", POSITIONS[0], POSITIONS[-1]),
+    )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"))
@@ -273,14 +288,10 @@ class AssignmentRow(Base):
         UniqueConstraint("endpoint", "external_id", "worker_id"),
         _one_of("state", ASSIGNMENT_STATES),
         Index(
-            "uq_assignments_held_row",
-            "endpoint",
-            "row_id",
-            unique=True,
-            sqlite_where=text("holds_row"),
-            postgresql_where=text("holds_row"),
+            "uq_assignments_held_row", "endpoint", "row_id", unique=True,
+            sqlite_where=text("holds_row"), postgresql_where=text("holds_row"),
         ),
-    )
+    )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
@@ -347,10 +358,9 @@ class ResponseRow(Base):
 
     __tablename__ = "responses"
     __table_args__ = (
-        UniqueConstraint("assignment_id", "place"),
-        _between("choice", POSITIONS[0], POSITIONS[-1]),
+        UniqueConstraint("assignment_id", "place"), _between("choice", POSITIONS[0], POSITIONS[-1]),
         _one_of("source", ("server", "platform", "both")),
-    )
+    )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
@@ -372,10 +382,9 @@ class PaymentRow(Base):
     __tablename__ = "payments"
     __table_args__ = (
         UniqueConstraint("endpoint", "assignment_id", "kind", "purpose"),
-        _one_of("kind", ("reward", "bonus", "compensation")),
-        _one_of("state", PAYMENT_STATES),
+        _one_of("kind", ("reward", "bonus", "compensation")), _one_of("state", PAYMENT_STATES),
         CheckConstraint("amount >= 0", name="amount"),
-    )
+    )  # fmt: skip
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)

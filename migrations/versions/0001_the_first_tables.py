@@ -69,6 +69,25 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name=op.f("uq_studies_name")),
     )
     op.create_table(
+        "study_additions",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("study_id", sa.Integer(), nullable=False),
+        sa.Column("rows_before", sa.Integer(), nullable=False),
+        sa.Column("rows_after", sa.Integer(), nullable=False),
+        sa.Column("responses_before", sa.Integer(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("design_hash", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.CheckConstraint("rows_after > rows_before", name=op.f("ck_study_additions_rows")),
+        sa.ForeignKeyConstraint(
+            ["study_id"], ["studies.id"], name=op.f("fk_study_additions_study_id_studies")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_study_additions")),
+    )
+    with op.batch_alter_table("study_additions", schema=None) as batch_op:
+        batch_op.create_index(batch_op.f("ix_study_additions_study_id"), ["study_id"], unique=False)
+
+    op.create_table(
         "workers",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("pseudonym", sa.Text(), nullable=False),
@@ -443,6 +462,10 @@ def downgrade() -> None:
 
     op.drop_table("outbox")
     op.drop_table("workers")
+    with op.batch_alter_table("study_additions", schema=None) as batch_op:
+        batch_op.drop_index(batch_op.f("ix_study_additions_study_id"))
+
+    op.drop_table("study_additions")
     op.drop_table("studies")
     with op.batch_alter_table("stories", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_stories_split"))

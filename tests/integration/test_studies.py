@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.audit import audit
 from humaneval.crowd.claims import form_of
 from humaneval.crowd.questions import Delivery, render_form
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance, Story
@@ -22,7 +23,6 @@ from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
 from humaneval.story_store import add_stories
 from humaneval.studies import (
     Created,
-    audit,
     create_study,
     get_study,
     settings_of_study,
@@ -248,13 +248,46 @@ def test_the_key_gives_each_form_by_the_hash_of_what_it_shows(
 def test_an_audit_counts_what_is_stored(sqlite_engine: Engine, filled: Callable[..., None]) -> None:
     filled(sqlite_engine, Scripted("a"), Scripted("b"))
     create(sqlite_engine, design={"generators": ["control", "human", "a", "b"], "annotators": 40})
-    assert [tuple(line) for line in audit(sqlite_engine, "study")] == [
-        ("generator × position", 20, 8, 8),
-        ("generator × place in the form", 16, 10, 10),
-        ("ordered neighbours", 12, 10, 10),
-        ("passages per blank", 40, 4, 4),
-        ("stories met twice in a form", 40, 0, 0),
+    found = audit(sqlite_engine, "study")
+    assert [tuple(line) for line in found.balance] == [
+        ("generator × position", 20, (8, 8), None),
+        ("generator × place in the form", 16, (10, 10), None),
+        ("ordered neighbours", 12, (10, 10), None),
+        ("responses per blank", 40, (4, 4), None),
+        ("responses per passage", 160, (1, 1), None),
+        ("stories met twice in a form", 40, (0, 0), None),
     ]
+    assert [(line.generator, line.planned, line.analysed) for line in found.generators] == [
+        (name, 40, 0) for name in ("control", "human", "a", "b")
+    ]
+    assert (found.chance_nominal, found.chance_achieved, found.stories_twice) == (0.8, None, ())
+
+
+def test_a_partial_study_is_stored_and_audited_without_its_control(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("a"), Scripted("b"), Scripted("c"))
+    names = ["control", "human", "a", "b", "c"]
+    create(sqlite_engine, design={"generators": names, "annotators": 60, "passages_per_row": 3})
+    assert {len(row) for row in shown(sqlite_engine)} == {3}
+    assert all("control" in {generator for *_, generator, _ in row} for row in shown(sqlite_engine))
+    counts = {line.what: line.planned for line in audit(sqlite_engine, "study").balance}
+    # Four others in pairs: 6 blocks, 3 places, 5 positions.
+    assert counts["generator × position (control aside)"] == (6, 6)
+    assert counts["generator × place in the form (control aside)"] == (10, 10)
+    assert counts["pairs in one form (control aside)"] == (10, 10)
+    assert counts["stories met twice in a form"] == (0, 0)
+
+
+def test_each_passage_is_shown_to_so_many_annotators_when_the_study_says_so(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("a"), Scripted("b"))
+    create(sqlite_engine, design={"generators": ["control", "human", "a", "b"], "annotators": 60, "responses_per_passage": 3})  # fmt: skip
+    counts = {line.what: line.planned for line in audit(sqlite_engine, "study").balance}
+    assert counts["responses per passage"] == (3, 3)
+    assert counts["generator × position"] == (12, 12)
+    assert len(study_key(sqlite_engine, "study")) == 60
 
 
 def page(engine: Engine, row: int = 1) -> str:
@@ -315,7 +348,7 @@ def test_the_preset_is_the_papers_design(
     rows = shown(sqlite_engine, "paper")
     assert {len(row) for row in rows} == {8}
     assert {generator for row in rows for *_, generator, _ in row} == {"control", "human", *systems}
-    counts = {line.what: (line.smallest, line.largest) for line in audit(sqlite_engine, "paper")}
+    counts = {line.what: line.planned for line in audit(sqlite_engine, "paper").balance}
     assert counts["generator × position"] == (20, 20)
     assert counts["generator × place in the form"] == (12, 13)
     assert counts["ordered neighbours"] == (12, 13)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humaneval.errors import UsageError
-from humaneval.planning.gate import controls_needed, gate, spammers_behind
+from humaneval.planning.gate import controls_needed, gate
 from humaneval.planning.outlook import Plan, outlook
 from humaneval.planning.power import (
     answers_correlation,
@@ -60,7 +60,6 @@ def test_widths_are_those_of_the_simple_formula() -> None:
 
 
 def test_a_crowd_behind_one_and_two_controls() -> None:
-    assert spammers_behind(5, 100) == 0.0625
     one, two = gate(1, 0.0625), gate(2, 0.0625)
     assert (one.passed, round(one.left * 100, 1), round(two.left * 100, 1)) == (0.95, 1.3, 0.3)
     # ILM's 45.3 % with 1.25 of 95 guessing, who leave 4/5 unnoticed.
@@ -172,3 +171,15 @@ def test_a_plan_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
 def test_answers_cannot_be_more_alike_than_their_scores_allow() -> None:
     with pytest.raises(UsageError, match="correlation"):
         power_paired(0.1, 0.9, 100, 0.9)
+
+
+def test_rows_that_show_some_generators_give_each_fewer_responses_and_fewer_pairs() -> None:
+    whole = Plan(annotators=140, always=1, spammers=0.0)
+    assert (whole.responses, whole.pairs) == (140, 140)
+    part = replace(whole, passages_per_row=4)  # the control and 3 of 7: Fano's plane 20 times
+    assert (part.responses, part.pairs) == (60, 20)
+    assert outlook(part).power < outlook(whole).power
+    single = replace(whole, passages_per_row=2)
+    assert not single.within_rows
+    assert single.pairs == single.responses == 20
+    assert outlook(single).correlation == 0

@@ -350,3 +350,41 @@ def test_scores_come_from_whole_numbers_of_any_type() -> None:
     as_text = small().astype({"position": str, "choice": str})
     as_float = small().astype({"position": float, "choice": float})
     assert facts(score(as_text)) == facts(score(as_float)) == facts(score(small()))
+
+
+def partly(**changes: Any) -> pd.DataFrame:
+    """Three annotators who were shown the control and one of two systems; the third left the control unanswered."""
+    columns: dict[str, Any] = {
+        "worker": ["a", "a", "b", "b", "c"],
+        "story": [1, 2, 3, 4, 5],
+        "generator": ["control", "ilm", "control", "lm", "lm"],
+        "position": [1, 2, 3, 4, 5],
+        "choice": [1, 2, 3, 1, 1],
+        "row": [1, 1, 2, 2, 3],
+        "row_passages": [2] * 5,
+    }
+    return pd.DataFrame(columns | changes)
+
+
+def test_incomplete_means_a_passage_of_ones_own_form_where_the_table_says_how_many_it_showed() -> None:
+    table = score(partly())
+    assert {row.generator: row.n for row in table.scores} == {"control": 2, "ilm": 1, "lm": 1}
+    (step,) = [step for step in table.exclusions if step.step == "incomplete"]
+    assert (step.annotators_out, step.responses_out) == (1, 1)
+
+
+def test_without_it_incomplete_means_a_generator_that_others_judged() -> None:
+    with pytest.raises(InputError, match="No annotator judged all 3 generators"):
+        score(partly().drop(columns="row_passages"))
+    with pytest.raises(
+        InputError, match=r"Line 2 of the responses: row_passages 1\.5 is not a whole number from 1"
+    ):
+        score(partly(row_passages=[2, 1.5, 2, 2, 2]))
+
+
+def test_a_second_answer_that_does_not_count_leaves_no_gap_and_a_gap_in_one_form_costs_all() -> None:
+    twice = partly(worker=["a"] * 5, story=[1, 2, 1, 4, 5], row=[1, 1, 2, 2, 2], row_passages=[2, 2, 3, 3, 3])
+    assert score(twice).annotators.analysed == 1
+    gap = partly(worker=["a", "a", "b", "b", "b"])
+    with pytest.raises(InputError, match="No response to lm is left"):
+        score(gap)

@@ -34,6 +34,26 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("^positions = .*", "positions = [2, 2]", "design: positions must be different numbers from 1 to 5"),
         ("^generators = .*", 'generators = ["a", "a"]', "design: generators names one twice"),
         ("^generators = .*", 'generators = ["a", ""]', "design.generators.1: must not be empty"),
+        (
+            "^passages_per_row = .*",
+            "passages_per_row = 1",
+            "design: passages_per_row must be 0 .* or from 2 to the 4",
+        ),
+        (
+            "^passages_per_row = .*",
+            "passages_per_row = 5",
+            "design: passages_per_row must be 0 .* or from 2 to the 4",
+        ),
+        (
+            "^responses_per_passage = .*",
+            "responses_per_passage = 3",
+            "design: annotators must be a multiple .*: 42 would",
+        ),
+        (
+            "^responses_per_passage = .*",
+            "responses_per_passage = 0",
+            "responses_per_passage: .*greater than or equal to 1",
+        ),
         ("^control = .*", 'control = "contrl"', "design: control names 'contrl', which is not among"),
         ("^human = .*", 'human = "people"', "design: human names 'people', which is not among"),
         ("^human = .*", 'human = "control"', "design: control and human are the same"),
@@ -84,7 +104,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
     assert StudyFile.model_validate(backwards).hash == settings.hash
     other = {
         "design": {
-            "generators": ["human", "control"], "control": "example-poor", "human": "example-good", "annotators": 41, "rows_per_annotator": 2,
+            "generators": ["human", "control"], "control": "example-poor", "human": "example-good", "annotators": 42, "rows_per_annotator": 2, "passages_per_row": 3, "responses_per_passage": 2,
             "split": "", "stories": 3, "positions": [1], "seed": 1, "top_up": "ask", "pilot": True, "allow": ["cut"],
         },
         "page": {"question": "?", "instructions": "", "show_titles": True, "language": "de"},

@@ -24,6 +24,7 @@ from humaneval.market import MarketServer, Mode, Trouble, open_account, open_mar
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow
+from humaneval.studies import study_key
 
 
 class Killed(BaseException):
@@ -329,3 +330,22 @@ def verb(
 def study(sqlite_engine: Engine, study_factory: Callable) -> Engine:
     study_factory(sqlite_engine, design={"annotators": 4})
     return sqlite_engine
+
+
+@pytest.fixture
+def work_at(person: Callable, platform: MTurk) -> Callable[..., None]:
+    """One person answers the next form: attentive people mark the machine's sentence of every passage."""
+
+    def go(engine: Engine, preview: str, name: str, *, attentive: bool) -> None:
+        work = person(name).accept(preview)
+        form = work.open().form(field="form")
+        truth = study_key(engine, "study")[form.values["form"]]
+        chosen = {
+            f"choice-{place}": str(
+                passage["position"] if attentive else int(str(passage["position"])) % 5 + 1
+            )
+            for place, passage in enumerate(truth, 1)
+        }
+        work.do(**chosen)
+
+    return go

@@ -18,7 +18,7 @@ from humaneval.errors import UsageError
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, RowRow
-from humaneval.studies import get_study, study_key
+from humaneval.studies import get_study
 
 Publish = Callable[..., PublishPlan]
 
@@ -30,25 +30,6 @@ def rows(engine: Engine, *, kept: bool) -> Counter[int]:
             select(RowRow.ordinal, AssignmentRow.excluded).join(RowRow, RowRow.id == AssignmentRow.row_id)
         )
         return Counter(ordinal for ordinal, excluded in lines if kept != bool(excluded))
-
-
-@pytest.fixture
-def work_at(person: Callable, platform: MTurk) -> Callable[..., None]:
-    """One person answers the next form: attentive people mark the machine's sentence of every passage."""
-
-    def go(engine: Engine, preview: str, name: str, *, attentive: bool) -> None:
-        work = person(name).accept(preview)
-        form = work.open().form(field="form")
-        truth = study_key(engine, "study")[form.values["form"]]
-        chosen = {
-            f"choice-{place}": str(
-                passage["position"] if attentive else int(str(passage["position"])) % 5 + 1
-            )
-            for place, passage in enumerate(truth, 1)
-        }
-        work.do(**chosen)
-
-    return go
 
 
 @pytest.fixture

@@ -1,0 +1,198 @@
+"""Balanced incomplete blocks: which `size` of v conditions a row shows, and in which order, where it cannot show all.
+
+A *period* is a list of blocks. Over a period every condition is in equally many blocks, and, wherever a balanced
+incomplete block design is found, every pair of conditions is in equally many blocks too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations, pairwise
+from math import comb, gcd
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Block: TypeAlias = tuple[int, ...]
+Node: TypeAlias = tuple[int, int]
+
+SUBSETS = 20_000
+"""As many subsets are looked through for a balanced design; beyond that pairs are only nearly even."""
+MOST_TRIED = 100_000
+"""Pairs or triples of families that are tried."""
+ALL = 1_000
+"""Where nothing smaller is balanced and there are no more subsets than this, all of them are the period."""
+
+
+@cache
+def period(v: int, size: int) -> tuple[Block, ...]:
+    """The blocks of one period for conditions 0 … v − 1, in an order that keeps their first rows even.
+
+    A balanced incomplete block design, built from difference families (Bose 1939): subsets are taken with all their
+    shifts modulo v, or modulo v − 1 with one condition fixed. The smallest union of one, two or three such families
+    that is balanced is taken; then all subsets, if they are few; else blocks of the conditions that are behind.
+
+    >>> period(3, 2)
+    ((0, 1), (0, 2), (1, 2))
+    >>> len(period(7, 3)), len(period(9, 3)), len(period(6, 3))
+    (7, 12, 10)
+    """
+    if not 0 <= size <= v:
+        raise ValueError("a block has at most as many conditions as there are")
+    if size in (0, v):
+        return (tuple(range(size)),)
+    subsets = comb(v, size)
+    blocks = _balanced(v, size) if subsets <= SUBSETS else ()
+    if not blocks and subsets <= ALL:
+        blocks = tuple(combinations(range(v), size))
+    return _ordered(blocks, v) if blocks else _nearly(v, size)
+
+
+def is_balanced(blocks: Sequence[Block], v: int) -> bool:
+    """Whether every condition, and every pair of them, is in equally many blocks."""
+    ones = Counter(one for block in blocks for one in block)
+    pairs = Counter(pair for block in blocks for pair in combinations(sorted(block), 2))
+    return len({ones[i] for i in range(v)}) == 1 and len({pairs[p] for p in combinations(range(v), 2)}) <= 1
+
+
+def _balanced(v: int, size: int) -> tuple[Block, ...]:
+    """The smallest balanced union of up to three families; empty where there is none."""
+    found = [_union(_families(v, size, modulus), v, modulus) for modulus in (v, v - 1)]
+    return min((union for union in found if union), key=len, default=())
+
+
+def _families(v: int, size: int, modulus: int) -> list[tuple[Block, ...]]:
+    """Every subset with its shifts modulo `modulus`; what is beyond the modulus stays where it is."""
+    families: list[tuple[Block, ...]] = []
+    seen: set[Block] = set()
+    for subset in combinations(range(v), size):
+        if subset in seen:
+            continue
+        shifts = {
+            tuple(sorted((one + by) % modulus if one < modulus else one for one in subset))
+            for by in range(modulus)
+        }
+        seen |= shifts
+        families.append(tuple(sorted(shifts)))
+    return families
+
+
+def _union(families: Sequence[tuple[Block, ...]], v: int, modulus: int) -> tuple[Block, ...]:
+    """The smallest union of one, two or three of them in which every condition and every pair is equally often."""
+    smallest: dict[Block, tuple[Block, ...]] = {}
+    for family in families:
+        there = smallest.setdefault(_unevenness(family, v, modulus), family)
+        if len(family) < len(there):
+            smallest[_unevenness(family, v, modulus)] = family
+    even = (0,) * len(next(iter(smallest)))
+    found = [smallest[even]] if even in smallest else []
+    several = list(smallest)
+    for many in (2, 3):
+        if found or len(several) ** (many - 1) > MOST_TRIED:
+            break
+        for chosen in combinations(several, many - 1):
+            lacking = tuple(-sum(parts) for parts in zip(*chosen, strict=True))
+            if lacking in smallest and lacking not in chosen:
+                found.append(tuple(block for one in (*chosen, lacking) for block in smallest[one]))
+    return min(found, key=len, default=())
+
+
+def _unevenness(family: Sequence[Block], v: int, modulus: int) -> Block:
+    """By how much counts in a family differ from each other. Shifts keep counts: those that hold 0 stand for all."""
+    ones = Counter(one for block in family for one in block)
+    pairs = Counter(pair for block in family for pair in combinations(block, 2))
+    last = v - 1
+    singles = [ones[0], ones[last]]
+    doubles = [pairs[0, other] for other in range(1, v)] + [pairs[0, last]]
+    return tuple(count - singles[0] for count in singles) + tuple(count - doubles[0] for count in doubles)
+
+
+def _ordered(blocks: Sequence[Block], v: int) -> tuple[Block, ...]:
+    """The same blocks so that the first ones, too, hold conditions, then pairs, as equally often as they can."""
+    blocks = sorted(blocks)
+    holds = np.array([[one in block for one in range(v)] for block in blocks], dtype=np.int64)
+    ones, pairs = np.zeros(v, dtype=np.int64), np.zeros((v, v), dtype=np.int64)
+    left = np.ones(len(blocks), dtype=np.bool_)
+    ordered = []
+    for _ in blocks:
+        # What adds least to the sums of squared counts; of equals the first.
+        cost = (holds @ ones) * 1_000_000 + ((holds @ pairs) * holds).sum(axis=1)
+        best = int(np.argmin(np.where(left, cost, np.iinfo(np.int64).max)))
+        left[best] = False
+        ordered.append(blocks[best])
+        _count(ones, pairs, blocks[best])
+    return tuple(ordered)
+
+
+def _nearly(v: int, size: int) -> tuple[Block, ...]:
+    """Blocks of the conditions that are furthest behind, of these always the one least met by those chosen before.
+
+    After any number of them each condition was in equally many blocks, or in one more; at the end of a period, in
+    equally many.
+    """
+    ones, pairs = np.zeros(v, dtype=np.int64), np.zeros((v, v), dtype=np.int64)
+    blocks = []
+    for _ in range(v * (v - 1) // gcd(v, size)):
+        chosen: list[int] = []
+        while len(chosen) < size:
+            free = [one for one in range(v) if one not in chosen]
+            chosen.append(min(free, key=lambda one: (ones[one], pairs[one, chosen].sum(), one)))
+        block = tuple(sorted(chosen))
+        blocks.append(block)
+        _count(ones, pairs, block)
+    return tuple(blocks)
+
+
+def _count(ones: NDArray[np.int64], pairs: NDArray[np.int64], block: Block) -> None:
+    ones[list(block)] += 1
+    pairs[np.ix_(block, block)] += 1
+    pairs[block, block] -= 1
+
+
+def even_places(rows: Sequence[Block]) -> list[list[int]]:
+    """The rows, all of one length k, each in an order such that each condition is at each place equally often.
+
+    More is true: of every k rows in which a condition is, first to k-th, k + 1st to 2k-th and so on, it stands
+    once at each place. Each condition must be in a multiple of k rows.
+
+    Such orders exist because a bipartite graph in which all nodes have k edges is the union of k perfect matchings
+    (König 1916): here rows on one side, every k appearances of a condition on the other, and places are the matchings.
+    Found by recolouring along alternating paths.
+
+    >>> even_places([(0, 1), (0, 1)])
+    [[1, 0], [0, 1]]
+    """
+    size = len(rows[0])
+    seen: Counter[int] = Counter()
+    # at[node][place]: the node across the edge that has this place, for rows (row number) and groups (condition, number).
+    at: dict[Node, dict[int, Node]] = {}
+    for number, row in enumerate(rows):
+        for one in row:
+            group, here = (one, seen[one] // size), (-1, number)
+            seen[one] += 1
+            _join(at, here, group, size)
+    return [[at[-1, number][place][0] for place in range(size)] for number in range(len(rows))]
+
+
+def _join(at: dict[Node, dict[int, Node]], row: Node, group: Node, size: int) -> None:
+    """Give the edge between `row` and `group` a place that is free at both, making one free where there is none."""
+    mine, theirs = at.setdefault(row, {}), at.setdefault(group, {})
+    free = next(place for place in range(size) if place not in mine)
+    wanted = next(place for place in range(size) if place not in theirs)
+    # From the group along edges free, wanted, free, …: the path ends before it comes to the row. Swap the two on it.
+    path = [group]
+    place = free
+    while place in at[path[-1]]:
+        path.append(at[path[-1]][place])
+        place = wanted if place == free else free
+    edges = list(pairwise(path))
+    for i, (one, other) in enumerate(edges):
+        old = free if i % 2 == 0 else wanted
+        del at[one][old], at[other][old]
+    for i, (one, other) in enumerate(edges):
+        new = wanted if i % 2 == 0 else free
+        at[one][new], at[other][new] = other, one
+    mine[free], theirs[free] = group, row

@@ -1,0 +1,109 @@
+"""Scores from counts: the published table with its intervals, ranks and verdicts, and what it does not show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from humaneval.comparisons import Declared
+from humaneval.counts import TEST, CountTable, read_counts, score_counts
+from humaneval.domain import Role
+from humaneval.errors import InputError
+from humaneval.report import verdicts
+
+PUBLISHED = [
+    ("Control", Role.CONTROL, 0, 95), ("BERT", Role.SYSTEM, 19, 95), ("SA", Role.SYSTEM, 28, 95), ("LM scratch", Role.SYSTEM, 38, 95),
+    ("LM", Role.SYSTEM, 39, 95), ("ILM scratch", Role.SYSTEM, 37, 95), ("ILM", Role.SYSTEM, 43, 95), ("Human", Role.HUMAN, 74, 95),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def published() -> CountTable:
+    return score_counts(PUBLISHED, Declared(margin=0.10))
+
+
+def test_the_published_data_set_three_systems_above_bert_and_all_below_human(published: CountTable) -> None:
+    told = {(one.a, one.b): one.verdict for one in published.comparisons if one.verdict != "inconclusive"}
+    systems = {pair: verdict for pair, verdict in told.items() if "Human" not in pair}
+    assert systems == dict.fromkeys([("BERT", "ILM"), ("BERT", "LM"), ("BERT", "LM scratch")], "b_higher")
+    assert {pair[0] for pair in told if "Human" in pair} == {
+        "BERT",
+        "SA",
+        "LM scratch",
+        "LM",
+        "ILM scratch",
+        "ILM",
+    }
+
+
+def test_that_ilm_is_above_lm_is_not_shown(published: CountTable) -> None:
+    (one,) = [one for one in published.comparisons if (one.a, one.b) == ("ILM", "LM")]
+    assert (one.test, one.verdict) == (TEST, "inconclusive")
+    assert [round(100 * end, 1) for end in one.interval] == [-9.7, 17.9]
+    assert round(one.p, 2) == 0.56
+    assert verdicts.reading(one, 0.95).startswith("ILM and LM cannot be told apart: +4.2 points (95")
+
+
+def test_ranks_are_wide(published: CountTable) -> None:
+    found = {row.generator: row.rank for row in published.scores}
+    assert found["Human"] is None
+    assert found["Control"] is None
+    ilm, lm = found["ILM"], found["LM"]
+    assert ilm is not None
+    assert lm is not None
+    assert (ilm.low, ilm.high, lm.low, lm.high) == (1, 4, 1, 5)
+    assert ilm.best == pytest.approx(0.56, abs=0.01)
+
+
+def test_the_document_is_plain_and_the_same_each_time(published: CountTable) -> None:
+    document = json.dumps(published.to_json(), allow_nan=False)
+    assert json.loads(document)["scores"][0]["generator"] == "Control"
+    assert score_counts(PUBLISHED, Declared(margin=0.10)) == published
+
+
+def test_a_file_of_counts(tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text("Generator,n,not_identified\nhuman,10,8\nx,10,3\n", encoding="utf-8-sig")
+    assert read_counts(path) == [("human", Role.HUMAN, 8, 10), ("x", Role.SYSTEM, 3, 10)]
+    table = score_counts(read_counts(path))
+    assert [row.rank for row in table.scores] == [None, None]
+    assert [one.family for one in table.comparisons] == ["below human"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "lacks the columns"),
+        ("generator,n\nx,3\n", "not_identified"),
+        ("generator,not_identified,n\nx,4,3\n", "line 2: 4 of 3"),
+        ("generator,not_identified,n\nx,a,3\n", "line 2: not_identified and n"),
+        ("generator,not_identified,n\nx,-1,3\n", "whole numbers"),
+        ("generator,not_identified,n\n,1,3\n", "is empty"),
+        ("generator,not_identified,n,role\nx,1,3,judge\n", "not a role"),
+        ("generator,not_identified,n\nx,1,3\nx,2,3\n", "x is there 2 times"),
+        ("generator,not_identified,n\n", "no counts"),
+    ],
+)
+def test_what_is_no_table_of_counts_is_said(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        score_counts(read_counts(path))
+
+
+def test_counts_by_the_command_line(command: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    path.write_text(
+        "generator,not_identified,n\n" + "".join(f"{name},{x},{n}\n" for name, _, x, n in PUBLISHED)
+    )
+    said = command("score", "--counts", str(path), "--margin", "0.10")
+    assert said.code == 0
+    assert "12 of 15 pairs cannot be told apart" in " ".join(said.out.split())
+    assert "χ²" in said.out
+    document = json.loads(command("score", "--counts", str(path), "--json").out)
+    assert len(document["comparisons"]) == 21
+    assert command("score", "--counts", str(path), "--responses", str(path)).code == 2
