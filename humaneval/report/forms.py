@@ -112,7 +112,7 @@ LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     "\N{MINUS SIGN}": "$-$", "\N{EN DASH}": "--", "\N{NO-BREAK SPACE}": "~", "…": r"\ldots{}", "′": "$'$", "’": "'", "±": r"$\pm$",
-    "χ": r"$\chi$", "²": r"$^2$", "κ": r"$\kappa$", "α": r"$\alpha$", '"': r"\textquotedbl{}",
+    "χ": r"$\chi$", "²": r"$^2$", "∞": r"$\infty$", "κ": r"$\kappa$", "α": r"$\alpha$", '"': r"\textquotedbl{}",
 }  # fmt: skip
 
 

@@ -395,5 +395,32 @@ def test_the_terminal_shows_the_details(alike: Analysis) -> None:
         assert heading in out.getvalue()
 
 
+SHAPES = {
+    "one annotator": lambda frame: frame[frame["worker"] == "worker0005"],
+    "no systems": lambda frame: frame[frame["generator"].isin(["Control", "Human"])],
+    "no controls": lambda frame: frame[frame["generator"].isin(["SA", "ILM"])],
+    "all found": lambda frame: frame.assign(choice=frame["position"]),
+    "none found": lambda frame: frame.assign(choice=frame["position"] % 5 + 1),
+    "no time at all": lambda frame: frame.assign(seconds=0.0),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_of_a_study_has_a_report_without_nan(shape: str) -> None:
+    frame = SHAPES[shape](responses(annotators=12))
+    names = set(frame["generator"])
+    analysis = analyse(
+        frame,
+        Rule(control="none"),
+        control="Control" if "Control" in names else None,
+        human="Human" if "Human" in names else None,
+    )
+    one = whole(analysis)
+    page = render_report(one)
+    Outline(page)
+    for text in (page, render_markdown(one), render_latex(one), *csv_files(one).values()):
+        assert not re.search(r"\b(nan|inf|None|Undefined)\b", text)
+
+
 def test_without_an_analysis_there_are_no_new_sections(alike: Analysis) -> None:
     assert chapters(replace(data(alike), analysis=None)) == {}
