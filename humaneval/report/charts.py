@@ -198,7 +198,7 @@ def order_figure(analysis: Analysis) -> Figure | None:
         if len(found) <= 16 or place % 5 == 0:
             canvas.text(x, y1 + 16, str(one.place), "middle", "muted")
     canvas.line(x0, y1, x1, y1, "axis")
-    canvas.text(x0, 12, "Detected, % of the systems’ passages", css="muted")
+    canvas.text(x0, 12, "Detected, %", css="muted")
     canvas.text(x1, 230 - 6, "place of the passage in its form", "end", "muted")
     table = ReportTable(
         "order",
