@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from humaneval.additions import Addition
+    from humaneval.analysis import Analysis
     from humaneval.scoring import ScoreTable
 
 
@@ -62,6 +63,11 @@ if TYPE_CHECKING:
     type=click.FloatRange(0.5, 0.999),
     help="Of the intervals. [default: the study's, or 0.95]",
 )
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Everything that the report tells, too: other rules and intervals, ranks, effects, the mixed model, annotators.",
+)
 @mapping_options
 @reading_options
 @json_option
@@ -79,6 +85,7 @@ def score(
     tests: bool,
     everything: bool,
     level: float | None,
+    details: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -89,48 +96,66 @@ def score(
     if sum(source is not None for source in (study, responses, counts)) != 1:
         raise UsageError("name a study, or a table with --responses FILE, or counts with --counts FILE")
     if counts is not None:
+        if details:
+            raise UsageError("counts alone have no details", "Give the responses themselves.")
         _score_counts(counts, margin, level or 0.95, as_json)
         return
     read: dict[str, Any] | None = None
+    analysis: Analysis | None = None
     if study is not None:
         if control or human or missed_control or keep_incomplete or margin or _given(flags):
             raise UsageError(
                 "--control, --human, --missed-control, --keep-incomplete, --margin and what is about files and columns go with --responses",
                 "A study knows its own.",
             )
-        table = study_table(app, study, tests=tests, level=level, everything=everything)
+        if details:
+            from humaneval.study_scores import collected
+
+            analysis = collected(app.engine, study, tests=tests, everything=everything).analysis(level)
+        table = (
+            analysis.table
+            if analysis
+            else study_table(app, study, tests=tests, level=level, everything=everything)
+        )
     else:
+        from humaneval.analysis import analyse
         from humaneval.comparisons import Declared
         from humaneval.exclusions import Rule
         from humaneval.scoring import score as compute
 
         assert responses is not None
         frame, read = _table(responses, flags, everything)
-        table = compute(
-            frame,
-            Rule(
-                control=missed_control or "annotator",
-                incomplete=not keep_incomplete,
-                tests="only" if tests else "leave out",
-            ),
-            control=control,
-            human=human,
-            level=level or 0.95,
-            declared=Declared(margin=margin),
+        rule = Rule(
+            control=missed_control or "annotator",
+            incomplete=not keep_incomplete,
+            tests="only" if tests else "leave out",
         )
+        known: dict[str, Any] = {
+            "control": control,
+            "human": human,
+            "level": level or 0.95,
+            "declared": Declared(margin=margin),
+        }
+        analysis = analyse(frame, rule, **known) if details else None
+        table = analysis.table if analysis else compute(frame, rule, **known)
     simulated = study is not None and is_simulated(app, study)
     additions = () if study is None else _additions(app, study)
     aside = 0 if study is None or everything else _set_aside(app, study)
     if as_json:
         extra: dict[str, Any] = {"responses": read} if read is not None else {}
         extra["design_additions"] = [each.to_json() for each in additions]
-        emit({**table.to_json(), "simulated": simulated, "forms_set_aside": aside, **extra})
+        document = (analysis or table).to_json()
+        emit({**document, "simulated": simulated, "forms_set_aside": aside, **extra})
         return
     if simulated:
         say(SIMULATED)
     from humaneval.report.terminal import render_table
 
     render_table(table, console())
+    if analysis:
+        from humaneval.report.details_terminal import render_details
+
+        render_details(analysis, console())
     if aside:
         say(
             f"{aside} forms are left out: rejected, or by people who had taken part before. --all counts them."
@@ -179,6 +204,15 @@ def _table(file: Path, flags: dict[str, Any], everything: bool) -> tuple[pd.Data
     made = foreign_responses(of, study=file.stem, **flags)
     account(made.sheet)
     return made.frame, made.manifest()
+
+
+def study_facts(app: App, study: str) -> dict[str, Any]:
+    """What the document about a study has beside its scores."""
+    return {
+        "simulated": is_simulated(app, study),
+        "forms_set_aside": _set_aside(app, study),
+        "design_additions": [each.to_json() for each in _additions(app, study)],
+    }
 
 
 def _set_aside(app: App, study: str) -> int:

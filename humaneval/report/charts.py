@@ -8,6 +8,7 @@ from statistics import median
 from scipy.stats import binom
 
 from humaneval.analysis import Analysis
+from humaneval.domain import Role
 from humaneval.report.score_tables import NBSP, named, provenance
 from humaneval.report.svg import Canvas, short, ticks
 from humaneval.report.tables import (
@@ -35,7 +36,8 @@ LEFT, RIGHT, TOP, BOTTOM = 44.0, 350.0, 16.0, 40.0
 def heat_maps(analysis: Analysis) -> Figure:
     """Where each generator's sentence stood against the sentence that was marked."""
     scores = analysis.table.scores
-    strongest = max((max(line) / max(sum(line), 1) for row in scores for line in row.picks), default=1.0)
+    judged = [row for row in scores if row.role is not Role.CONTROL] or scores
+    strongest = max((max(line) / max(sum(line), 1) for row in judged for line in row.picks), default=1.0)
     rows = [
         (named(row), whole(place), *(whole(times) for times in line), whole(sum(line)))
         for row in scores
@@ -82,7 +84,12 @@ def _heat_map(row: GeneratorScore, at: int, strongest: float) -> str:
         for marked, times in enumerate(line):
             x = left + marked * size
             canvas.rectangle(
-                x, y, size - 1, size - 1, "cell", 0.04 + 0.46 * times / max(sum(line), 1) / strongest
+                x,
+                y,
+                size - 1,
+                size - 1,
+                "cell",
+                0.04 + 0.46 * min(1.0, times / max(sum(line), 1) / strongest),
             )
             canvas.text(x + size / 2 - 0.5, y + 16, str(times), "middle", "small")
         canvas.rectangle(left + place * size, y, size - 1, size - 1, "found")
@@ -191,7 +198,7 @@ def order_figure(analysis: Analysis) -> Figure | None:
         if len(found) <= 16 or place % 5 == 0:
             canvas.text(x, y1 + 16, str(one.place), "middle", "muted")
     canvas.line(x0, y1, x1, y1, "axis")
-    canvas.text(x0, 12, "Detected, % of the systems’ passages", css="muted")
+    canvas.text(x0, 12, "Detected, %", css="muted")
     canvas.text(x1, 230 - 6, "place of the passage in its form", "end", "muted")
     table = ReportTable(
         "order",
@@ -310,12 +317,12 @@ def story_figure(analysis: Analysis) -> Figure | None:
         f"From {chosen[0][0]} ({chosen[0][1]:+.2f}) to {chosen[-1][0]} ({chosen[-1][1]:+.2f}).",
     )
     x0, x1 = 132.0, RIGHT - 6
-    middle, scale = (x0 + x1) / 2, (x1 - x0) / 2 / reach
+    middle, scale = (x0 + x1) / 2, (x1 - x0) * 0.42 / reach
     canvas.line(middle, top - 6, middle, end, "axis")
     for place, (name, mode) in enumerate(chosen):
         y = top + step * (place + 0.5)
         canvas.text(x0 - 6, y + 3.5, short(name, 18), "end", "small")
-        canvas.line(middle, y, middle + mode * scale, y, "grid")
+        canvas.line(middle, y, middle + mode * scale, y, "axis")
         canvas.circle(middle + mode * scale, y, 3.4, "mark")
     for value in (-reach, 0.0, reach):
         shown = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}") if value else "0"

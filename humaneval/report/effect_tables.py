@@ -305,7 +305,7 @@ def pay_table(
     if isinstance(pay, NotEstimable):
         return (f"Pay by the hour: not estimable, because {pay.because}.",)
     ways = {
-        "Accepted to submitted": pay.work_time,
+        "Opened to submitted": pay.work_time,
         "The same, each second once": pay.union,
         "Page’s timers": pay.in_page,
     }
@@ -338,7 +338,7 @@ def pay_table(
             ),
             tuple(rows),
             f"Rewards and bonuses over time. Median: over annotators; overall: all pay over all hours; target{aim} an hour. "
-            "Accepted to submitted counts a queue of forms several times over, the page’s timers leave out looking for work. "
+            "Opened to submitted counts a queue of forms several times over; the page’s timers leave out looking for work. "
             + why_not(ways.items()),
         ),
     )

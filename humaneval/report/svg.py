@@ -103,7 +103,8 @@ def ticks(top: float, about: int = 5) -> list[float]:
     >>> ticks(237)
     [0, 50, 100, 150, 200, 250]
     """
-    rough = max(top, 1e-12) / about
+    top = top or 1.0
+    rough = top / about
     size = 10.0 ** len(str(int(rough))) / 10 if rough >= 1 else 1.0
     while size > rough:
         size /= 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite, isnan
 from typing import NamedTuple
 
 from humaneval.report.verdicts import p_value, signed
@@ -124,6 +125,8 @@ def number(value: float | NotEstimable | None, digits: int = 2) -> Cell:
     """A number with so many digits after the point."""
     if value is None or isinstance(value, NotEstimable):
         return _missing(value)
+    if not isfinite(value):
+        return Cell(NOT_ESTIMABLE if isnan(value) else "∞" if value > 0 else "\N{MINUS SIGN}∞")
     shown = f"{value:,.{digits}f}"
     return Cell(_minus(shown) if float(shown.replace(",", "")) else shown.removeprefix("-"), value)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from dataclasses import replace
 from decimal import Decimal
@@ -10,6 +12,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from humaneval.analysis import Analysis, analyse
 from humaneval.artefacts import CueScore
@@ -18,12 +21,15 @@ from humaneval.exclusions import Rule
 from humaneval.planning.outlook import Plan, outlook
 from humaneval.report.chapters import chapters
 from humaneval.report.data import MoneyFacts, ReportData
+from humaneval.report.details_terminal import render_details
+from humaneval.report.forms import csv_files, r_files, render_latex, render_markdown, sections
 from humaneval.report.page import render_report
 from humaneval.report.plot import ceiling_band
 from humaneval.report.score_tables import main_table
 from humaneval.report.tables import Figure, ReportTable
 from humaneval.report.verdicts import any_difference
 from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.intervals import Interval
 from humaneval.statistics.mixed_model import MixedModel
 from humaneval.statistics.pay import hourly_pay
 from tests.unit.test_report import HOSTILE, Outline, prose
@@ -275,6 +281,145 @@ def test_the_band_of_the_ceiling_holds_what_chance_gives(alike: Analysis) -> Non
     assert achieved is not None
     assert band.low < achieved < band.high
     assert "Band between dotted lines" in render_report(data(alike))
+
+
+def latex_cells(text: str) -> set[str]:
+    plain = text.replace("$-$", "\N{MINUS SIGN}").replace("--", "\N{EN DASH}").replace("\\%", "%")
+    return {
+        cell.strip().removesuffix("\\\\").strip() for line in plain.splitlines() for cell in line.split(" & ")
+    }
+
+
+def test_all_forms_carry_equal_numbers(alike: Analysis) -> None:
+    one = whole(alike)
+    markdown, latex, files = render_markdown(one), latex_cells(render_latex(one)), csv_files(one)
+    page, document = render_report(one), one.analysis.to_json() if one.analysis else {}
+    html = {text.strip() for text in Outline(page).text}
+    for section in sections(one):
+        for table in section.tables:
+            lines = list(csv.DictReader(io.StringIO(files[f"{table.key}.csv"])))
+            assert len(lines) == len(table.rows)
+            for row, line in zip(table.rows, lines, strict=True):
+                for column, cell in zip(table.columns, row, strict=True):
+                    if not cell.text or not column.number:
+                        continue
+                    assert cell.text in html
+                    assert f"| {cell.text.replace('<', chr(92) + '<')} |" in markdown
+                    assert cell.text.replace("<", r"\textless{}").replace("′", "$'$") in latex
+                    if isinstance(cell.value, Interval):
+                        assert (float(line[f"{column.key}_low"]), float(line[f"{column.key}_high"])) == tuple(
+                            cell.value
+                        )
+                    elif cell.value is not None:
+                        assert float(line[column.key]) == cell.value
+    scores = list(csv.DictReader(io.StringIO(files["scores.csv"])))
+    assert [float(row["score"]) for row in scores] == [row["score"] for row in document["scores"]]
+    pairs = {(row["a"], row["b"]): row for row in document["comparisons"] if row["family"] == "systems"}
+    for line in csv.DictReader(io.StringIO(files["comparisons_systems.csv"])):
+        a, b = line["pair"].split(" - ")
+        entry = pairs[a, b]
+        assert float(line["p_adjusted"]) == entry["p_adjusted"]
+        assert line["verdict"] == entry["verdict"]
+    said = {row["generator"]: row["best"] for row in document["details"]["standings"]}
+    assert said == {
+        row["generator"]: float(row["first"]) for row in csv.DictReader(io.StringIO(files["ranks.csv"]))
+    }
+
+
+def test_no_form_claims_more_than_the_verdicts(alike: Analysis) -> None:
+    for text in (render_markdown(whole(alike)), render_latex(whole(alike))):
+        assert not re.search(CLAIMS, text, re.I)
+
+
+def test_text_of_others_is_never_markup_in_markdown_latex_or_a_spreadsheet() -> None:
+    evil = r"=1+1|\input{/etc/passwd} $x$ % & # _a_ ~ ^ [b](c) <b>" + "\n# heading"
+    analysis = analyse(responses(("Control", evil, "ILM", "Human")), control="Control", human="Human")
+    one = replace(data(analysis), title=evil)
+    markdown, latex = render_markdown(one), render_latex(one)
+    body = "\n".join(line for line in latex.splitlines() if not line.startswith("%"))
+    assert r"\input" not in body
+    assert (
+        r"\textbackslash{}input\{/etc/passwd\} \$x\$ \% \& \# \_a\_ \textasciitilde{} \textasciicircum{}"
+        in body
+    )
+    assert not re.search(r"^# heading|(?<!\\)<b>|[^\\]\[b\]", markdown, re.M)
+    assert r"\|" in markdown
+    for block in markdown.split("\n\n"):
+        if block.startswith("| "):
+            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1
+    for text in csv_files(one).values():
+        for row in csv.reader(io.StringIO(text)):
+            assert not any(cell.startswith("=") for cell in row)
+
+
+def test_latex_is_booktabs_with_every_table_opened_and_closed(alike: Analysis) -> None:
+    text = render_latex(whole(alike))
+    for kind in ("table", "tabular", "longtable"):
+        assert text.count(f"\\begin{{{kind}}}") == text.count(f"\\end{{{kind}}}")
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == text.count(r"\caption{")
+    labels = re.findall(r"\\label\{([^}]*)\}", text)
+    assert len(labels) == len(set(labels))
+
+
+def test_r_gets_the_rows_that_count_with_a_codebook_and_the_model(alike: Analysis) -> None:
+    frame = responses().assign(
+        role=lambda one: one["generator"].map({"Control": "control", "Human": "human"}).fillna("system")
+    )
+    files = r_files(frame, alike)
+    rows = pd.read_csv(io.StringIO(files["responses_r.csv"]))
+    assert set(rows["generator"]) == {"SA", "ILM", "Human"}
+    for row in alike.table.scores[1:]:
+        mine = rows[rows["generator"] == row.generator]
+        assert (len(mine), int((1 - mine["identified"]).sum())) == (row.n, row.not_identified)
+    assert [row[0] for row in csv.reader(io.StringIO(files["responses_r_codebook.csv"]))][1:] == list(
+        rows.columns
+    )
+    assert (
+        "glmer(identified ~ generator + (1 | worker) + (1 | story), data = responses, family = binomial)"
+        in files["model.R"]
+    )
+
+
+def test_the_codebook_knows_every_column_of_every_file(alike: Analysis) -> None:
+    files = dict(csv_files(whole(alike)))
+    book = {(row["file"], row["column"]) for row in csv.DictReader(io.StringIO(files.pop("codebook.csv")))}
+    assert book == {
+        (name, column) for name, text in files.items() for column in next(csv.reader(io.StringIO(text)))
+    }
+
+
+def test_the_terminal_shows_the_details(alike: Analysis) -> None:
+    out = io.StringIO()
+    render_details(alike, Console(file=out, width=100))
+    for heading in ("Ranks", "Scores under other rules", "Mixed model", "Annotators", "Positions and picks"):
+        assert heading in out.getvalue()
+
+
+SHAPES = {
+    "one annotator": lambda frame: frame[frame["worker"] == "worker0005"],
+    "no systems": lambda frame: frame[frame["generator"].isin(["Control", "Human"])],
+    "no controls": lambda frame: frame[frame["generator"].isin(["SA", "ILM"])],
+    "all found": lambda frame: frame.assign(choice=frame["position"]),
+    "none found": lambda frame: frame.assign(choice=frame["position"] % 5 + 1),
+    "no time at all": lambda frame: frame.assign(seconds=0.0),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_of_a_study_has_a_report_without_nan(shape: str) -> None:
+    frame = SHAPES[shape](responses(annotators=12))
+    names = set(frame["generator"])
+    analysis = analyse(
+        frame,
+        Rule(control="none"),
+        control="Control" if "Control" in names else None,
+        human="Human" if "Human" in names else None,
+    )
+    one = whole(analysis)
+    page = render_report(one)
+    Outline(page)
+    for text in (page, render_markdown(one), render_latex(one), *csv_files(one).values()):
+        assert not re.search(r"\b(nan|inf|None|Undefined)\b", text)
 
 
 def test_without_an_analysis_there_are_no_new_sections(alike: Analysis) -> None:
