@@ -19,6 +19,7 @@ from humaneval.report.effect_tables import (
     plan_table,
     workers_table,
 )
+from humaneval.report.methods import methods_paragraph
 from humaneval.report.power_plot import power_figure
 from humaneval.report.score_tables import comparison_tables, intervals_table, rules_table
 from humaneval.report.tables import Section
@@ -43,6 +44,7 @@ def chapters(data: ReportData) -> dict[str, Section]:
         model(analysis),
         annotators(analysis),
         hourly(data),
+        Section("methods", "Methods, to paste", (methods_paragraph(data, margin=data.margin),)),
     ]
     return {section.key: section for section in found if section.blocks}
 

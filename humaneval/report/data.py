@@ -129,6 +129,8 @@ class ReportData:
     """What cues alone would score on its passages."""
     hourly: Pay | NotEstimable | None = None
     """What annotators earned, three ways."""
+    margin: float = 0.0
+    """The declared margin of equivalence; 0 where there was none."""
     summary: str = ""
     """A paragraph by the researcher, plain text."""
     simulated: int = 0

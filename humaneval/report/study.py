@@ -75,6 +75,7 @@ def study_report(
             plan=plan_of(settings, stories=stories_of(engine, name)) if analysis else None,
             cues=cues_of(engine, name) if analysis else (),
             hourly=_hourly(session, study, settings, lines) if analysis else None,
+            margin=settings.analysis.equivalence_margin,
             summary=summary,
             simulated=table.annotators.collected if study.simulated else 0,
             test=study.is_test,

@@ -37,6 +37,11 @@ from tests.unit.test_report import HOSTILE, Outline, prose
 CLAIMS = r"\b(higher|lower|better|worse|outperform\w*|beats?|significan\w*|above|equivalent)\b"
 
 
+def without_rules(text: str) -> str:
+    """The text without what says when a generator would be called higher."""
+    return text.replace("by the rule above", "").replace("A generator is called higher where", "")
+
+
 def responses(
     names: tuple[str, ...] = ("Control", "SA", "ILM", "Human"),
     found: tuple[float, ...] = (1.0, 0.25, 0.2, 0.2),
@@ -113,7 +118,7 @@ def test_the_comparisons_stand_with_p_adjusted_p_and_verdict(apart: Analysis) ->
 def test_no_sentence_claims_more_than_its_verdict(alike: Analysis) -> None:
     assert {one.verdict for one in alike.table.comparisons} == {"inconclusive"}
     text = prose(render_report(whole(alike)))
-    assert not re.search(CLAIMS, text.replace("by the rule above", ""), re.I)
+    assert not re.search(CLAIMS, without_rules(text), re.I)
     assert "cannot be told apart" in text
     assert "That any system is below Human is not shown." in text
     assert "It is not shown that the systems differ at all" in text
@@ -328,7 +333,7 @@ def test_all_forms_carry_equal_numbers(alike: Analysis) -> None:
 
 def test_no_form_claims_more_than_the_verdicts(alike: Analysis) -> None:
     for text in (render_markdown(whole(alike)), render_latex(whole(alike))):
-        assert not re.search(CLAIMS, text, re.I)
+        assert not re.search(CLAIMS, without_rules(text), re.I)
 
 
 def test_text_of_others_is_never_markup_in_markdown_latex_or_a_spreadsheet() -> None:
