@@ -196,3 +196,14 @@ def test_a_williams_design_has_every_ordered_pair_of_neighbours_equally_often(m:
     pairs = Counter(pair for order in orders for pair in pairwise(order))
     assert len(pairs) == m * (m - 1)
     assert set(pairs.values()) == {1 if m % 2 == 0 else 2}
+
+
+def test_C52_the_control_is_in_every_row_on_changing_stories_at_every_position_and_place() -> None:
+    rows = rows_of(Sizes(("control", *names(7)), (1, 2, 3, 4, 5), 60, 80, 4))
+    shown = [(place, cell) for row in rows for place, cell in enumerate(row) if cell.generator == "control"]
+    assert len(shown) == len(rows)
+    assert set(Counter(cell.position for _, cell in shown).values()) == {16}
+    assert set(Counter(place for place, _ in shown).values()) == {10}
+    stories = Counter(cell.story for _, cell in shown)
+    assert len(stories) > 40
+    assert max(stories.values()) <= 3

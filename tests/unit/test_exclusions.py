@@ -35,7 +35,7 @@ def out(frame: pd.DataFrame, rule: Rule) -> dict[str, int]:
     return {step.step: step.annotators_out for step in score(frame, rule).exclusions if step.annotators_out}
 
 
-def test_the_published_rule_has_the_hash_it_always_had() -> None:
+def test_C50_the_published_rule_has_the_hash_it_always_had_and_every_change_another() -> None:
     assert Rule().hash.startswith(PUBLISHED_HASH)
     assert len({Rule(speed=12).hash, Rule(speed=10).hash, Rule(spam=0.9).hash, Rule().hash}) == 4
 
@@ -81,7 +81,7 @@ def test_one_control_is_weak_evidence() -> None:
     assert out(frame, Rule(control="none", spam=0.4)) == {"spam": 3}
 
 
-def test_a_rule_says_in_words_all_that_it_does() -> None:
+def test_C59_a_rule_says_in_words_all_that_it_does_and_where_its_limits_are() -> None:
     words = Rule(speed=12, straight_lining=0.001, spam=0.9).describe()
     for piece in ("12 words a second", "below 0.001", "above 0.9", "missed a Control"):
         assert piece in words
