@@ -211,6 +211,30 @@ def key(file: Path, as_json: bool) -> None:
 
 
 @market.command()
+@click.argument("amount", metavar="SUM", type=Dollars())
+@database_option
+@json_option
+def fund(amount: Decimal, database: str, as_json: bool) -> None:
+    """Add SUM dollars to the marketplace's account, whether it is being served or not.
+
+    No money moves: the marketplace only keeps account of it.
+    """
+    from humaneval.market import open_market
+    from humaneval.market.funding import fund
+
+    _refuse_missing(database)
+    engine = open_market(database)
+    try:
+        available = fund(engine, amount)
+    finally:
+        engine.dispose()
+    if as_json:
+        emit({"added": amount, "available": available})
+    else:
+        say(f"Added ${amount}; ${available} are available now.")
+
+
+@market.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 @database_option
 @json_option

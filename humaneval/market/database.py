@@ -91,9 +91,18 @@ def open_account(engine: Engine, mode: Mode, *, balance: Decimal | None = None, 
         elif balance is not None:
             raise SettingsError(
                 "This marketplace has an account already; its balance cannot be set again",
-                "Leave --balance out, or use another --database.",
+                "Leave --balance out; `humaneval market fund SUM` adds money.",
             )
         return account.signing_key
+
+
+def known_account(engine: Engine) -> Account:
+    """The account as it stands in the file. Raises StoreError where the marketplace was never served."""
+    with Session(engine) as session:
+        account = session.get(Account, 1)
+    if account is None:
+        raise StoreError("this marketplace was never served", "Start it once with `humaneval market serve`.")
+    return account
 
 
 def make_writer(session: Session) -> None:

@@ -241,8 +241,8 @@ class Bonus(MarketTable):
 class Entry(MarketTable):
     """One line of the journal: what moved between the four pots, in cents. Lines are added, never changed.
 
-    Every line but the opening one sums to nothing, so available + on hold + paid + fees is what the account
-    opened with, always.
+    Every line but the opening one and deposits sums to nothing, so available + on hold + paid + fees is what the
+    account opened with and what was added since, always.
     """
 
     __tablename__ = "entries"
@@ -258,8 +258,11 @@ class Entry(MarketTable):
     made_at: Mapped[datetime]
 
     __table_args__ = (
-        CheckConstraint("kind IN ('opening', 'hold', 'release', 'reward', 'bonus')", name="kind"),
-        CheckConstraint("kind = 'opening' OR available + on_hold + paid + fees = 0", name="balanced"),
+        CheckConstraint("kind IN ('opening', 'deposit', 'hold', 'release', 'reward', 'bonus')", name="kind"),
+        CheckConstraint(
+            "kind IN ('opening', 'deposit') OR available + on_hold + paid + fees = 0", name="balanced"
+        ),
+        CheckConstraint("kind != 'deposit' OR available > 0", name="deposit"),
     )
 
 

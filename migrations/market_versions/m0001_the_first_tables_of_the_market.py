@@ -384,10 +384,13 @@ def upgrade() -> None:
         sa.Column("fees", sa.Integer(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint(
-            "kind = 'opening' OR available + on_hold + paid + fees = 0", name=op.f("ck_entries_balanced")
+            "kind IN ('opening', 'deposit') OR available + on_hold + paid + fees = 0",
+            name=op.f("ck_entries_balanced"),
         ),
+        sa.CheckConstraint("kind != 'deposit' OR available > 0", name=op.f("ck_entries_deposit")),
         sa.CheckConstraint(
-            "kind IN ('opening', 'hold', 'release', 'reward', 'bonus')", name=op.f("ck_entries_kind")
+            "kind IN ('opening', 'deposit', 'hold', 'release', 'reward', 'bonus')",
+            name=op.f("ck_entries_kind"),
         ),
         sa.ForeignKeyConstraint(
             ["assignment_number"],
