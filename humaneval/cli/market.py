@@ -164,8 +164,7 @@ def invite(
     from humaneval.market.inviting import invitation, personal_links, revoke_links
 
     _refuse_missing(database)
-    listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
-    people = [name for name in (*names, *listed) if name.strip()]
+    people = _people(names, file)
     where = public_url or app.settings.market_site or app.settings.market_url
     if revoke and not people:
         raise UsageError("nobody is named whose link could be revoked", "Name them, or give a --file.")
@@ -182,6 +181,20 @@ def invite(
         return
     for name, link in links.items():
         say(f"{name}\t{link}" if name else link)
+
+
+def _people(names: tuple[str, ...], file: Path | None) -> list[str]:
+    """The people who are named. UsageError for a name of nothing: with nobody named, everybody would be invited.
+
+    A list may have empty lines between its names.
+    """
+    listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
+    people = [*names, *filter(None, listed)]
+    if not all(name.strip() for name in people):
+        raise UsageError("a name is empty, or has nothing but spaces", "No link was printed or revoked.")
+    if file is not None and not any(listed):
+        raise UsageError(f"{file} names nobody", "Write a name a line.")
+    return people
 
 
 def _say_revoked(names: list[str], *, as_json: bool) -> None:

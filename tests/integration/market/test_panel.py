@@ -132,3 +132,28 @@ def test_a_revoked_link_and_the_visits_it_began_are_no_longer_good_and_the_work_
     assert again["Ada"] != links["Ada"]
     assert worker_id(come(again["Ada"])) == was
     assert "no longer good" in command("market", "invite", "--revoke", "Ada").out
+
+
+@pytest.mark.parametrize("names", [[""], [" "], ["Ada", "\t "], ["", "Ada"]])
+@pytest.mark.parametrize("revoke", [[], ["--revoke"]])
+def test_a_name_of_nothing_is_not_everybody(
+    command: Command, panel: MarketServer, names: list[str], revoke: list[str]
+) -> None:
+    assert command("market", "invite", "Ada").code == 0
+    said = command("market", "invite", *revoke, *names)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("Error: a name is empty")
+    Path("people.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+    said = command("market", "invite", *revoke, "--file", "people.txt")
+    if names in ([""], ["", "Ada"]):  # an empty line of a list is no name
+        assert (said.code, bool(said.out)) == ((0, True) if "Ada" in names else (2, False))
+    else:
+        assert (said.code, said.out) == (2, "")
+
+
+def test_a_list_of_nobody_is_not_everybody(command: Command, panel: MarketServer) -> None:
+    Path("people.txt").write_text("\n\n", encoding="utf-8")
+    for names in ([], ["Ada"]):
+        said = command("market", "invite", *names, "--file", "people.txt")
+        assert (said.code, said.out) == (2, "")
+        assert "people.txt names nobody" in said.err
