@@ -136,7 +136,8 @@ def serve(
     help="A list of people, a name a line.",
 )
 @click.option(
-    "--public-url", help="Where workers reach the marketplace. [default: `market_site`, `market_url`]"
+    "--public-url",
+    help="Where workers reach the marketplace. [default: `market_site`, else where it was last served]",
 )
 @click.option(
     "--revoke",
@@ -161,11 +162,11 @@ def invite(
     until it is revoked; then it gets another. What a person did and earned stays theirs.
     """
     from humaneval.market import open_market
+    from humaneval.market.database import known_account
     from humaneval.market.inviting import invitation, personal_links, revoke_links
 
     _refuse_missing(database)
     people = _people(names, file)
-    where = public_url or app.settings.market_site or app.settings.market_url
     if revoke and not people:
         raise UsageError("nobody is named whose link could be revoked", "Name them, or give a --file.")
     engine = open_market(database)
@@ -173,6 +174,8 @@ def invite(
         if revoke:
             _say_revoked(revoke_links(engine, people), as_json=as_json)
             return
+        settings = app.settings
+        where = public_url or settings.market_site or known_account(engine).public_url or settings.market_url
         links = personal_links(engine, people, where) if people else {"": invitation(engine, where)}
     finally:
         engine.dispose()

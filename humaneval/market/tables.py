@@ -66,7 +66,10 @@ _STATE = Enum(
 
 
 class Account(MarketTable):
-    """The one requester's account and this file's fixed facts: its mode and its signing key."""
+    """The one requester's account and this file's fixed facts: its mode and its signing key.
+
+    `public_url` is where workers' browsers reached the marketplace when it was last served; empty before that.
+    """
 
     __tablename__ = "account"
     __table_args__ = (
@@ -77,6 +80,7 @@ class Account(MarketTable):
     id: Mapped[int] = mapped_column(primary_key=True)
     mode: Mapped[str]
     signing_key: Mapped[str]
+    public_url: Mapped[str] = mapped_column(default="")
     made_at: Mapped[datetime]
 
 

@@ -22,6 +22,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("mode", sa.Text(), nullable=False),
         sa.Column("signing_key", sa.Text(), nullable=False),
+        sa.Column("public_url", sa.Text(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint("mode IN ('local', 'sandbox')", name=op.f("ck_account_mode")),
         sa.CheckConstraint("id = 1", name=op.f("ck_account_one_row")),

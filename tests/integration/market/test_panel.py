@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.market import MarketServer, Mode, open_account, open_market
+from humaneval.errors import SettingsError
+from humaneval.market import Keys, MarketServer, Mode, open_account, open_market
 from humaneval.simulated.browser import Browser
 from tests.commands import Command
 
@@ -157,3 +158,26 @@ def test_a_list_of_nobody_is_not_everybody(command: Command, panel: MarketServer
         said = command("market", "invite", *names, "--file", "people.txt")
         assert (said.code, said.out) == (2, "")
         assert "people.txt names nobody" in said.err
+
+
+def test_links_begin_where_the_marketplace_was_last_served_unless_told_otherwise(
+    command: Command, books: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def beginning(*options: str) -> str:
+        (link,) = command("market", "invite", "Ada", *options, "--json").json["links"].values()
+        assert command("market", "invite", *options).out.startswith(f"{link.partition('/come/')[0]}/signin?")
+        return str(link.partition("/come/")[0])
+
+    assert beginning() == "http://127.0.0.1:8731"  # it was never served
+    keys = Keys({"PANEL": "a secret of sixteen"})
+    MarketServer(books, mode=Mode.LOCAL, public_url="https://panel.lab.example/", keys=keys).close()
+    assert beginning() == "https://panel.lab.example"
+    monkeypatch.setenv("HUMANEVAL_MARKET_SITE", "https://site.example")
+    assert beginning() == "https://site.example"
+    assert beginning("--public-url", "https://said.example") == "https://said.example"
+    monkeypatch.delenv("HUMANEVAL_MARKET_SITE")
+    with MarketServer(books, mode=Mode.LOCAL) as server:
+        assert beginning() == server.url
+    with pytest.raises(SettingsError):
+        MarketServer(books, mode=Mode.LOCAL, public_url="http://localhost/panel")
+    assert beginning() == server.url
