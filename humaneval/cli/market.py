@@ -136,7 +136,8 @@ def serve(
     help="A list of people, a name a line.",
 )
 @click.option(
-    "--public-url", help="Where workers reach the marketplace. [default: `market_site`, `market_url`]"
+    "--public-url",
+    help="Where workers reach the marketplace. [default: `market_site`, else where it was last served]",
 )
 @click.option(
     "--revoke",
@@ -161,12 +162,11 @@ def invite(
     until it is revoked; then it gets another. What a person did and earned stays theirs.
     """
     from humaneval.market import open_market
+    from humaneval.market.database import known_account
     from humaneval.market.inviting import invitation, personal_links, revoke_links
 
     _refuse_missing(database)
-    listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
-    people = [name for name in (*names, *listed) if name.strip()]
-    where = public_url or app.settings.market_site or app.settings.market_url
+    people = _people(names, file)
     if revoke and not people:
         raise UsageError("nobody is named whose link could be revoked", "Name them, or give a --file.")
     engine = open_market(database)
@@ -174,6 +174,8 @@ def invite(
         if revoke:
             _say_revoked(revoke_links(engine, people), as_json=as_json)
             return
+        settings = app.settings
+        where = public_url or settings.market_site or known_account(engine).public_url or settings.market_url
         links = personal_links(engine, people, where) if people else {"": invitation(engine, where)}
     finally:
         engine.dispose()
@@ -182,6 +184,20 @@ def invite(
         return
     for name, link in links.items():
         say(f"{name}\t{link}" if name else link)
+
+
+def _people(names: tuple[str, ...], file: Path | None) -> list[str]:
+    """The people who are named. UsageError for a name of nothing: with nobody named, everybody would be invited.
+
+    A list may have empty lines between its names.
+    """
+    listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
+    people = [*names, *filter(None, listed)]
+    if not all(name.strip() for name in people):
+        raise UsageError("a name is empty, or has nothing but spaces", "No link was printed or revoked.")
+    if file is not None and not any(listed):
+        raise UsageError(f"{file} names nobody", "Write a name a line.")
+    return people
 
 
 def _say_revoked(names: list[str], *, as_json: bool) -> None:
@@ -208,6 +224,30 @@ def key(file: Path, as_json: bool) -> None:
         return
     say(f"Access key {key_id} written to {file}.")
     say(f"Serve with --keys {file}; programs find it by AWS_SHARED_CREDENTIALS_FILE={file}")
+
+
+@market.command()
+@click.argument("amount", metavar="SUM", type=Dollars())
+@database_option
+@json_option
+def fund(amount: Decimal, database: str, as_json: bool) -> None:
+    """Add SUM dollars to the marketplace's account, whether it is being served or not.
+
+    No money moves: the marketplace only keeps account of it.
+    """
+    from humaneval.market import open_market
+    from humaneval.market.funding import fund
+
+    _refuse_missing(database)
+    engine = open_market(database)
+    try:
+        available = fund(engine, amount)
+    finally:
+        engine.dispose()
+    if as_json:
+        emit({"added": amount, "available": available})
+    else:
+        say(f"Added ${amount}; ${available} are available now.")
 
 
 @market.command()

@@ -29,6 +29,11 @@ class Endpoint:
     closed_since: str = ""
     """The day on which the service closed, in words; empty for one that is meant to be there."""
 
+    @property
+    def add_funds(self) -> str:
+        """How money is added to the account, to be followed by a comma or a full stop."""
+        return "Add funds with `humaneval market fund SUM`" if self.name == "local" else "Add funds"
+
 
 @dataclass(frozen=True, slots=True)
 class Qualified:

@@ -146,7 +146,9 @@ def _affordable(engine: Engine, name: str, platform: Platform) -> str:
     """Raises PlatformError where the balance does not carry the study."""
     plan, balance = publishing.plan(engine, name, platform, dry_run=True), platform.balance()
     if balance is not None and balance < plan.cost.total:
-        raise PlatformError(f"${balance}, and the study costs ${plan.cost.total}", "Add funds.")
+        raise PlatformError(
+            f"${balance}, and the study costs ${plan.cost.total}", f"{platform.endpoint.add_funds}."
+        )
     return f"${balance}; what is to be put up costs ${plan.cost.total} with ${plan.cost.fees} fees"
 
 

@@ -356,6 +356,6 @@ def _sufficient_balance(platform: Platform, offers: Iterable[Offer], settings: S
     if balance is not None and balance < cost:
         raise PlatformError(
             f"the balance at {platform.endpoint.name} is ${balance}, and this costs ${cost}",
-            "Nothing was published. Add funds, or make the study smaller.",
+            f"Nothing was published. {platform.endpoint.add_funds}, or make the study smaller.",
         )
     return balance

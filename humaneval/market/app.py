@@ -50,7 +50,7 @@ def create_market_app(
 ) -> Flask:
     """The application over an opened market.
 
-    `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo`. With `keys` every call of the API
+    `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo` and invitations. With `keys` every call of the API
     must be signed. `trouble` is asked what goes wrong with each step; where it is a plan of faults, it also moves
     the clock and can be replaced while the application runs. `invited`: workers come by invitation, not by name alone.
     """
@@ -61,7 +61,7 @@ def create_market_app(
         )
     if isinstance(trouble, Faults):
         clock = trouble.moved(clock)
-    seals = Seals(open_account(engine, mode, clock=clock))
+    seals = Seals(open_account(engine, mode, public_url=public_url, clock=clock))
     market = Market(engine, mode, clock)
     site = WorkerSite(market, seals, public_url, invited=invited)
     app = Flask(__name__)

@@ -2,7 +2,7 @@
 
 Money lies in four pots: available, on hold, paid to workers, paid in fees. Making a HIT moves its whole price to
 the hold; an approval pays out of the hold; a rejection, a place that expired unused and work that ran out after
-the HIT did go back to available. A bonus and its fee leave available at once.
+the HIT did go back to available. A bonus and its fee leave available at once; a deposit is money that was not there.
 """
 
 from __future__ import annotations
@@ -117,6 +117,12 @@ def post(
             made_at=work.now,
         )
     )
+    work.session.flush()
+
+
+def deposit(work: Transaction, cents: int) -> None:
+    """Add `cents`, more than 0, to what is available."""
+    work.session.add(Entry(kind="deposit", available=cents, made_at=work.now))
     work.session.flush()
 
 

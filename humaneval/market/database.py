@@ -65,11 +65,14 @@ def open_market(path: Path | str) -> Engine:
     return engine
 
 
-def open_account(engine: Engine, mode: Mode, *, balance: Decimal | None = None, clock: Clock = now) -> str:
+def open_account(
+    engine: Engine, mode: Mode, *, balance: Decimal | None = None, public_url: str = "", clock: Clock = now
+) -> str:
     """Make sure that the account is there, and give the key that signs cookies and forms.
 
-    The opening balance (10000.00 unless told otherwise) counts only when the file is new. Raises SettingsError
-    where the file was made in the other mode, or where a balance is given for a file that has one.
+    The opening balance (10000.00 unless told otherwise) counts only when the file is new. A `public_url`, where
+    workers will reach the marketplace, is kept for whoever invites them. Raises SettingsError where the file was
+    made in the other mode, or where a balance is given for a file that has one.
     """
     with Session(engine) as session, session.begin():
         make_writer(session)
@@ -91,9 +94,20 @@ def open_account(engine: Engine, mode: Mode, *, balance: Decimal | None = None, 
         elif balance is not None:
             raise SettingsError(
                 "This marketplace has an account already; its balance cannot be set again",
-                "Leave --balance out, or use another --database.",
+                "Leave --balance out; `humaneval market fund SUM` adds money.",
             )
+        if public_url:
+            account.public_url = public_url
         return account.signing_key
+
+
+def known_account(engine: Engine) -> Account:
+    """The account as it stands in the file. Raises StoreError where the marketplace was never served."""
+    with Session(engine) as session:
+        account = session.get(Account, 1)
+    if account is None:
+        raise StoreError("this marketplace was never served", "Start it once with `humaneval market serve`.")
+    return account
 
 
 def make_writer(session: Session) -> None:

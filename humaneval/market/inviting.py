@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import Engine, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Engine
 
-from humaneval.errors import StoreError, UsageError
+from humaneval.errors import UsageError
 from humaneval.market import workplace
-from humaneval.market.database import Mode, transaction
+from humaneval.market.database import Mode, known_account, transaction
 from humaneval.market.entry_pages import LINK_PATH
 from humaneval.market.security import Seals
-from humaneval.market.tables import Account, Worker
+from humaneval.market.tables import Worker
 from humaneval.market.wording import NotPossibleError
 from humaneval.store.types import now
 
@@ -55,10 +54,5 @@ def invitation(engine: Engine, public_url: str) -> str:
 
 
 def _account(engine: Engine) -> tuple[Mode, Seals]:
-    with Session(engine) as session:
-        account = session.scalar(select(Account))
-        if account is None:
-            raise StoreError(
-                "this marketplace was never served", "Start it once with `humaneval market serve`."
-            )
-        return account.mode, Seals(account.signing_key)
+    account = known_account(engine)
+    return Mode(account.mode), Seals(account.signing_key)

@@ -66,7 +66,10 @@ _STATE = Enum(
 
 
 class Account(MarketTable):
-    """The one requester's account and this file's fixed facts: its mode and its signing key."""
+    """The one requester's account and this file's fixed facts: its mode and its signing key.
+
+    `public_url` is where workers' browsers reached the marketplace when it was last served; empty before that.
+    """
 
     __tablename__ = "account"
     __table_args__ = (
@@ -77,6 +80,7 @@ class Account(MarketTable):
     id: Mapped[int] = mapped_column(primary_key=True)
     mode: Mapped[str]
     signing_key: Mapped[str]
+    public_url: Mapped[str] = mapped_column(default="")
     made_at: Mapped[datetime]
 
 
@@ -241,8 +245,8 @@ class Bonus(MarketTable):
 class Entry(MarketTable):
     """One line of the journal: what moved between the four pots, in cents. Lines are added, never changed.
 
-    Every line but the opening one sums to nothing, so available + on hold + paid + fees is what the account
-    opened with, always.
+    Every line but the opening one and deposits sums to nothing, so available + on hold + paid + fees is what the
+    account opened with and what was added since, always.
     """
 
     __tablename__ = "entries"
@@ -258,8 +262,11 @@ class Entry(MarketTable):
     made_at: Mapped[datetime]
 
     __table_args__ = (
-        CheckConstraint("kind IN ('opening', 'hold', 'release', 'reward', 'bonus')", name="kind"),
-        CheckConstraint("kind = 'opening' OR available + on_hold + paid + fees = 0", name="balanced"),
+        CheckConstraint("kind IN ('opening', 'deposit', 'hold', 'release', 'reward', 'bonus')", name="kind"),
+        CheckConstraint(
+            "kind IN ('opening', 'deposit') OR available + on_hold + paid + fees = 0", name="balanced"
+        ),
+        CheckConstraint("kind != 'deposit' OR available > 0", name="deposit"),
     )
 
 

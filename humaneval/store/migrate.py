@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,19 +114,32 @@ def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = Base.metadat
 
 
 def backup(engine: Engine, target: Path | None = None) -> Path:
-    """Copy a SQLite database to `target` while it is in use. Raises UsageError for other databases."""
+    """Copy a SQLite database to `target` while it is in use.
+
+    Raises UsageError for other databases and for a target that is there or has no folder; StoreError where the copy
+    cannot be made. Then nothing of it is left.
+    """
     if engine.dialect.name != "sqlite":
         raise UsageError("`db backup` copies SQLite files", "Use pg_dump for PostgreSQL.")
     source = Path(str(engine.url.database))
     if target is None:
         target = source.with_name(f"{source.stem}-{now():%Y%m%dT%H%M%S}.backup{source.suffix}")
+    if not target.parent.is_dir():
+        raise UsageError(
+            f"the folder {target.parent} for the copy does not exist", "Make it, or choose another."
+        )
     if target.exists():
         raise UsageError(f"{target} exists", "Name a file that does not.")
     part = target.with_name(target.name + ".part")
-    part.unlink(missing_ok=True)
-    with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
-        live.backup(copy)
-    part.rename(target)
+    try:
+        part.unlink(missing_ok=True)
+        with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
+            live.backup(copy)
+        part.rename(target)
+    except (sqlite3.Error, OSError) as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise StoreError(f"{source} cannot be copied to {target}: {error}", "No copy was made.") from error
     return target
 
 

@@ -22,6 +22,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("mode", sa.Text(), nullable=False),
         sa.Column("signing_key", sa.Text(), nullable=False),
+        sa.Column("public_url", sa.Text(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint("mode IN ('local', 'sandbox')", name=op.f("ck_account_mode")),
         sa.CheckConstraint("id = 1", name=op.f("ck_account_one_row")),
@@ -384,10 +385,13 @@ def upgrade() -> None:
         sa.Column("fees", sa.Integer(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint(
-            "kind = 'opening' OR available + on_hold + paid + fees = 0", name=op.f("ck_entries_balanced")
+            "kind IN ('opening', 'deposit') OR available + on_hold + paid + fees = 0",
+            name=op.f("ck_entries_balanced"),
         ),
+        sa.CheckConstraint("kind != 'deposit' OR available > 0", name=op.f("ck_entries_deposit")),
         sa.CheckConstraint(
-            "kind IN ('opening', 'hold', 'release', 'reward', 'bonus')", name=op.f("ck_entries_kind")
+            "kind IN ('opening', 'deposit', 'hold', 'release', 'reward', 'bonus')",
+            name=op.f("ck_entries_kind"),
         ),
         sa.ForeignKeyConstraint(
             ["assignment_number"],

@@ -298,6 +298,24 @@ def test_a_backup_never_writes_over_a_file(sqlite_engine: Engine, tmp_path: Path
     assert named.name.endswith(".backup.db")
 
 
+def test_a_backup_that_cannot_be_made_says_why_and_leaves_nothing(
+    sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in ("nowhere", "file"):
+        with pytest.raises(UsageError, match=rf"the folder .*{folder} for the copy does not exist"):
+            migrate.backup(sqlite_engine, tmp_path / folder / "copy.db")
+    with pytest.raises(StoreError, match=r"File name too long|unable to open"):
+        migrate.backup(sqlite_engine, tmp_path / ("x" * 251))  # there is no room for the `.part` behind it
+    (tmp_path / "letter.db").write_text("Dear Ann, this is no database. " * 50, encoding="utf-8")
+    with (
+        at(f"sqlite:///{tmp_path}/letter.db") as engine,
+        pytest.raises(StoreError, match=r"letter\.db cannot be copied to .*copy\.db: file is not a database"),
+    ):
+        migrate.backup(engine, tmp_path / "copy.db")
+    assert not list(tmp_path.glob("copy*"))
+
+
 def test_a_check_finds_a_broken_reference(sqlite_engine: Engine, study_factory: Factory) -> None:
     study_factory(sqlite_engine)
     assert migrate.check(sqlite_engine) == []

@@ -258,6 +258,10 @@ def test_db_upgrade_makes_a_database_once_and_db_backup_copies_it(
     assert command("--database", sqlite_database, "db", "backup", "copy.db").out == "Copied to copy.db.\n"
     assert command("--database", "copy.db", "db", "check").out == "The database is sound.\n"
     assert command("--database", sqlite_database, "db", "backup", "copy.db").code == 2
+    said = command("--database", sqlite_database, "db", "backup", "nowhere/copy.db")
+    assert (said.code, said.err.splitlines()[0]) == (
+        2, "Error: the folder nowhere for the copy does not exist",
+    )  # fmt: skip
 
 
 def test_db_upgrade_leaves_somebody_elses_database_alone(command: Command) -> None:

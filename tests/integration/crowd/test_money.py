@@ -275,7 +275,7 @@ def test_C10_C13_a_bonus_without_funds_is_due_until_there_are_some(
     (assignment,) = work(sqlite_engine)  # $3.84 of the $4.00 are on hold
     with pytest.raises(PlatformError, match="insufficient funds") as refused:
         bonus(sqlite_engine, assignment)
-    assert refused.value.hint.startswith("Add funds")
+    assert refused.value.hint.startswith("Add funds with `humaneval market fund SUM`, then run")
     with reading(sqlite_engine) as session:
         assert session.scalars(select(PaymentRow.state)).one() == "due"
         assert (

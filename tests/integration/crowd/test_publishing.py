@@ -179,8 +179,9 @@ def test_C13_what_cannot_be_paid_in_full_is_not_begun(
 ) -> None:
     # 20 x ($600 + $120 fee) is more than the $10,000 there are, and a part of it is not.
     study_factory(sqlite_engine, design={"annotators": 20}, hit={"reward": "600.00"})
-    with pytest.raises(PlatformError, match=r"\$10000\.00, and this costs \$14400\.00"):
+    with pytest.raises(PlatformError, match=r"\$10000\.00, and this costs \$14400\.00") as refused:
         publish(sqlite_engine)
+    assert "humaneval market fund SUM" in refused.value.hint
     assert listed() == []
     assert "CreateHIT" not in troubles.seen
     with reading(sqlite_engine) as session:

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 from sqlalchemy import select
 
-from humaneval.errors import SettingsError
+from humaneval.errors import SettingsError, UsageError
 from humaneval.fees import reward_fee
 from humaneval.market import Mode, open_account, open_market
 from humaneval.market.answers import Field
-from humaneval.market.bookkeeping import balance
+from humaneval.market.bookkeeping import balance, dollars
+from humaneval.market.funding import fund
 from humaneval.market.market import Market
 from humaneval.market.refusals import RefusedError
 from humaneval.market.submissions import submit
@@ -75,6 +76,7 @@ class MoneyMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = datetime(2026, 11, 2, tzinfo=UTC)
+        self.added = Decimal(0)
         self.folder = tempfile.TemporaryDirectory()
         self.engine = open_market(Path(self.folder.name) / "market.db")
         open_account(self.engine, Mode.LOCAL, balance=OPENING)
@@ -113,6 +115,16 @@ class MoneyMachine(RuleBasedStateMachine):
             **(POLICIES if policies else {}),
         )
         return made["HIT"]["HITId"] if made else multiple()
+
+    @rule(cents=st.integers(-1, 500))
+    def fund(self, cents: int) -> None:
+        amount = dollars(cents)
+        try:
+            fund(self.engine, amount)
+        except UsageError:
+            assert cents <= 0
+        else:
+            self.added += amount
 
     @rule(target=works, hit=hits, worker=st.sampled_from(range(len(NAMES))), finish=st.booleans())
     def work(self, hit: str, worker: int, finish: bool) -> Any:
@@ -200,7 +212,7 @@ class MoneyMachine(RuleBasedStateMachine):
                 for worker_id in self.workers
                 for item in work_of(work, find_worker(work, worker_id))  # type: ignore[arg-type]
             )
-        assert pots.available + pots.on_hold + pots.paid + pots.fees == OPENING * 100
+        assert pots.available + pots.on_hold + pots.paid + pots.fees == (OPENING + self.added) * 100
         assert min(pots.available, pots.on_hold, pots.paid, pots.fees) >= 0
         assert pots.paid == earned
 
@@ -244,8 +256,9 @@ def test_an_account_opens_once_with_its_own_balance_and_keeps_its_mode(tmp_path:
     key = open_account(engine, Mode.LOCAL, balance=Decimal("5.00"))
     assert open_account(engine, Mode.LOCAL) == key
     assert Market(engine, Mode.LOCAL).perform("GetAccountBalance", {})["AvailableBalance"] == "5.00"
-    with pytest.raises(SettingsError, match="cannot be set again"):
+    with pytest.raises(SettingsError, match="cannot be set again") as again:
         open_account(engine, Mode.LOCAL, balance=Decimal("6.00"))
+    assert "humaneval market fund SUM" in again.value.hint
     with pytest.raises(SettingsError, match="made in local mode"):
         open_account(engine, Mode.SANDBOX)
     engine.dispose()

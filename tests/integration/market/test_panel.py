@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.market import MarketServer, Mode, open_account, open_market
+from humaneval.errors import SettingsError
+from humaneval.market import Keys, MarketServer, Mode, open_account, open_market
 from humaneval.simulated.browser import Browser
 from tests.commands import Command
 
@@ -132,3 +133,51 @@ def test_a_revoked_link_and_the_visits_it_began_are_no_longer_good_and_the_work_
     assert again["Ada"] != links["Ada"]
     assert worker_id(come(again["Ada"])) == was
     assert "no longer good" in command("market", "invite", "--revoke", "Ada").out
+
+
+@pytest.mark.parametrize("names", [[""], [" "], ["Ada", "\t "], ["", "Ada"]])
+@pytest.mark.parametrize("revoke", [[], ["--revoke"]])
+def test_a_name_of_nothing_is_not_everybody(
+    command: Command, panel: MarketServer, names: list[str], revoke: list[str]
+) -> None:
+    assert command("market", "invite", "Ada").code == 0
+    said = command("market", "invite", *revoke, *names)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("Error: a name is empty")
+    Path("people.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+    said = command("market", "invite", *revoke, "--file", "people.txt")
+    if names in ([""], ["", "Ada"]):  # an empty line of a list is no name
+        assert (said.code, bool(said.out)) == ((0, True) if "Ada" in names else (2, False))
+    else:
+        assert (said.code, said.out) == (2, "")
+
+
+def test_a_list_of_nobody_is_not_everybody(command: Command, panel: MarketServer) -> None:
+    Path("people.txt").write_text("\n\n", encoding="utf-8")
+    for names in ([], ["Ada"]):
+        said = command("market", "invite", *names, "--file", "people.txt")
+        assert (said.code, said.out) == (2, "")
+        assert "people.txt names nobody" in said.err
+
+
+def test_links_begin_where_the_marketplace_was_last_served_unless_told_otherwise(
+    command: Command, books: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def beginning(*options: str) -> str:
+        (link,) = command("market", "invite", "Ada", *options, "--json").json["links"].values()
+        assert command("market", "invite", *options).out.startswith(f"{link.partition('/come/')[0]}/signin?")
+        return str(link.partition("/come/")[0])
+
+    assert beginning() == "http://127.0.0.1:8731"  # it was never served
+    keys = Keys({"PANEL": "a secret of sixteen"})
+    MarketServer(books, mode=Mode.LOCAL, public_url="https://panel.lab.example/", keys=keys).close()
+    assert beginning() == "https://panel.lab.example"
+    monkeypatch.setenv("HUMANEVAL_MARKET_SITE", "https://site.example")
+    assert beginning() == "https://site.example"
+    assert beginning("--public-url", "https://said.example") == "https://said.example"
+    monkeypatch.delenv("HUMANEVAL_MARKET_SITE")
+    with MarketServer(books, mode=Mode.LOCAL) as server:
+        assert beginning() == server.url
+    with pytest.raises(SettingsError):
+        MarketServer(books, mode=Mode.LOCAL, public_url="http://localhost/panel")
+    assert beginning() == server.url

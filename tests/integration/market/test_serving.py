@@ -119,6 +119,10 @@ def test_a_copy_made_while_it_is_in_use_is_a_whole_marketplace(tmp_path: Path) -
     restored = create_market_app(engine, mode=Mode.LOCAL, public_url="http://localhost:1")
     assert b"Ada" in restored.test_client(use_cookies=False).get("/hits", headers={"Cookie": cookie}).data
     engine.dispose()
+    homeless = tmp_path / "nowhere" / "copy.db"
+    refusal = CliRunner().invoke(cli, ["market", "backup", str(homeless), "--database", str(database)])
+    assert isinstance(refusal.exception, UsageError)
+    assert "for the copy does not exist" in str(refusal.exception)
     absent = CliRunner().invoke(cli, ["market", "backup", "--database", str(tmp_path / "nowhere.db")])
     assert isinstance(absent.exception, StoreError)
     assert not (tmp_path / "nowhere.db").exists()
