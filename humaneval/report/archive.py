@@ -19,6 +19,7 @@ import pandas as pd
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
+from humaneval.additions import stored_additions
 from humaneval.errors import InputError
 from humaneval.report.datasheet import datasheet
 from humaneval.report.dossier import Dossier, dossier
@@ -128,7 +129,7 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
     found = Collected(frame, StudyFile.model_validate(about["settings"]), bool(about["tests"])).analysis()
     told = found.to_json()
     details = told.pop("details")
-    facts = {"simulated": about["simulated"], "forms_set_aside": about["forms_set_aside"]}
+    facts = {name: about[name] for name in ("simulated", "forms_set_aside", "design_additions")}
     return Recomputed(document({**told, **facts}, DIGITS), document(details, DETAIL_DIGITS))
 
 
@@ -179,6 +180,7 @@ def _about(session: Session, study: StudyRow, responses: int, tests: bool) -> di
         "tests": tests,
         "responses": responses,
         "forms_set_aside": forms_set_aside(session, study),
+        "design_additions": [each.to_json() for each in stored_additions(session, study)],
     }
 
 
