@@ -1,7 +1,7 @@
 """HITs a second of `publish`, outbox and all, beside bare `create_hit` calls at the same marketplace in the same run.
 
-Prints one JSON object a round: bare, publish, bare again, each the given number of HITs; the ratio is of publish to the
-mean of the two.
+Prints one JSON object a round: bare, publish, bare again, each the given number of HITs, asked for alike; the ratio is of
+publish to the mean of the two.
 """
 
 from __future__ import annotations
@@ -65,18 +65,30 @@ def study(engine: Engine, name: str, hits: int) -> None:
     create_study(engine, name, settings, source)
 
 
-def bare(client: Any, hits: int, label: str) -> float:
+def asked(platform: MTurk, engine: Engine) -> dict[str, Any]:
+    """What `publish` asks for a HIT, exclusion list and all: the bare calls ask for the same."""
+    seen: list[dict[str, Any]] = []
+    platform.client.meta.events.register(
+        "provide-client-params.mturk.CreateHIT",
+        lambda params, **_: seen.append(dict(params)),
+        unique_id="bench",
+    )
+    study(engine, "warm", 1)
+    plan(engine, "warm", platform)
+    publish(engine, "warm", platform, public_url="http://localhost:8730")
+    platform.client.meta.events.unregister("provide-client-params.mturk.CreateHIT", unique_id="bench")
+    return seen[0]
+
+
+def bare(client: Any, hits: int, label: str, request: dict[str, Any]) -> float:
     """HITs a second of calls that nothing is written down for."""
     began = time.perf_counter()
     for number in range(hits):
-        client.create_hit(
-            Title="Find the sentence that a machine wrote in short stories",
-            Description="Read a few short stories and mark the sentence that a machine wrote.",
-            Keywords=label, Reward="0.01", MaxAssignments=PER_HIT, AssignmentDurationInSeconds=2700,
-            LifetimeInSeconds=604_800, AutoApprovalDelayInSeconds=259_200,
-            Question=external_question(f"http://localhost:8730/form/{label}{number}"),
-            UniqueRequestToken=f"{label} {number}",
-        )  # fmt: skip
+        own = {
+            "Keywords": label, "Question": external_question(f"http://localhost:8730/form/{label}{number}"),
+            "RequesterAnnotation": f"bare:{label}{number}", "UniqueRequestToken": f"{label} {number}",
+        }  # fmt: skip
+        client.create_hit(**(request | own))
     return hits / (time.perf_counter() - began)
 
 
@@ -94,15 +106,16 @@ def main() -> None:
             for generator in build(GeneratorRequest(kind)):
                 run(engine, generator, blanks_of(stories, (1, 2, 3, 4, 5)))
         platform = MTurk(local(url))
+        request = asked(platform, engine)
         for number in range(given.rounds):
             name = f"round{number}"
             study(engine, name, given.hits)
             plan(engine, name, platform)
-            before = bare(platform.client, given.hits, f"{name}a")
+            before = bare(platform.client, given.hits, f"{name}a", request)
             began = time.perf_counter()
             made = publish(engine, name, platform, public_url="http://localhost:8730").made
             ours = made / (time.perf_counter() - began)
-            after = bare(platform.client, given.hits, f"{name}b")
+            after = bare(platform.client, given.hits, f"{name}b", request)
             print(
                 json.dumps(
                     {
