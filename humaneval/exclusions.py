@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
@@ -20,7 +21,7 @@ from humaneval.judgments import Flags, Judgments
 from humaneval.statistics.columns import NotEstimable
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.quality import speed, straight_lining
-from humaneval.statistics.spam import spam_posterior
+from humaneval.statistics.spam import SpamPosterior, spam_posterior
 
 Step = Literal[
     "collected", "tests", "duplicates", "incomplete", "missed control", "too fast", "straight-lining", "spam", "analysed"
@@ -226,15 +227,23 @@ def _spamming(answers: Judgments, kept: Flags, limit: float) -> set[int]:
     noticed = np.bincount(answers.worker[shown & ~answers.missed], minlength=workers)
     # Those who are left out already say nothing about the rest.
     there = np.unique(answers.worker[kept])
-    found = spam_posterior(noticed[there], controls[there])
-    if isinstance(found, NotEstimable):
-        found = spam_posterior(noticed[there], controls[there], honest_pass=HONEST_PASS)
+    found = spam_odds(noticed[there], controls[there])
     if isinstance(found, NotEstimable):
         raise InputError(
             f"Who answers without reading is not estimable: {found.because}",
             "Leave `spam` out of the rule.",
         )
     return set(there[found.probability > limit].tolist())
+
+
+def spam_odds(noticed: ArrayLike, controls: ArrayLike) -> SpamPosterior | NotEstimable:
+    """Of each annotator: `spam_posterior`, with HONEST_PASS given where there are too few Control passages to estimate it."""
+    found = spam_posterior(noticed, controls)
+    return (
+        spam_posterior(noticed, controls, honest_pass=HONEST_PASS)
+        if isinstance(found, NotEstimable)
+        else found
+    )
 
 
 def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:

@@ -19,6 +19,8 @@ from humaneval.errors import InputError
 from humaneval.exclusions import ControlGate, ExclusionStep, Rule, Selection, select
 from humaneval.judgments import Flags, Judgments, judgments
 from humaneval.statistics.cells import Cells, cells
+from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.detection import chance_ceiling
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 
@@ -212,9 +214,8 @@ def _chance(scores: Iterable[GeneratorScore]) -> Chance:
     nobody = np.zeros(SENTENCES, dtype=np.int64)
     positions = sum((np.array(row.positions) for row in judged), nobody)
     picks = sum((np.array(row.picks).sum(axis=0) for row in judged if row.role is Role.HUMAN), nobody)
-    achieved = None
-    if picks.sum():
-        achieved = 1 - float(picks @ positions) / (float(picks.sum()) * float(positions.sum()))
+    found = chance_ceiling(picks, positions)
+    achieved = None if isinstance(found, NotEstimable) else found
     return Chance(CHANCE, achieved, tuple(map(int, picks)), tuple(map(int, positions)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from humaneval.analysis.estimating import estimated
 from humaneval.domain import Role
 from humaneval.judgments import Flags, Judgments
 from humaneval.scoring import ScoreTable
-from humaneval.statistics.bootstrap import Bootstrap, bootstrap
+from humaneval.statistics.bootstrap import bootstrap
 from humaneval.statistics.columns import NotEstimable
 from humaneval.statistics.detection import Detection, d_prime, detection
 from humaneval.statistics.intervals import Interval, clopper_pearson, jeffreys, wilson
@@ -117,7 +118,7 @@ def fit(answers: Judgments, kept: Flags) -> MixedModel | NotEstimable:
 def other_intervals(answers: Judgments, kept: Flags, table: ScoreTable, seed: int) -> tuple[Others, ...]:
     """Every score's other intervals, in the table's order."""
     drawn = {
-        by: estimated(lambda by=by: bootstrap(*_columns(answers, kept), by, replicates=REPLICATES, seed=seed))  # type: ignore[misc]  # the loop's own
+        by: estimated(partial(bootstrap, *_columns(answers, kept), by, replicates=REPLICATES, seed=seed))
         for by in ("workers", "stories", "both")
     }
 
@@ -187,17 +188,3 @@ def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
 def _columns(answers: Judgments, mine: Flags) -> tuple[Any, Any, Any, Any]:
     names = np.array(answers.names, dtype=object)
     return answers.outcomes[mine], answers.worker[mine], answers.story[mine], names[answers.generator[mine]]
-
-
-__all__ = [
-    "Bootstrap",
-    "LuckOff",
-    "Omnibus",
-    "Others",
-    "Standing",
-    "fit",
-    "luck_off",
-    "omnibus",
-    "other_intervals",
-    "standings",
-]

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from humaneval.analysis.estimating import estimated
 from humaneval.domain import SENTENCES, Role
-from humaneval.exclusions import HONEST_PASS, Selection
+from humaneval.exclusions import Selection, spam_odds
 from humaneval.judgments import Flags, Judgments
 from humaneval.statistics.columns import NotEstimable
 from humaneval.statistics.quality import READING_SPEED, speed, straight_lining
-from humaneval.statistics.spam import SpamPosterior, spam_posterior
 
 ODD = 0.001
 """One place marked so often that chance does it less often than this is a flag."""
@@ -71,7 +69,7 @@ def worker_lines(selection: Selection, names: Any) -> tuple[WorkerLine, ...]:
         }
     )
     found["straight"] = pd.Series(dict(_straight(selection)), dtype=np.float64)
-    spam = _spam(found)
+    spam = spam_odds(found["noticed"].to_numpy(), found["controls"].to_numpy())
     found["spam"] = np.nan if isinstance(spam, NotEstimable) else spam.probability
     if answers.seconds is not None and answers.words is not None:
         rates = speed(frame["words"], frame["seconds"]).words_per_second
@@ -94,14 +92,6 @@ def _straight(selection: Selection) -> zip[tuple[int, float]]:
     answers, before = selection.answers, selection.before
     odd = straight_lining(answers.worker[before], answers.choice[before], SENTENCES)
     return zip(odd.workers, odd.p, strict=True)
-
-
-def _spam(found: pd.DataFrame) -> SpamPosterior | NotEstimable:
-    noticed, controls = found["noticed"].to_numpy(), found["controls"].to_numpy()
-    free = estimated(lambda: spam_posterior(noticed, controls))
-    if isinstance(free, NotEstimable):
-        return estimated(lambda: spam_posterior(noticed, controls, honest_pass=HONEST_PASS))
-    return free
 
 
 def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:

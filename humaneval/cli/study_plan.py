@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +32,22 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @click.option("--effect", type=SHARE, help="The difference that would matter, instead of the study's.")
 @click.option("--power", type=SHARE, help="The odds wanted of finding it.")
 @click.option("--spammers", type=click.FloatRange(0, 1, max_open=True), help="The share who do not read.")
+@click.option(
+    "--simulate",
+    "studies",
+    type=click.IntRange(min=100),
+    metavar="STUDIES",
+    help="Also draw so many studies from the mixed model and test each as the report will.",
+)
 @json_option
 @with_app
 def plan(
     app: App, name: str | None, file: Path | None, preset: str | None, annotators: int | None, score: float | None,
-    effect: float | None, power: float | None, spammers: float | None, as_json: bool,
+    effect: float | None, power: float | None, spammers: float | None, studies: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Say what the study NAME, or a study file, can find out: power, widths, spammers, cues, cost."""
     from humaneval.planning.outlook import outlook
+    from humaneval.planning.simulation import simulate
     from humaneval.prospects import cues_of, plan_of, stories_of
     from humaneval.studies import row_count, settings_of_study
     from humaneval.study_file import read_study_file
@@ -56,22 +64,26 @@ def plan(
             rows=row_count(app.engine, name),
         )
         cues = cues_of(app.engine, name)
-    given = {
+    given: dict[str, Any] = {
         "annotators": annotators, "expected_score": score, "smallest_effect": effect, "power": power, "spammers": spammers,
     }  # fmt: skip
-    planned = replace(planned, **{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]  # each by its own name
+    planned = replace(planned, **{key: value for key, value in given.items() if value is not None})
     seen = outlook(planned)
+    drawn = None if studies is None else simulate(planned, studies)
     if as_json:
-        emit({"study": name, "plan": _plain(planned), "outlook": seen.to_json(), "cues": [{**cue._asdict(), "score": cue.score} for cue in cues]})  # fmt: skip
+        emit({"study": name, "plan": _plain(planned), "outlook": seen.to_json(), "simulated": drawn and asdict(drawn), "cues": [{**cue._asdict(), "score": cue.score} for cue in cues]})  # fmt: skip
         return
     _tell(planned, seen)
+    if drawn is not None:
+        say(
+            f"By simulation: found in {drawn.power:.0%} (± {2 * drawn.error:.0%}) of {drawn.studies:,} simulated studies, "
+            "one comparison alone."
+        )
     if cues:
         _tell_cues(cues)
 
 
 def _plain(planned: Plan) -> dict[str, Any]:
-    from dataclasses import asdict
-
     return {**asdict(planned), "reward": str(planned.reward)}
 
 

@@ -6,7 +6,7 @@ story, both normal. β_m is such that the mean over both is the score that is as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot
 
@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from humaneval.errors import UsageError
+from humaneval.planning.outlook import Plan
 from humaneval.planning.power import location
+from humaneval.statistics.cells import cells
+from humaneval.statistics.headline import paired_differences
 
 Outcomes = NDArray[np.bool_]
 Codes = NDArray[np.int64]
@@ -80,7 +83,6 @@ class Power:
 def simulated_power(
     where: Layout,
     scores: Sequence[float],
-    test: Callable[[Outcomes, Layout], float],
     *,
     worker_sd: float = 0.5,
     story_sd: float = 0.7,
@@ -88,7 +90,37 @@ def simulated_power(
     studies: int = 400,
     seed: int = 0,
 ) -> Power:
-    """The share of `studies` simulated studies whose p, as `test` gives it, is at most `alpha`."""
+    """In what share of `studies` simulated studies the first two generators' difference is found.
+
+    Tested as reports test it: `humaneval.statistics.headline.paired_differences`, p at most `alpha`, unadjusted.
+    """
+    if studies < 1:
+        raise UsageError(f"{studies} studies tell nothing", "Give 100 or more.")
     rng = np.random.default_rng([seed, studies])
-    found = sum(test(draw(where, scores, worker_sd, story_sd, rng), where) <= alpha for _ in range(studies))
+    found = 0
+    for _ in range(studies):
+        outcomes = draw(where, scores, worker_sd, story_sd, rng)
+        (one,) = paired_differences(cells(outcomes, where.workers, where.stories, where.generators), [(0, 1)])
+        found += one.p <= alpha
     return Power(found / studies, studies, seed)
+
+
+def simulate(plan: Plan, studies: int, seed: int = 0) -> Power:
+    """The power of `plan` for its smallest effect of interest, of annotators who pass the gate.
+
+    Raises UsageError for rows that show only some of the generators.
+    """
+    if plan.passages_per_row < plan.generators:
+        raise UsageError(
+            "only designs in which everybody judges every generator are simulated",
+            "The figures by formula know rows that show some of them.",
+        )
+    passed = max(1, round(plan.annotators * plan.gate.passed))
+    # Where the stories are not known yet none recurs.
+    stories = max(plan.stories or passed * plan.rows_per_annotator * plan.generators, plan.generators)
+    where = layout(passed, plan.rows_per_annotator, stories, plan.generators)
+    other = [plan.expected_score] * (plan.generators - 2)
+    return simulated_power(
+        where, [plan.expected_score + plan.smallest_effect, plan.expected_score, *other], worker_sd=plan.worker_sd,
+        story_sd=plan.story_sd, alpha=1 - plan.level, studies=studies, seed=seed,
+    )  # fmt: skip

@@ -23,7 +23,7 @@ BROKEN = (
     BadZipFile,
     zlib.error,
     EOFError,
-    NotImplementedError,
+    NotImplementedError,  # zipfile raises it for a compression that it does not know
     RuntimeError,
     ValueError,
     KeyError,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from humaneval.exclusions import ExclusionStep
 from humaneval.scoring import GeneratorScore, ScoreTable
-from humaneval.statistics.headline import WIDENED
+from humaneval.statistics.headline import FEWEST, WIDENED
 from humaneval.statistics.intervals import Interval
 
 STEPS = {
@@ -22,10 +22,6 @@ STEPS = {
 }
 
 ROLES = {"control": "Control", "system": "System", "human": "Human"}
-
-
-FEW = 8
-"""With fewer annotators or stories the sandwich is too hopeful: 95 % intervals held the truth in 89 to 94 % of trials."""
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -100,7 +96,7 @@ def method(scores: Sequence[GeneratorScore]) -> str:
     few = min(min(row.workers, row.stories) for row in widened)
     if few == 1:
         return f"{text} With a single annotator or story, all its responses count as one."
-    if few < FEW:
+    if few < FEWEST:
         return f"{text} With only {few} annotators or stories such an interval tends to be too narrow."
     return text
 

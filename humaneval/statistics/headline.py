@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scipy import special
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.cells import Cells, Floats, Sums, cells
 from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.paired import bonett_price_at
 from humaneval.statistics.sign_flips import Alternative, sign_flip_test
 
 PLAIN = "wilson"
@@ -88,8 +88,10 @@ def score_interval(
 ) -> ScoreInterval:
     """The score of one generator: Wilson's interval where each worker and each story occurs once, else at n/DEFF.
 
-    DEFF is the two-way cluster-robust variance over that of unrelated responses, never below 1, see
-    `humaneval.statistics.sandwich.design_effect`. Outcomes are 0 or 1, the three columns are of one length.
+    DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller 2011), each
+    G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n² over its G clusters, over that of unrelated responses, p(1−p)/(n−1);
+    within 1..n. Where the data cannot tell (one worker, one story, all outcomes equal) it is n / fewest clusters, as
+    if all responses of one cluster were the same. Outcomes are 0 or 1, the three columns are of one length.
     Raises InputError and UsageError as `cells` and `wilson` do.
 
     >>> result = score_interval([1, 1, 0, 0], ["ann", "ann", "bob", "bob"], [1, 2, 3, 4])
@@ -278,7 +280,7 @@ def _difference(
         table.names[a],
         table.names[b],
         d,
-        _bonett_price(d, max(discordant, d * d), effective, t),
+        bonett_price_at(d, max(discordant, d * d), effective, t),
         method,
         test,
         p,
@@ -288,12 +290,6 @@ def _difference(
         effective,
         note,
     )
-
-
-def _bonett_price(d: float, discordant: float, n: float, t: float) -> Interval:
-    centre, share = n * d / (n + 2.0), (n * discordant + 2.0) / (n + 2.0)
-    reach = t * sqrt(max(share - centre * centre, 0.0) / (n + 2.0))
-    return Interval(max(-1.0, centre - reach), min(1.0, centre + reach))
 
 
 def _test(

@@ -115,11 +115,14 @@ def bonett_price(first_only: int, second_only: int, n: int, level: float = 0.95)
     check_counts(n=n)
     if n == 0 or b + c > n:
         raise InputError(f"{b} and {c} discordant pairs of {n} are no table")
-    p12, p21 = (b + 1) / (n + 2), (c + 1) / (n + 2)
-    difference = p12 - p21
-    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-    reach = z * sqrt((p12 + p21 - difference**2) / (n + 2))
-    return Interval(max(-1.0, difference - reach), min(1.0, difference + reach))
+    return bonett_price_at((b - c) / n, (b + c) / n, n, NormalDist().inv_cdf((1.0 + level) / 2.0))
+
+
+def bonett_price_at(difference: float, discordant: float, n: float, quantile: float) -> Interval:
+    """The same from shares of `n` pairs, which need not be whole, with any quantile in the place of z."""
+    centre, share = n * difference / (n + 2.0), (n * discordant + 2.0) / (n + 2.0)
+    reach = quantile * sqrt(max(share - centre * centre, 0.0) / (n + 2.0))
+    return Interval(max(-1.0, centre - reach), min(1.0, centre + reach))
 
 
 def newcombe_paired(table: Pairs, level: float = 0.95) -> Interval:

@@ -23,8 +23,8 @@ from humaneval.statistics.headline import (
     score_interval,
     score_intervals,
 )
-from humaneval.statistics.sandwich import design_effect
 from humaneval.statistics.sign_flips import sign_flip_test
+from tests.unit.two_way import design_effect
 
 
 def paired(b: int, c: int, n: int, **settings: Any) -> PairedDifference:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from math import ceil, inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +27,7 @@ from humaneval.planning.power import (
     responses_paired,
     responses_unpaired,
 )
-from humaneval.planning.simulation import draw, layout, simulated_power
+from humaneval.planning.simulation import draw, layout, simulate, simulated_power
 
 SHARE = st.floats(0.02, 0.98)
 
@@ -111,18 +114,11 @@ def test_drawn_studies_have_the_scores_and_the_correlation_that_were_asked_for()
 
 
 def test_simulated_power_agrees_with_the_formula() -> None:
-    from scipy.stats import binom
-
-    def mcnemar(outcomes: np.ndarray, where: object) -> float:
-        first, second = outcomes[0::2], outcomes[1::2]
-        b, c = int((first & ~second).sum()), int((~first & second).sum())
-        return min(1.0, 2 * float(binom.cdf(min(b, c), b + c, 0.5))) if b + c else 1.0
-
     where = layout(300, 1, 600, 2)
-    found = simulated_power(where, [0.4, 0.55], mcnemar, story_sd=0.0, studies=400)
+    found = simulated_power(where, [0.4, 0.55], story_sd=0.0, studies=400)
     formula = power_paired(0.4, 0.55, 300, answers_correlation(0.5, 0.4, 0.55))
     assert found.power == pytest.approx(formula, abs=4 * found.error + 0.02)
-    assert found == simulated_power(where, [0.4, 0.55], mcnemar, story_sd=0.0, studies=400)
+    assert found == simulated_power(where, [0.4, 0.55], story_sd=0.0, studies=400)
 
 
 def test_the_published_design_could_not_tell_four_points() -> None:
@@ -183,3 +179,24 @@ def test_rows_that_show_some_generators_give_each_fewer_responses_and_fewer_pair
     assert not single.within_rows
     assert single.pairs == single.responses == 20
     assert outlook(single).correlation == 0
+
+
+def test_a_plan_is_simulated_as_its_report_will_test() -> None:
+    plan = Plan(200, passages_per_row=3, generators=3, smallest_effect=0.15, comparisons=1)
+    found, formula = simulate(plan, 200), outlook(plan).power
+    assert found.power == pytest.approx(formula, abs=4 * found.error + 0.05)
+    assert simulate(plan, 200) == found
+    with pytest.raises(UsageError, match="every generator"):
+        simulate(replace(plan, passages_per_row=2), 200)
+    with pytest.raises(UsageError, match="0 studies"):
+        simulate(plan, 0)
+
+
+def test_study_plan_simulates_where_it_is_asked_to(command: Callable[..., Any]) -> None:
+    document = json.loads(command("study", "plan", "--simulate", "100", "--annotators", "30", "--json").out)
+    assert document["simulated"]["studies"] == 100
+    assert 0 <= document["simulated"]["power"] <= 1
+    assert json.loads(command("study", "plan", "--json").out)["simulated"] is None
+    assert (
+        "of 100 simulated studies" in command("study", "plan", "--simulate", "100", "--annotators", "30").out
+    )

@@ -1,6 +1,8 @@
-"""The two-way cluster-robust variance, by hand."""
+"""The two-way cluster-robust variance by hand, and the design effect that scores are widened by."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError
-from humaneval.statistics.sandwich import design_effect, two_way_variance
+from humaneval.statistics.headline import score_interval
+from tests.unit.two_way import two_way_variance
+
+
+def design_effect(outcomes: Any, workers: Any, stories: Any) -> float:
+    """As scores have it."""
+    return score_interval(outcomes, workers, stories).design_effect
+
 
 # Two workers, two stories, mean 1/2, residuals ±1/2. By worker: sums (1/2 + 1/2, −1/2 − 1/2) = (1, −1), so
 # 2/1 · 2 / 4² = 1/4. By story: sums (0, 0), so 0. By pair: four residuals of 1/4 squared, 4/3 · 1 / 16 = 1/12.
@@ -78,15 +87,15 @@ def test_the_design_effect_lies_between_1_and_n(rows: list[tuple[bool, int, int]
     st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=40),
     st.randoms(),
 )
-def test_order_and_labels_change_nothing(rows: list[tuple[bool, int, int]], random: object) -> None:
+def test_order_and_labels_change_nothing(rows: list[tuple[bool, int, int]], random: Any) -> None:
     before = design_effect(*zip(*rows, strict=True))
-    random.shuffle(rows)  # type: ignore[attr-defined]
+    random.shuffle(rows)
     relabelled = [(outcome, f"w{9 - worker}", f"s{story}") for outcome, worker, story in rows]
     assert design_effect(*zip(*relabelled, strict=True)) == pytest.approx(before)
 
 
 def test_columns_of_different_lengths_are_an_error() -> None:
-    with pytest.raises(InputError, match="2 outcomes, 1 workers and 2 stories"):
+    with pytest.raises(InputError, match="2 outcomes, 1 workers, 2 stories"):
         design_effect([1, 0], ["a"], ["s", "t"])
     with pytest.raises(InputError, match="at least one response"):
-        two_way_variance([], [], [])
+        design_effect([], [], [])

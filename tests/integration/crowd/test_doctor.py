@@ -114,7 +114,7 @@ def proxy(headers: dict[str, str], body: bytes = b"ok\n", status: int = 200) -> 
             self.end_headers()
             self.wfile.write(body)
 
-        do_POST = do_GET  # noqa: N815
+        do_POST = do_GET  # noqa: N815 - the name is http.server's
 
         def log_message(self, *_: object) -> None:
             pass
