@@ -9,7 +9,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Engine, bindparam, func, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import (
@@ -23,7 +23,7 @@ from humaneval.crowd.addresses import (
 )
 from humaneval.crowd.claims import form_of
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.outbox import Intent, hold_study, intend, pending, perform_each
+from humaneval.crowd.outbox import AS_SQL, Intent, hold_study, intend, pending, perform_each
 from humaneval.crowd.participation import participants_of, refuse_unknown_studies
 from humaneval.crowd.platform import Cost, Endpoint, Offer, Platform, Published
 from humaneval.crowd.questions import Delivery, render_form
@@ -304,16 +304,27 @@ def _hit_of(session: Session, intent: Intent) -> HitRow:
 
 def _up(session: Session, key: str, lifetime: int, published: Published) -> dict[str, Any]:
     """Note that the HIT with `key` is up; returns what to keep of the platform's answer."""
-    # Statements, not objects: this is done for every HIT, and loading three rows takes as long as the rest.
-    there = {"external_id": published.external_id, "expires_at": now() + timedelta(seconds=lifetime)}
-    session.execute(update(HitRow).where(HitRow.key == key).values(there))
-    of_hit = select(HitRow.study_id).where(HitRow.key == key).scalar_subquery()
-    session.execute(
-        update(StudyRow)
-        .where(StudyRow.id == of_hit, StudyRow.published_at.is_(None))
-        .values(published_at=now())
-    )
+    moment = now()
+    there = {"of": key, "there": published.external_id, "until": moment + timedelta(seconds=lifetime)}
+    session.execute(_HIT_UP, there, execution_options=AS_SQL)
+    session.execute(_STUDY_UP, {"of": key, "at": moment}, execution_options=AS_SQL)
     return asdict(published)
+
+
+# Statements made once, not objects: this is done for every HIT, and loading three rows takes as long as the rest.
+_HIT_UP = (
+    update(HitRow)
+    .where(HitRow.key == bindparam("of"))
+    .values(external_id=bindparam("there"), expires_at=bindparam("until"))
+)
+_STUDY_UP = (
+    update(StudyRow)
+    .where(
+        StudyRow.id == select(HitRow.study_id).where(HitRow.key == bindparam("of")).scalar_subquery(),
+        StudyRow.published_at.is_(None),
+    )
+    .values(published_at=bindparam("at"))
+)
 
 
 def _offer(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from sqlalchemy import Select, delete, func, or_, select
+from sqlalchemy import bindparam, delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.market.database import Mode, Transaction
@@ -20,6 +20,7 @@ from humaneval.market.file_tables import Upload
 from humaneval.market.notes import note
 from humaneval.market.refusals import insufficient_funds
 from humaneval.market.tables import TAKEN, Assignment, Entry, Hit, State
+from humaneval.store.types import Moment
 
 KEPT_DAYS = 120
 """So long after it was first Reviewable a HIT is disposed of by itself, if all its answers are reviewed."""
@@ -156,54 +157,54 @@ def refresh(work: Transaction, hit: Hit) -> Counts:
 
 def something_is_due(work: Transaction) -> bool:
     """Whether time alone has changed anything since it was last looked at."""
-    due = (_late(work.now), _unreviewed(work.now), _expiring(work.now), _outdated(work.now))
-    return bool(work.session.scalar(select(or_(*(query.exists() for query in due)))))
+    return bool(work.session.scalar(_ANYTHING_DUE, _moments(work)))
 
 
 def let_time_pass(work: Transaction) -> None:
     """Abandon what ran out, approve what waited too long, expire what is past its time, each as of its own moment;
     dispose of what has been kept for long enough."""
-    late = work.session.scalars(_late(work.now)).all()
+    moments = _moments(work)
+    late = work.session.scalars(_LATE, moments).all()
     for assignment in late:
         assignment.state, assignment.ended_at = State.ABANDONED, assignment.deadline
         note(work, "AssignmentAbandoned", assignment.hit, assignment)
-    waiting = work.session.scalars(_unreviewed(work.now)).all()
+    waiting = work.session.scalars(_UNREVIEWED, moments).all()
     for assignment in waiting:
         pay_reward(work, assignment)
         assignment.state, assignment.approved_at = State.APPROVED, assignment.auto_approve_at
         note(work, "AssignmentApproved", assignment.hit, assignment)
-    expiring = work.session.scalars(_expiring(work.now)).all()
+    expiring = work.session.scalars(_EXPIRING, moments).all()
     for hit in expiring:
         hit.expired = True
         note(work, "HITExpired", hit)
     changed = {hit.number: hit for hit in (*expiring, *(item.hit for item in (*late, *waiting)))}
     for hit in changed.values():
         refresh(work, hit)
-    for hit in work.session.scalars(_outdated(work.now)).all():
+    for hit in work.session.scalars(_OUTDATED, moments).all():
         hit.disposed = True
         refresh(work, hit)
         note(work, "HITDisposed", hit)
 
 
-def _late(now: datetime) -> Select[Assignment]:
-    return select(Assignment).where(Assignment.state == State.ACCEPTED, Assignment.deadline <= now)
+def _moments(work: Transaction) -> dict[str, datetime]:
+    return {"now": work.now, "kept_since": work.now - timedelta(days=KEPT_DAYS)}
 
 
-def _unreviewed(now: datetime) -> Select[Assignment]:
-    return select(Assignment).where(Assignment.state == State.SUBMITTED, Assignment.auto_approve_at <= now)
-
-
-def _expiring(now: datetime) -> Select[Hit]:
-    return select(Hit).where(Hit.expired.is_(False), Hit.expires_at <= now)
-
-
-def _outdated(now: datetime) -> Select[Hit]:
-    waiting = select(Assignment.number).where(
-        Assignment.hit_number == Hit.number, Assignment.state == State.SUBMITTED
-    )
-    return select(Hit).where(
-        Hit.disposed.is_(False), Hit.finished_at <= now - timedelta(days=KEPT_DAYS), ~waiting.exists()
-    )
+# Asked at every request, so they are made once.
+_NOW = bindparam("now", type_=Moment)
+_LATE = select(Assignment).where(Assignment.state == State.ACCEPTED, Assignment.deadline <= _NOW)
+_UNREVIEWED = select(Assignment).where(
+    Assignment.state == State.SUBMITTED, Assignment.auto_approve_at <= _NOW
+)
+_EXPIRING = select(Hit).where(Hit.expired.is_(False), Hit.expires_at <= _NOW)
+_OUTDATED = select(Hit).where(
+    Hit.disposed.is_(False),
+    Hit.finished_at <= bindparam("kept_since", type_=Moment),
+    ~select(Assignment.number)
+    .where(Assignment.hit_number == Hit.number, Assignment.state == State.SUBMITTED)
+    .exists(),
+)
+_ANYTHING_DUE = select(or_(*(query.exists() for query in (_LATE, _UNREVIEWED, _EXPIRING, _OUTDATED))))
 
 
 def _settle_hold(work: Transaction, hit: Hit, count: Counts) -> None:

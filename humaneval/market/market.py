@@ -117,5 +117,6 @@ class Market:
 
     @staticmethod
     def _let_time_pass(work: Transaction) -> None:
-        let_time_pass(work)
-        review_policies.apply_due_policies(work)
+        if something_is_due(work):
+            let_time_pass(work)
+            review_policies.apply_due_policies(work)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from humaneval.crowd import publishing
+from humaneval.crowd import outbox, publishing
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.lifetime import expire_all
 from humaneval.crowd.mturk import MTurk
@@ -76,43 +76,61 @@ def test_C01_second_publish_creates_nothing(
 
 @pytest.mark.parametrize("forgotten", [False, True], ids=["token kept", "token forgotten"])
 @pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("together", [1, 10])
 @pytest.mark.parametrize("when", ["before-send", "response-received"])
 def test_C03_publish_killed_around_any_call_ends_with_the_plan(
     sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die: Callable,
-    listed: Callable, market_engine: Engine, when: str, nth: int, forgotten: bool,
+    listed: Callable, market_engine: Engine, monkeypatch: pytest.MonkeyPatch, when: str, nth: int, forgotten: bool, together: int,
 ) -> None:  # fmt: skip
+    monkeypatch.setattr(outbox, "TOGETHER", together)
     study_factory(sqlite_engine, design={"annotators": 20})
     with die(when, "CreateHIT", nth):
         publish(sqlite_engine)
     left_up = nth - (when == "before-send")
     assert len(listed()) == left_up
     (status,) = study_status(sqlite_engine, "study")
-    assert (status.hits_up, status.unconfirmed, status.hits_unsent) == (nth - 1, 1, 3 - nth)
+    known, in_doubt = (nth - 1, 1) if together == 1 else (0, 3)
+    assert (status.hits_up, status.unconfirmed, status.hits_unsent) == (known, in_doubt, 3 - known - in_doubt)
     if forgotten:
         forget_tokens(market_engine)
     again = publish(sqlite_engine)
     assert again.made + again.adopted + again.already_up == 3
-    assert again.adopted == (when == "response-received")
+    assert again.adopted == left_up - known
     check_plan(sqlite_engine)
     assert publish(sqlite_engine).made == 0
 
 
-@pytest.mark.parametrize("nth", [1, 3])
+@pytest.mark.parametrize(("together", "nth", "unknown"), [(1, 1, 1), (1, 3, 1), (10, 1, 3)])
 def test_C03_publish_killed_before_the_confirming_commit_ends_with_the_plan(
     engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die_unconfirmed: Callable,
-    market_engine: Engine, nth: int,
+    market_engine: Engine, monkeypatch: pytest.MonkeyPatch, together: int, nth: int, unknown: int,
 ) -> None:  # fmt: skip
+    monkeypatch.setattr(outbox, "TOGETHER", together)
     study_factory(engine, design={"annotators": 20})
     with die_unconfirmed("publish", nth):
         publish(engine)
     forget_tokens(market_engine)
-    assert publish(engine).adopted == 1
+    assert publish(engine).adopted == unknown
     check_plan(engine)
+
+
+def test_a_failure_among_many_leaves_only_itself_in_doubt(
+    sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, troubles: Any
+) -> None:
+    study_factory(sqlite_engine, design={"annotators": 20})
+    troubles.coming["CreateHIT"] = [None, Trouble.ODD_STATUS]
+    with pytest.raises(PlatformError):
+        publish(sqlite_engine)
+    (status,) = study_status(sqlite_engine, "study")
+    assert (status.hits_up, status.unconfirmed, status.hits_unsent) == (1, 1, 1)
+    again = publish(sqlite_engine)
+    assert (again.already_up, again.adopted, again.made) == (1, 0, 2)
+    check_plan(sqlite_engine)
 
 
 HARD_KILL = """
 import os, sys
-from humaneval.crowd import publishing
+from humaneval.crowd import outbox, publishing
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.lifetime import expire_all
 from humaneval.crowd.mturk import MTurk
@@ -142,7 +160,7 @@ def test_C03_a_process_that_vanishes_leaves_nothing_that_a_second_run_does_not_f
         timeout=120,
     )
     assert died.returncode == 9
-    assert publish(sqlite_engine).adopted == 1
+    assert publish(sqlite_engine).adopted == 2
     check_plan(sqlite_engine)
 
 

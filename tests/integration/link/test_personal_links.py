@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
+from humaneval.crowd import outbox, publishing
 from humaneval.crowd.addresses import links_of
 from humaneval.crowd.link import People, read_people
 from humaneval.crowd.people import stored_secret
@@ -119,6 +119,7 @@ def test_a_list_in_another_encoding_is_refused_in_words(tmp_path: Path) -> None:
 def test_killed_while_publishing_and_run_again_nobody_has_two_links(
     engine: Engine, by_link: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
 ) -> None:
+    monkeypatch.setattr(outbox, "TOGETHER", 1)
     study = by_link(engine)
     listed = people(tmp_path)
     made = []
