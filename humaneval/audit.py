@@ -16,6 +16,7 @@ from humaneval.scoring import CHANCE
 from humaneval.store.engine import reading
 from humaneval.store.queries import TEST_ENDPOINTS
 from humaneval.store.tables import (
+    COLLECTED,
     AssignmentRow,
     GeneratorRow,
     PassageRow,
@@ -28,8 +29,6 @@ from humaneval.store.tables import (
 )
 from humaneval.studies import get_study, settings_of
 from humaneval.study_file import DesignSection
-
-COLLECTED = ("submitted", "approved", "rejected")
 
 
 class Range(NamedTuple):
@@ -216,6 +215,7 @@ def _answered_rows(session: Session, study: StudyRow, endpoints: Sequence[str]) 
                 AssignmentRow.study_id == study.id,
                 AssignmentRow.endpoint.in_(endpoints),
                 AssignmentRow.state.in_(COLLECTED),
+                ~AssignmentRow.is_stray,
             )
         )
     )

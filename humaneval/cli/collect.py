@@ -43,9 +43,9 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
         )
     if found.strays:
         say(
-            f"{found.strays} submissions match no form of this study: {', '.join(found.stray_assignments)}. They are kept apart and "
-            f"not scored. Nothing here pays or refuses them; {endpoint} approves and pays them by itself when the study's "
-            "auto_approval_days are over, unless you decide otherwise there."
+            f"{found.strays} submitted that match no form of this study: {', '.join(found.stray_assignments)}. Kept, not scored. "
+            f"Approve or reject each by its id; {endpoint} approves and pays what nobody decides about, when the study's "
+            "auto_approval_days are over."
         )
     for reason in found.not_listed:
         say(f"Somebody is not on the exclusion list yet; the next `collect` tries again: {reason}")

@@ -93,7 +93,7 @@ def review(
             line.external_id,
             line.worker,
             line.state,
-            f"{line.answered}/{line.passages}",
+            f"{line.answered}/{line.passages}" if line.passages else "—",
             f"{line.seconds:.0f}" if line.seconds else "—",
             line.excluded or "—",
         )
@@ -106,7 +106,12 @@ def review(
         say(
             f"Excluded by the study's rule: {', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items()))}."
         )
-    waiting = [line for line in work if line.state == "submitted"]
+    undecided = [line for line in work if line.state == "submitted"]
+    waiting = [line for line in undecided if line.passages]
+    if strays := len(undecided) - len(waiting):
+        say(
+            f"{strays} of them match no form of this study. Approve or reject each by its id: humaneval approve {study} ID --to {endpoint}"
+        )
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     if approve_all and not dry_run:
         say(f"{approved} approved at {endpoint} now.")

@@ -89,6 +89,10 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
         )
     if line.rejected:
         say(f"  {line.rejected} rejected: not paid, and left out of scores.")
+    if line.strays:
+        say(
+            f"  {line.strays} submitted that match no form of this study: humaneval review {study} --to {line.endpoint} lists them."
+        )
     if line.compensations_due:
         say(f"  {line.compensations_due} compensations not taken yet, as of the last `collect`.")
     if line.next_auto_approval:

@@ -17,7 +17,7 @@ from humaneval.crowd.platform import Platform, Standing
 from humaneval.crowd.publishing import adopt
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, StrayRow
+from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow
 from humaneval.store.types import now
 from humaneval.studies import get_study
 
@@ -110,15 +110,13 @@ def _refuse_unfinished(
     if undecided:
         raise PlatformError(
             f"{undecided} submissions at {endpoint} are neither approved nor rejected: nothing was deleted",
-            f"Run `humaneval review {name} --to {endpoint}`; submissions that it does not list match no form of the study.",
+            f"`humaneval review {name} --to {endpoint}` lists them.",
         )
 
 
 def _collected(session: Session, hit_id: int) -> int:
     work = select(func.count()).select_from(AssignmentRow).where(AssignmentRow.hit_id == hit_id)
-    strays = select(func.count()).select_from(StrayRow).where(StrayRow.hit_id == hit_id)
-    known = session.scalar(work.where(AssignmentRow.state.in_(("submitted", "approved", "rejected")))) or 0
-    return known + (session.scalar(strays) or 0)
+    return session.scalar(work.where(AssignmentRow.state.in_(COLLECTED))) or 0
 
 
 def _final_rejections(engine: Engine, name: str, endpoint: str) -> int:

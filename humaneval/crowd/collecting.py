@@ -24,17 +24,17 @@ from humaneval.crowd.participation import intend_exclusions, perform_exclusions
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
 from humaneval.crowd.publishing import adopt
-from humaneval.crowd.review import decide_exclusions
+from humaneval.crowd.review import NO_FORM, decide_exclusions
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
+    COLLECTED,
     AnswerRow,
     AssignmentRow,
     HitRow,
     ResponseRow,
     RowPassageRow,
     RowRow,
-    StrayRow,
     StudyRow,
 )
 from humaneval.store.types import now
@@ -53,7 +53,7 @@ class Collected:
     rebuilt: int
     """Submissions that our server never saw; taken from the platform's answers."""
     strays: int
-    """Submissions at our HITs that match no form of the study: kept apart, neither paid nor refused from here."""
+    """Submissions at our HITs that match no form of the study and that nobody has decided about: kept, not scored."""
     differences: tuple[str, ...]
     stray_assignments: tuple[str, ...] = ()
     """Their ids at the platform."""
@@ -106,9 +106,9 @@ def collect(
             select(AssignmentRow).where(*mine, AssignmentRow.differences != "").order_by(AssignmentRow.id)
         )
         strays = session.scalars(
-            select(StrayRow.external_id)
-            .where(StrayRow.study_id == study.id, StrayRow.endpoint == endpoint)
-            .order_by(StrayRow.id)
+            select(AssignmentRow.external_id)
+            .where(*mine, AssignmentRow.is_stray, AssignmentRow.state == "submitted")
+            .order_by(AssignmentRow.id)
         ).all()
         return Collected(
             submissions=counts["submissions"],
@@ -141,15 +141,10 @@ def would_collect(engine: Engine, name: str, platform: Platform) -> Waiting:
         for work in platform.submissions(hit.external_id)
     ]
     with reading(engine) as session:
+        collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
         known = {
             (hit_id, external_id)
-            for table in (
-                select(AssignmentRow.hit_id, AssignmentRow.external_id).where(
-                    AssignmentRow.state.in_(("submitted", "approved", "rejected"))
-                ),
-                select(StrayRow.hit_id, StrayRow.external_id),
-            )
-            for hit_id, external_id in session.execute(table)
+            for hit_id, external_id in session.execute(collected.where(AssignmentRow.state.in_(COLLECTED)))
         }
     return Waiting(len(found), sum(one not in known for one in found))
 
@@ -175,22 +170,23 @@ def _take_in(
     answers = read_answers({} if submission.unreadable else submission.fields)
     found = _row_of(session, hit, assignment, answers.form)
     _supersede_others(session, endpoint, submission.external_id, worker.id)
-    if found.row_id is None:
-        _stray(session, hit, worker.id, submission)
-        return "stray"
     if assignment is None:
         assignment = AssignmentRow(
             study_id=study.id, hit_id=hit_id, endpoint=endpoint, external_id=submission.external_id, worker_id=worker.id,
-            row_id=found.row_id, holds_row=False, state="submitted",
+            holds_row=False, state="submitted",
         )  # fmt: skip
         session.add(assignment)
         session.flush()
     kept = session.scalar(
         select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "platform")
     )
-    verdict = "known"
     if kept is None:
         session.add(AnswerRow(assignment_id=assignment.id, source="platform", fields=dict(submission.fields)))
+    verdict = "known"
+    if found.row_id is None:
+        assignment.excluded = submission.unreadable or NO_FORM
+        verdict = "stray"
+    elif kept is None or assignment.row_id is None:
         doubts = [doubt for doubt in (submission.unreadable, found.doubt) if doubt]
         _settle_row(session, assignment, found.row_id)
         seen = _store_responses(session, assignment, found.row_id, answers, doubts)
@@ -263,24 +259,6 @@ def _let_go(session: Session, hit_id: int, asked_at: datetime) -> None:
         )
         .values(holds_row=False)
     )
-
-
-def _stray(session: Session, hit: HitRow, worker_id: int, submission: Submission) -> None:
-    known = session.scalar(
-        select(StrayRow).where(
-            StrayRow.endpoint == hit.endpoint,
-            StrayRow.external_id == submission.external_id,
-            StrayRow.worker_id == worker_id,
-        )
-    )
-    if known is None:
-        reason = submission.unreadable or "its answers name no form of this study"
-        session.add(
-            StrayRow(
-                study_id=hit.study_id, hit_id=hit.id, endpoint=hit.endpoint, external_id=submission.external_id, worker_id=worker_id,
-                reason=reason, fields=dict(submission.fields), submitted_at=submission.submitted_at,
-            )
-        )  # fmt: skip
 
 
 def _store_responses(

@@ -155,6 +155,7 @@ def _to_approve(
                 AssignmentRow.study_id == study.id,
                 AssignmentRow.endpoint == endpoint,
                 AssignmentRow.state == "submitted",
+                ~AssignmentRow.is_stray,  # a person decides about these, one by one
             )
             .order_by(AssignmentRow.id)
         ).all()

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, func, select
 from humaneval.crowd.addresses import PUBLISH
 from humaneval.crowd.ledger import spent
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
+from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
 from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 
@@ -57,6 +57,8 @@ class EndpointStatus(NamedTuple):
     spent: Decimal
     """Both together."""
     rejected: int
+    strays: int
+    """Submitted, matching no form of the study, and not decided yet; they are among no other number here."""
     compensations_due: int
     """Compensations whose worker has not taken them yet, as far as we know."""
     median_minutes: float | None
@@ -137,7 +139,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
         mine = [hit for hit in hits if hit.endpoint == endpoint]
         paid = spent(engine, name, endpoint)
         here = [line for line in work if line.endpoint == endpoint]
-        collected = [line for line in here if line.state in ("submitted", "approved", "rejected")]
+        collected = [line for line in here if line.state in COLLECTED and not line.is_stray]
         waiting = [line for line in here if line.state == "answered"]
         submitted = [*collected, *waiting] if endpoint == "link" else collected
         planned = sum(hit.assignments for hit in mine)
@@ -166,7 +168,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
                 ),
                 answered=len(waiting),
                 submitted=len(submitted),
-                approved=sum(line.state == "approved" for line in here),
+                approved=sum(line.state == "approved" for line in collected),
                 usable=sum(not line.excluded and line.state != "rejected" for line in collected),
                 about_done_at=None if closed else about_done(len(submitted), planned, began, moment),
                 unconfirmed=writes[endpoint, "pending"],
@@ -182,7 +184,8 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
                 rewards=paid.rewards,
                 fees=paid.fees,
                 spent=paid.total,
-                rejected=sum(line.state == "rejected" for line in here),
+                rejected=sum(line.state == "rejected" for line in collected),
+                strays=sum(line.is_stray and line.state == "submitted" for line in here),
                 compensations_due=due[endpoint],
                 median_minutes=minutes,
                 hourly=_hourly(reward, minutes) if reward else None,

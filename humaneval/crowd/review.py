@@ -14,19 +14,22 @@ from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participation import forms_allowed, who_took_part_elsewhere
 from humaneval.store.engine import writing
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
-from humaneval.store.tables import AssignmentRow, PassageRow, ResponseRow, StudyRow
+from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow, StudyRow
 from humaneval.store.types import now
 from humaneval.studies import settings_of
 
 MISSED_CONTROL = "missed the control"
 MISSED_ELSEWHERE = "missed the control in another form"
 INCOMPLETE = "incomplete"
-COLLECTED = ("submitted", "approved", "rejected")
+NO_FORM = "matches no form"
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """One assignment as a reviewer sees it. `seconds` is the sum over its passages, where the browser said."""
+    """One assignment as a reviewer sees it. `seconds` is the sum over its passages, where the browser said.
+
+    A submission that matches no form of the study has no `passages`.
+    """
 
     external_id: str
     worker: str
@@ -49,7 +52,7 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
             .where(
                 AssignmentRow.study_id == study.id,
                 AssignmentRow.endpoint == endpoint,
-                AssignmentRow.state.in_(("submitted", "approved", "rejected")),
+                AssignmentRow.state.in_(COLLECTED),
             )
             .options(joinedload(AssignmentRow.worker))
             .order_by(AssignmentRow.id)
@@ -63,7 +66,8 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
             timed = [each for each in seconds if each is not None]
             reviewed.append(
                 Reviewed(
-                    assignment.external_id, assignment.worker.pseudonym, assignment.state, len(seconds), settings.design.row_size,
+                    assignment.external_id, assignment.worker.pseudonym, assignment.state, len(seconds),
+                    0 if assignment.is_stray else settings.design.row_size,
                     round(sum(timed), 1) if timed else None, assignment.excluded, assignment.auto_approval_at, assignment.differences,
                 )
             )  # fmt: skip
@@ -81,6 +85,7 @@ def decide_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
             AssignmentRow.study_id == study.id,
             AssignmentRow.endpoint == endpoint,
             AssignmentRow.state.in_(COLLECTED),
+            ~AssignmentRow.is_stray,  # why these do not count was said when they came
         )
     ).all()
     answers: dict[int, list[tuple[str, bool]]] = defaultdict(list)
@@ -131,15 +136,17 @@ def _repeats(
 
 
 def lost_assignments(session: Session, study: StudyRow, endpoint: str) -> list[AssignmentRow]:
-    """Assignments whose rows are lost to the study: excluded in `review` or rejected, and not replaced yet."""
+    """Assignments whose places are lost to the study, and not replaced yet: excluded in `review`, rejected, or taken by
+    a submission that matches no form."""
     return list(
         session.scalars(
             select(AssignmentRow)
             .where(
                 AssignmentRow.study_id == study.id,
                 AssignmentRow.endpoint == endpoint,
-                AssignmentRow.state.in_(("submitted", "approved", "rejected")),
-                AssignmentRow.holds_row,
+                AssignmentRow.state.in_(COLLECTED),
+                ~AssignmentRow.row_replaced,
+                or_(AssignmentRow.holds_row, AssignmentRow.is_stray),
                 or_(AssignmentRow.excluded != "", AssignmentRow.state == "rejected"),
             )
             .order_by(AssignmentRow.id)

@@ -22,8 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from humaneval.store.tables import NAMING
-from humaneval.store.types import Moment
+from humaneval.store.types import NAMING, Moment
 
 
 class MarketTable(DeclarativeBase):

@@ -6,20 +6,23 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, MetaData, Text, UniqueConstraint, text
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    MetaData,
+    Text,
+    UniqueConstraint,
+    and_,
+)
+from sqlalchemy import text as sql
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from humaneval.domain import POSITIONS, InfillStatus, Role
-from humaneval.store.types import Moment, Money, now
-
-NAMING = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-    "pk": "pk_%(table_name)s",
-}
-"""Every constraint has a name: a migration on SQLite cannot change one that has none."""
+from humaneval.store.types import NAMING, Moment, Money, now
 
 
 class Base(DeclarativeBase):
@@ -278,6 +281,8 @@ class WorkerIdentityRow(Base):
 
 
 ASSIGNMENT_STATES = ("opened", "answered", "submitted", "approved", "rejected", "superseded")
+COLLECTED = ("submitted", "approved", "rejected")
+"""States of work that the platform has, and that we have from it."""
 
 
 class AssignmentRow(Base):
@@ -289,7 +294,7 @@ class AssignmentRow(Base):
         _one_of("state", ASSIGNMENT_STATES),
         Index(
             "uq_assignments_held_row", "endpoint", "row_id", unique=True,
-            sqlite_where=text("holds_row"), postgresql_where=text("holds_row"),
+            sqlite_where=sql("holds_row"), postgresql_where=sql("holds_row"),
         ),
     )  # fmt: skip
 
@@ -318,6 +323,17 @@ class AssignmentRow(Base):
     """Whether a HIT was planned to hand the row out again."""
     differences: Mapped[str] = mapped_column(default="")
     """How the platform's answers differ from our server's copy; empty where they agree."""
+
+    @hybrid_property
+    def is_stray(self) -> bool:
+        """A submission at one of our HITs that no form of ours explains: kept, never paid or refused by itself."""
+        return self.row_id is None and self.state in COLLECTED
+
+    @is_stray.inplace.expression
+    @classmethod
+    def _is_stray(cls) -> ColumnElement[bool]:
+        return and_(cls.row_id.is_(None), cls.state.in_(COLLECTED))
+
     worker: Mapped[WorkerRow] = relationship()
     row: Mapped[RowRow | None] = relationship()
     hit: Mapped[HitRow] = relationship()
@@ -334,23 +350,6 @@ class AnswerRow(Base):
     source: Mapped[str]
     fields: Mapped[dict[str, Any]]
     received_at: Mapped[datetime] = mapped_column(default=now)
-
-
-class StrayRow(Base):
-    """A submission at one of our HITs that no form of ours explains: kept, never paid or refused by itself."""
-
-    __tablename__ = "strays"
-    __table_args__ = (UniqueConstraint("endpoint", "external_id", "worker_id"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
-    hit_id: Mapped[int] = mapped_column(ForeignKey("hits.id"))
-    endpoint: Mapped[str]
-    external_id: Mapped[str]
-    worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"))
-    reason: Mapped[str]
-    fields: Mapped[dict[str, Any]]
-    submitted_at: Mapped[datetime | None]
 
 
 class ResponseRow(Base):

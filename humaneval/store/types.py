@@ -10,6 +10,15 @@ from sqlalchemy import BigInteger, DateTime, Dialect, TypeDecorator
 
 from humaneval.fees import money
 
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+"""Every constraint has a name: a migration on SQLite cannot change one that has none."""
+
 
 def now() -> datetime:
     """The present moment in UTC, to the microsecond."""

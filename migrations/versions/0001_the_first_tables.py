@@ -301,28 +301,6 @@ def upgrade() -> None:
         ),
     )
     op.create_table(
-        "strays",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("study_id", sa.Integer(), nullable=False),
-        sa.Column("hit_id", sa.Integer(), nullable=False),
-        sa.Column("endpoint", sa.Text(), nullable=False),
-        sa.Column("external_id", sa.Text(), nullable=False),
-        sa.Column("worker_id", sa.Integer(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("fields", sa.JSON(), nullable=False),
-        sa.Column("submitted_at", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(["hit_id"], ["hits.id"], name=op.f("fk_strays_hit_id_hits")),
-        sa.ForeignKeyConstraint(["study_id"], ["studies.id"], name=op.f("fk_strays_study_id_studies")),
-        sa.ForeignKeyConstraint(["worker_id"], ["workers.id"], name=op.f("fk_strays_worker_id_workers")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_strays")),
-        sa.UniqueConstraint(
-            "endpoint", "external_id", "worker_id", name=op.f("uq_strays_endpoint_external_id_worker_id")
-        ),
-    )
-    with op.batch_alter_table("strays", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_strays_study_id"), ["study_id"], unique=False)
-
-    op.create_table(
         "answers",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("assignment_id", sa.Integer(), nullable=False),
@@ -425,10 +403,6 @@ def downgrade() -> None:
 
     op.drop_table("payments")
     op.drop_table("answers")
-    with op.batch_alter_table("strays", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_strays_study_id"))
-
-    op.drop_table("strays")
     op.drop_table("passages")
     with op.batch_alter_table("assignments", schema=None) as batch_op:
         batch_op.drop_index(

@@ -20,7 +20,7 @@ from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.progress import study_status
 from humaneval.crowd.review import review
-from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.errors import PartialError, PlatformError
 from humaneval.market.answers import Field
 from humaneval.market.database import Mode, transaction
 from humaneval.market.submissions import submit
@@ -34,7 +34,6 @@ from humaneval.store.tables import (
     PaymentRow,
     ResponseRow,
     RowRow,
-    StrayRow,
 )
 from humaneval.store.types import now
 from humaneval.studies import get_study
@@ -171,28 +170,6 @@ def test_C06_of_two_workers_under_one_assignment_id_the_platforms_one_counts(
     assert [(line.external_id, line.state) for line in review(engine, "study", "local")] == [
         (ben.id, "approved")
     ]
-
-
-def test_C08_unknown_submissions_are_kept_apart_neither_paid_nor_refused(
-    engine: Engine, put_up: Callable, person: Callable, platform: MTurk
-) -> None:
-    up = put_up(engine, design={"annotators": 4})
-    stray = person("Ada").accept(up.preview)
-    stray.submit_directly({"choice-1": "3", "form": "f" * 64})
-    known = person("Ben").accept(up.preview).do()
-    for _ in range(2):
-        found = collect(engine, "study", platform)
-        assert (found.submissions, found.strays, found.responses) == (2, 1, 4)
-    assert approve(engine, "study", platform) == 1
-    with pytest.raises(UsageError, match="no assignment"):
-        approve(engine, "study", platform, assignments=[stray.id])
-    status = {
-        id: platform.client.get_assignment(AssignmentId=id)["Assignment"]["AssignmentStatus"]
-        for id in (stray.id, known)
-    }
-    assert status == {stray.id: "Submitted", known: "Approved"}
-    with reading(engine) as session:
-        assert session.scalars(select(StrayRow.fields)).one()["choice-1"] == "3"
 
 
 def test_C08_no_get_moves_money_answers_or_the_platforms_state(
@@ -351,12 +328,13 @@ def test_one_answer_that_cannot_be_read_does_not_stop_the_others(
     assert (found.submissions, found.responses, found.strays) == (3, 4, 1)
     assert "brings its own XML entities" in found.differences[0]
     excluded = {line.external_id: line.excluded for line in review(sqlite_engine, "study", "local")}
-    assert set(excluded) == set(ids)
+    assert set(excluded) == {*ids, never_ours.id}
     assert excluded[ids[0]] == "incomplete" != excluded[ids[1]]
+    assert "entities" in excluded[never_ours.id]
     with reading(sqlite_engine) as session:
-        stray = session.scalars(select(StrayRow)).one()
-        assert "entities" in stray.reason
-        assert stray.fields == {"answer": bomb}
+        stray = session.scalars(select(AssignmentRow).where(AssignmentRow.is_stray)).one()
+        fields = session.scalars(select(AnswerRow.fields).where(AnswerRow.assignment_id == stray.id)).one()
+        assert (stray.external_id, fields) == (never_ours.id, {"answer": bomb})
 
 
 def test_returned_work_that_another_finishes_is_one_assignment_each(
