@@ -17,7 +17,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from sqlalchemy import Engine, create_engine, make_url, text
+from sqlalchemy import Engine, Table, create_engine, func, make_url, select, text
 from sqlalchemy.exc import OperationalError
 
 from humaneval.crowd.endpoints import local
@@ -28,6 +28,7 @@ from humaneval.market import MarketServer, Mode, open_market
 from humaneval.settings import Settings, database_url
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import upgrade
+from humaneval.store.tables import Base, StoryRow
 from humaneval.stories import bundled_stories
 from humaneval.story_store import add_stories
 from humaneval.studies import create_study
@@ -40,6 +41,7 @@ HOW_TO_GET_POSTGRES = (
     "apt-get install postgresql && service postgresql start && su postgres -c 'createuser -s $USER' "
     "(or set HUMANEVAL_TEST_POSTGRES to the URL of a server where databases may be made)"
 )
+Rows = dict[Table, list[dict[str, Any]]]
 EXAMPLES = ROOT / "humaneval" / "bundled" / "example_infills.csv"
 
 
@@ -88,6 +90,9 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     name = f"humaneval_test_{uuid.uuid4().hex[:12]}"
     with server.connect() as connection:
         connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
+        connection.execute(
+            text(f"ALTER DATABASE {name} SET synchronous_commit = off")
+        )  # no power is cut here
     yield _on_server(name)
     with server.connect() as connection:
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
@@ -129,20 +134,46 @@ def stories() -> tuple[Story, ...]:
 
 
 @pytest.fixture(scope="session")
-def study_factory(stories: tuple[Story, ...]) -> Callable[..., StudyFile]:
+def generated(
+    sqlite_template: Path, stories: tuple[Story, ...], tmp_path_factory: pytest.TempPathFactory
+) -> Rows:
+    """What every study is made of, generated once: the rows of every table, the stories and their infills."""
+    path = tmp_path_factory.mktemp("generated") / "generated.db"
+    shutil.copy(sqlite_template, path)
+    engine = open_engine(f"sqlite:///{path}", pool=False)
+    add_stories(engine, stories)
+    blanks = blanks_of(stories, (1, 2, 3, 4, 5))
+    for request in (
+        GeneratorRequest("control"),
+        GeneratorRequest("human"),
+        GeneratorRequest("replay", checkpoint=str(EXAMPLES)),
+    ):
+        for generator in build(request):
+            run(engine, generator, blanks)
+    with engine.connect() as connection:
+        found = {
+            table: [dict(row) for row in connection.execute(select(table)).mappings()]
+            for table in Base.metadata.sorted_tables
+        }
+    engine.dispose()
+    return {table: rows for table, rows in found.items() if rows}
+
+
+@pytest.fixture(scope="session")
+def study_factory(generated: Rows) -> Callable[..., StudyFile]:
     """Makes a study of the four bundled generators in a database; settings by section, for example
     `factory(engine, "s", design={"annotators": 8}, hit={"reward": "0.50"})`."""
 
     def make(engine: Engine, name: str = "study", **sections: dict[str, Any]) -> StudyFile:
-        add_stories(engine, stories)
-        blanks = blanks_of(stories, (1, 2, 3, 4, 5))
-        for request in (
-            GeneratorRequest("control"),
-            GeneratorRequest("human"),
-            GeneratorRequest("replay", checkpoint=str(EXAMPLES)),
-        ):
-            for generator in build(request):
-                run(engine, generator, blanks)
+        with engine.begin() as connection:
+            if connection.scalar(select(func.count()).select_from(StoryRow)) == 0:
+                for table, rows in generated.items():
+                    connection.execute(table.insert(), rows)
+                    if engine.dialect.name == "postgresql" and "id" in table.c:
+                        newest = select(func.max(table.c.id)).scalar_subquery()
+                        connection.execute(
+                            select(func.setval(func.pg_get_serial_sequence(table.name, "id"), newest))
+                        )
         settings, source = read_study_file(None, overrides=sections)
         create_study(engine, name, settings, source)
         return settings

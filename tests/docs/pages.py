@@ -36,7 +36,7 @@ def story_file(folder: Path, split: str) -> Path:
     if real.exists():
         # Enough for a model of half a minute: masking all of them takes longer than training on them.
         lines = real.read_text(encoding="utf-8").splitlines(keepends=True)
-        path.write_text("".join(lines[:3001]), encoding="utf-8")
+        path.write_text("".join(lines[:1001]), encoding="utf-8")
         return path
     bundled = "train" if split == "valid" else split
     with path.open("w", newline="", encoding="utf-8") as file:
