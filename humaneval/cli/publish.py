@@ -75,6 +75,8 @@ def publish(
     platform = app.platform(endpoint, study)
     if not static:
         require_public_https(platform.endpoint, app.settings)
+    # What an interrupted run has put up is neither to be made nor to be paid for again.
+    found_again = 0 if dry_run else publishing.adopt(app.engine, study, platform)
     plan = publishing.plan(app.engine, study, platform, static=static, top_up=top_up, dry_run=dry_run)
     if plan.lost_rows and not (dry_run or as_json) and sys.stdin.isatty():
         question = (
@@ -123,12 +125,12 @@ def publish(
     if as_json:
         emit(
             {
-                "endpoint": endpoint, "made": result.made, "adopted": result.adopted, "already_up": result.already_up, "lost_rows": plan.lost_rows,
+                "endpoint": endpoint, "made": result.made, "adopted": found_again + result.adopted, "already_up": result.already_up - found_again, "lost_rows": plan.lost_rows,
                 "assignments": result.assignments, "cost": str(cost.total), "preview_urls": list(result.preview_urls),
             }
         )  # fmt: skip
         return
-    adopted = f", {result.adopted} found again after an interrupted run" if result.adopted else ""
+    adopted = f", {found_again} found again after an interrupted run" if found_again else ""
     say(f"Published {result.made} HITs at {endpoint}{adopted}.")
     for url in result.preview_urls:
         say(f"Workers find it at {url}")

@@ -79,10 +79,9 @@ def review(
         Column(
             "Assignment", no_wrap=True, min_width=max((len(line.external_id) for line in work), default=0)
         ),
-        "Worker",
+        Column("Worker", no_wrap=True, min_width=13),
         "State",
-        "Answered",
-        "Seconds",
+        Column("Seconds", justify="right"),
         "Excluded",
         box=None,
         pad_edge=False,
@@ -93,9 +92,9 @@ def review(
             line.external_id,
             line.worker,
             line.state,
-            f"{line.answered}/{line.passages}" if line.passages else "—",
             f"{line.seconds:.0f}" if line.seconds else "—",
-            line.excluded or "—",
+            (line.excluded or "—")
+            + (f" ({line.answered} of {line.passages} answered)" if line.answered < line.passages else ""),
         )
     if work and not approve_all:
         console().print(table)

@@ -124,6 +124,8 @@ def _say_books(books: Reconciled, endpoint: str) -> None:
             if books.unexplained > 0
             else f"  Since its first HIT ${-books.unexplained} came in that this study does not explain."
         )
+    if books.others:
+        say(f"  Other studies of this database paid ${books.others} at {endpoint} meanwhile.")
     if not books.differences and not books.unexplained:
         say(f"  Our books and {endpoint}'s agree.")
     for difference in books.differences:

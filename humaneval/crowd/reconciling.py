@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -36,6 +37,8 @@ class Reconciled(NamedTuple):
     """What this study may still cost: free places, work in hand, work that waits for review."""
     unexplained: Decimal | None
     """balance_before − paid − held − balance: what other studies, programs or people took (minus: put in)."""
+    others: Decimal
+    """What other studies of this database paid at the endpoint since then, with fees; what they hold is not known here."""
     bonuses: Decimal
     """By our ledger."""
     bonuses_there: Decimal
@@ -98,6 +101,7 @@ def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
                 PaymentRow.study_id == study.id, PaymentRow.endpoint == endpoint, PaymentRow.state == "due", PaymentRow.kind == "compensation",
             )
         ).all()  # fmt: skip
+        others = _paid_by_others(session, study, endpoint, before.confirmed_at if before else None)
     held += sum((payment.amount + payment.fee for payment in due), ZERO)
     differences += [
         f"bonus of ${amount} for {assignment}: {there[assignment, amount]} at {endpoint}, {here[assignment, amount]} in our ledger"
@@ -111,11 +115,21 @@ def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
         balance_before=began,
         paid=paid,
         held=held,
+        others=others,
         unexplained=began - paid - held - balance if began is not None and balance is not None else None,
         bonuses=_total(here),
         bonuses_there=_total(there),
         differences=tuple(differences),
     )
+
+
+def _paid_by_others(session: Session, study: StudyRow, endpoint: str, since: datetime | None) -> Decimal:
+    payments = select(PaymentRow).where(
+        PaymentRow.study_id != study.id, PaymentRow.endpoint == endpoint, PaymentRow.state == "paid"
+    )
+    if since is not None:
+        payments = payments.where(PaymentRow.paid_at >= since)
+    return sum((payment.amount + payment.fee for payment in session.scalars(payments)), ZERO)
 
 
 def _total(bonuses: Counter[tuple[str, Decimal]]) -> Decimal:

@@ -129,6 +129,20 @@ def test_hourly_pay_is_measured_from_the_times_that_people_took(
     assert "Half took 3 minutes or less: $16.00 an hour, expected $12.00." in verb("status", "study").out
 
 
+def test_the_books_name_what_other_studies_of_the_database_paid_meanwhile(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    put_up(sqlite_engine, design={"annotators": 4})
+    answer(put_up(sqlite_engine, "other", design={"annotators": 4, "seed": 1}), "Ada")
+    collect(sqlite_engine, "other", platform)
+    assert approve(sqlite_engine, "other", platform) == 1
+    assert (books(sqlite_engine, platform).others, books(sqlite_engine, platform).unexplained) == (
+        Decimal("0.96"), Decimal("3.84"),
+    )  # fmt: skip
+    assert "Other studies of this database paid $0.96" in verb("status", "study", "--reconcile").out
+
+
 def test_the_first_balance_is_kept(sqlite_engine: Engine, put_up: Callable, platform: MTurk) -> None:
     put_up(sqlite_engine, design={"annotators": 4})
     first = books(sqlite_engine, platform).balance_before

@@ -100,6 +100,18 @@ def test_C03_publish_killed_around_any_call_ends_with_the_plan(
     assert publish(sqlite_engine).made == 0
 
 
+def test_C03_going_on_costs_only_what_the_interrupted_run_did_not_put_up(
+    sqlite_engine: Engine, study_factory: Callable, publish: Callable, die: Callable, verb: Callable, market: MarketServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    study_factory(sqlite_engine, design={"annotators": 20})
+    with die("response-received", "CreateHIT", 1):
+        publish(sqlite_engine)
+    told = verb("publish", "study", "--to", "local", "--json").document
+    assert (told["made"], told["adopted"], told["already_up"], told["cost"]) == (2, 1, 0, "10.56")
+
+
 @pytest.mark.parametrize(("together", "nth", "unknown"), [(1, 1, 1), (1, 3, 1), (10, 1, 3)])
 def test_C03_publish_killed_before_the_confirming_commit_ends_with_the_plan(
     engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die_unconfirmed: Callable,
