@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
@@ -25,6 +25,7 @@ from pydantic import (
 from humaneval.domain import POSITIONS, InfillStatus, Role
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.fees import money
+from humaneval.presets import PRESETS
 from humaneval.resources import bundled
 from humaneval.study_faults import TogetherError, fault
 from humaneval.text import refused_characters
@@ -336,23 +337,6 @@ class StudyFile(_Section):
         return self.consent.text.replace("{minutes}", minutes).replace("{reward}", str(self.hit.reward))
 
 
-PRESETS: dict[str, dict[str, dict[str, Any]]] = {
-    "acl2020": {
-        "design": {
-            "generators": ["control", "bert", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm", "human"],
-            "annotators": 100,
-            "rows_per_annotator": 1,
-            "split": "test",
-            "stories": 100,
-            "positions": [1, 2, 3, 4, 5],
-            "top_up": "never",
-        },
-        "exclusions": {"missed_control": "annotator"},
-    }
-}
-"""Designs by name. `acl2020`: Donahue, Lee and Liang (2020): 8 generators, 100 annotators, none replaced."""
-
-
 def read_study_file(
     path: Path | None, *, preset: str | None = None, overrides: Mapping[str, Mapping[str, Any]] | None = None
 ) -> tuple[StudyFile, str]:
@@ -392,19 +376,3 @@ def read_study_file(
             "below_human = true tests whether each system is below it.",
         )
     return study, text
-
-
-def preset_over(path: Path | None, preset: str | None, options: Collection[str] = ()) -> str:
-    """A sentence about settings of the file `path` that `preset` replaces; nothing where it replaces none.
-
-    `options` are the settings of [design] that the command line replaces anyway.
-    """
-    if path is None or preset not in PRESETS:
-        return ""
-    design = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("design", {})
-    instead = [
-        name if isinstance(value, list) else f"{name} = {json.dumps(value)} (not {json.dumps(design[name])})"
-        for name, value in PRESETS[preset]["design"].items()
-        if name not in options and design.get(name, value) != value
-    ]
-    return f"--preset {preset} goes before {path}: {', '.join(instead)}." if instead else ""

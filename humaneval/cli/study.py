@@ -56,8 +56,9 @@ def create(
 
     Prints what `study plan` says of it: what it can find out, what cues alone would score, what it costs.
     """
+    from humaneval.presets import preset_over
     from humaneval.studies import create_study
-    from humaneval.study_file import preset_over, read_study_file
+    from humaneval.study_file import read_study_file
 
     given = {
         "generators": None if generators is None else [part.strip() for part in generators.split(",")],

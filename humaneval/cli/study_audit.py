@@ -95,8 +95,8 @@ def _tell_generators(found: Audit) -> None:
         counts = [line.planned, *(count for count, _ in line.positions.values())]
         planned.add_row(line.generator, *(f"{count:,}" for count in counts))
     console().print(planned)
-    say()
     if not any(line.analysed for line in found.generators):
+        say()
         return
     same = all(
         of_plan == counted_ for line in found.generators for of_plan, counted_ in line.positions.values()
@@ -104,6 +104,7 @@ def _tell_generators(found: Audit) -> None:
     if same:
         say("As many responses count.")
     else:
+        say()
         say("Responses that count:")
         achieved = _table("", *header)
         for line in found.generators:

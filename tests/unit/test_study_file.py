@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from humaneval.errors import SettingsError
+from humaneval.presets import PRESETS, preset_over
 from humaneval.resources import bundled
-from humaneval.study_file import PRESETS, StudyFile, preset_over, read_study_file
+from humaneval.study_file import StudyFile, read_study_file
 
 
 def edited(tmp_path: Path, old: str, new: str) -> Path:
@@ -100,7 +101,7 @@ def test_a_study_file_with_a_fault_names_the_file_and_the_setting(
 def test_an_override_of_a_section_that_is_no_section_names_it(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text("design = 3\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="design: must be a section of settings$"):
+    with pytest.raises(SettingsError, match=r"design: must be a section of settings$"):
         read_study_file(path, overrides={"design": {"seed": 3}})
 
 
@@ -123,7 +124,7 @@ def test_a_fault_of_an_option_names_the_option_and_no_file(design: dict[str, obj
 
 def test_of_settings_that_do_not_go_together_the_option_is_named(tmp_path: Path) -> None:
     path = edited(tmp_path, "^responses_per_passage = .*", "responses_per_passage = 3")
-    with pytest.raises(SettingsError, match="^--annotators: annotators must be a multiple"):
+    with pytest.raises(SettingsError, match=r"^--annotators: annotators must be a multiple"):
         read_study_file(path, overrides={"design": {"annotators": 41}})
     with pytest.raises(SettingsError, match=r"^the preset acl2020 and .*study\.toml together: design: annot"):
         read_study_file(path, preset="acl2020")
