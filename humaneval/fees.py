@@ -39,6 +39,15 @@ def money(value: str | int | Decimal) -> Decimal:
     return exact
 
 
+def dollars(amount: Decimal) -> str:
+    """An amount for people.
+
+    >>> dollars(Decimal("96089.28"))
+    '$96,089.28'
+    """
+    return f"${amount:,.2f}"
+
+
 def reward_fee(reward: Decimal, assignments: int, *, masters: bool = False) -> Decimal:
     """The fee on one assignment's reward, for a HIT that asks for `assignments` of them.
 

@@ -26,6 +26,7 @@ from humaneval.store.tables import (
     RowRow,
     RunRow,
     StoryRow,
+    StudyAdditionRow,
     StudyRow,
 )
 from humaneval.study_file import StudyFile
@@ -327,6 +328,12 @@ def design_hash(rows: Sequence[Sequence[Cell]], material: Material) -> str:
     return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
 
 
+def hash_of_rows(session: Session, study: StudyRow) -> str:
+    """The hash of the design with all its rows, those of `study enlarge` too; `StudyRow.design_hash` is of the first ones."""
+    added = select(StudyAdditionRow.design_hash).where(StudyAdditionRow.study_id == study.id)
+    return session.scalars(added.order_by(StudyAdditionRow.id.desc())).first() or study.design_hash
+
+
 def _summary(session: Session, study: StudyRow, lacking: Mapping[str, int] | None = None) -> Created:
     rows = session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
     passages = (
@@ -340,7 +347,7 @@ def _summary(session: Session, study: StudyRow, lacking: Mapping[str, int] | Non
         or 0
     )
     return Created(
-        study.name, rows, passages, stories, study.design_hash, study.settings_hash, lacking is None, lacking or {}
+        study.name, rows, passages, stories, hash_of_rows(session, study), study.settings_hash, lacking is None, lacking or {}
     )  # fmt: skip
 
 

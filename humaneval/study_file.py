@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
 from itertools import combinations
@@ -24,7 +25,9 @@ from pydantic import (
 from humaneval.domain import POSITIONS, InfillStatus, Role
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.fees import money
+from humaneval.presets import PRESETS
 from humaneval.resources import bundled
+from humaneval.study_faults import TogetherError, fault
 from humaneval.text import refused_characters
 
 
@@ -60,6 +63,8 @@ Printable = Annotated[str, AfterValidator(_printable)]
 Required = Annotated[Printable, AfterValidator(_something)]
 SEEDS = 2**31
 """Seeds run from minus this to this less one: what every database keeps."""
+MOST_ROWS = 100_000
+"""Rows of a study, whatever was added later."""
 
 
 class _Section(BaseModel):
@@ -70,9 +75,9 @@ class DesignSection(_Section):
     """Who sees what."""
 
     generators: tuple[Required, ...] = Field(min_length=2)
-    control: str = "control"
-    human: str = "human"
-    annotators: Whole = Field(40, ge=1, le=100_000)
+    control: Required = "control"
+    human: Required = "human"
+    annotators: Whole = Field(40, ge=1, le=MOST_ROWS)
     rows_per_annotator: Whole = Field(1, ge=1)
     passages_per_row: Whole = Field(0, ge=0)
     responses_per_passage: Whole = Field(1, ge=1)
@@ -86,29 +91,37 @@ class DesignSection(_Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> DesignSection:
-        if len(set(self.generators)) != len(self.generators):
-            raise ValueError("generators names one twice")
+        if twice := [name for name, times in Counter(self.generators).items() if times > 1]:
+            raise TogetherError(f"generators names {', '.join(twice)} twice", "design.generators")
         if (
             not self.positions
             or set(self.positions) - set(POSITIONS)
             or len(set(self.positions)) != len(self.positions)
         ):
-            raise ValueError("positions must be different numbers from 1 to 5")
+            raise TogetherError("positions must be different numbers from 1 to 5", "design.positions")
         if self.passages_per_row and not 2 <= self.passages_per_row <= len(self.generators):
-            raise ValueError(
-                f"passages_per_row must be 0 (every generator) or from 2 to the {len(self.generators)} generators"
+            raise TogetherError(
+                f"passages_per_row must be 0 (every generator) or from 2 to the {len(self.generators)} generators",
+                "design.passages_per_row",
+                "design.generators",
             )
         if self.annotators % self.responses_per_passage:
-            raise ValueError(
+            raise TogetherError(
                 f"annotators must be a multiple of responses_per_passage, or some passages would have fewer: "
-                f"{rounded_up(self.annotators, self.responses_per_passage)} would do"
+                f"{rounded_up(self.annotators, self.responses_per_passage)} would do",
+                "design.annotators",
+                "design.responses_per_passage",
             )
         if self.control == self.human:
-            raise ValueError("control and human are the same generator")
+            raise TogetherError("control and human are the same generator", "design.control", "design.human")
         for setting, name in (("control", self.control), ("human", self.human)):
             # The plain name may be absent: a study without one. Any other name that is absent is a slip of the pen.
             if name not in self.generators and name != setting:
-                raise ValueError(f"{setting} names {name!r}, which is not among the generators")
+                raise TogetherError(
+                    f"{setting} names {name!r}, which is not among the generators",
+                    f"design.{setting}",
+                    "design.generators",
+                )
         return self
 
     @property
@@ -287,7 +300,11 @@ class StudyFile(_Section):
     def _known_pairs(self) -> StudyFile:
         for name in dict.fromkeys(name for pair in self.analysis.comparisons for name in pair):
             if name not in self.design.generators:
-                raise ValueError(f"analysis.comparisons names {name!r}, which is not among the generators")
+                raise TogetherError(
+                    f"analysis.comparisons names {name!r}, which is not among the generators",
+                    "analysis.comparisons",
+                    "design.generators",
+                )
             if self.design.role(name) is Role.CONTROL:
                 raise ValueError("analysis.comparisons names the Control: it is a gate, not a competitor")
         return self
@@ -320,23 +337,6 @@ class StudyFile(_Section):
         return self.consent.text.replace("{minutes}", minutes).replace("{reward}", str(self.hit.reward))
 
 
-PRESETS: dict[str, dict[str, dict[str, Any]]] = {
-    "acl2020": {
-        "design": {
-            "generators": ["control", "bert", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm", "human"],
-            "annotators": 100,
-            "rows_per_annotator": 1,
-            "split": "test",
-            "stories": 100,
-            "positions": [1, 2, 3, 4, 5],
-            "top_up": "never",
-        },
-        "exclusions": {"missed_control": "annotator"},
-    }
-}
-"""Designs by name. `acl2020`: Donahue, Lee and Liang (2020): 8 generators, 100 annotators, none replaced."""
-
-
 def read_study_file(
     path: Path | None, *, preset: str | None = None, overrides: Mapping[str, Mapping[str, Any]] | None = None
 ) -> tuple[StudyFile, str]:
@@ -354,7 +354,8 @@ def read_study_file(
         raise SettingsError(f"{where} is not valid TOML: {error}") from None
     if preset is not None and preset not in PRESETS:
         raise SettingsError(f"there is no preset {preset!r}", f"Presets: {', '.join(PRESETS)}.")
-    for layer in (PRESETS[preset] if preset else {}, overrides or {}):
+    laid = PRESETS[preset] if preset else {}
+    for layer in (laid, overrides or {}):
         for section, settings in layer.items():
             if settings and isinstance(
                 values.setdefault(section, {}), dict
@@ -365,13 +366,13 @@ def read_study_file(
     if overrides and any(overrides.values()):
         text += f"\n# from the command line: {json.dumps(overrides)}\n"
     try:
-        return StudyFile.model_validate(values), text
+        study = StudyFile.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        setting = ".".join(str(part) for part in first["loc"])
-        unknown = first["type"] == "extra_forbidden"
-        reason = "there is no such setting" if unknown else first["msg"].removeprefix("Value error, ")
+        raise fault(error, where, preset, laid, overrides or {}) from None
+    # Not a rule of StudyFile: a study that is stored must stay readable.
+    if any(study.design.role(name) is Role.HUMAN for pair in study.analysis.comparisons for name in pair):
         raise SettingsError(
-            f"{where}: {setting}: {reason}",
-            "`humaneval init` writes a file with every setting explained.",
-        ) from None
+            f"{where}: analysis.comparisons names the Human: it is the ceiling, and its comparisons are a family of their own",
+            "below_human = true tests whether each system is below it.",
+        )
+    return study, text

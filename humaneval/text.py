@@ -131,3 +131,12 @@ def shown_hash(forms: Iterable[Sequence[str]]) -> str:
     """
     shown = "\n".join(unicodedata.normalize("NFC", sentence) for form in forms for sentence in form)
     return hashlib.sha256(shown.encode("utf-8")).hexdigest()
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

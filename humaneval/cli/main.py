@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -146,6 +147,13 @@ def _run(arguments: list[str] | None) -> int:
         return _call(arguments, document)
 
 
+def _plain(message: str) -> str:
+    """What click says of a value of the wrong kind, without its names for kinds: `integer range`, for example."""
+    for kind, words in (("integer", "whole number"), ("float", "number")):
+        message = re.sub(rf"is not a valid {kind}( range)?\.$", f"is not a {words}.", message)
+    return message
+
+
 def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
     """Call the verb. What goes wrong is said on stderr, and to `tell`; a fault of the code keeps its traceback."""
     try:
@@ -157,6 +165,7 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
         if failure.hint:
             click.echo(f"  {failure.hint}", err=True)
     except click.ClickException as error:
+        vars(error).update(message=_plain(error.message))
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"
         failure = _Failure(
             UsageError.__name__ if isinstance(error, click.UsageError) else type(error).__name__,

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from humaneval.cli.context import SEED, SIMULATED, App, emit, json_option, say, with_app
 from humaneval.cli.study_audit import audit
 from humaneval.cli.study_enlarge import enlarge
-from humaneval.cli.study_plan import plan, power_warning
+from humaneval.cli.study_plan import plan
+from humaneval.cli.study_planned import plan_document, tell_plan
 from humaneval.errors import UsageError
+from humaneval.fees import dollars
+from humaneval.text import counted
+
+if TYPE_CHECKING:
+    from humaneval.study_file import HitSection
 
 
 @click.group()
@@ -46,45 +52,52 @@ def create(
     app: App, name: str, file: Path | None, preset: str | None, generators: str | None, annotators: int | None, split: str | None,
     seed: int | None, allow: tuple[str, ...], pilot: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Design the study NAME from stored infills: passages, rows, order. A study never changes once it is made."""
-    from humaneval.planning.outlook import outlook
-    from humaneval.prospects import plan_of
+    """Design the study NAME from stored infills: passages, rows, order. A study never changes once it is made.
+
+    Prints what `study plan` says of it: what it can find out, what cues alone would score, what it costs.
+    """
+    from humaneval.presets import preset_over
     from humaneval.studies import create_study
     from humaneval.study_file import read_study_file
 
-    design = {
-        "generators": [part.strip() for part in generators.split(",")] if generators else None,
+    given = {
+        "generators": None if generators is None else [part.strip() for part in generators.split(",")],
         "annotators": annotators, "split": split, "seed": seed, "allow": list(allow) or None, "pilot": pilot or None,
     }  # fmt: skip
-    settings, text = read_study_file(
-        file, preset=preset, overrides={"design": {k: v for k, v in design.items() if v is not None}}
-    )
+    design = {setting: value for setting, value in given.items() if value is not None}
+    settings, text = read_study_file(file, preset=preset, overrides={"design": design})
+    if replaced := preset_over(file, preset, design):
+        say(replaced, err=True)
     made = create_study(app.engine, name, settings, text)
-    planned = plan_of(settings, stories=made.stories)
-    seen = outlook(planned)
     if as_json:
         emit(
             {
                 "study": name, "rows": made.rows, "passages": made.passages, "stories": made.stories, "design_hash": made.design_hash,
                 "settings_hash": made.settings_hash, "was_there": made.was_there, "lacking": made.lacking, "hourly": str(settings.hit.hourly),
-                "power": seen.power, "detectable": seen.detectable,
+                **plan_document(name),
             }
         )  # fmt: skip
         return
     for generator, blanks in made.lacking.items():
-        say(f"{blanks} blanks are left out: {generator} has no infill fit to be shown for them.", err=True)
+        say(
+            f"{counted(blanks, 'blank')} left out: {generator} has no infill fit to be shown there.", err=True
+        )
     was = "was there already" if made.was_there else "created"
     say(
-        f"Study {name!r} {was}: {made.rows} rows, {made.passages} passages from {made.stories} stories, {len(settings.design.generators)} generators."
+        f"Study {name!r} {was}: {counted(made.rows, 'row')}, {counted(made.passages, 'passage')} from "
+        f"{'1 story' if made.stories == 1 else f'{made.stories:,} stories'}, {counted(len(settings.design.generators), 'generator')}."
     )
-    say(
-        f"${settings.hit.reward} for about {settings.hit.expected_minutes:g} minutes: ${settings.hit.hourly} an hour."
-    )
-    if warning := power_warning(planned, seen):
-        say(f"{warning} More: humaneval study plan {name}", err=True)
-    say(
-        f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}. Next: humaneval publish {name} --to local"
-    )
+    say(_pay(settings.hit))
+    say()
+    tell_plan(name)
+    say()
+    say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
+    say(f"Next: humaneval publish {name} --to local")
+
+
+def _pay(hit: HitSection) -> str:
+    minutes = "1 minute" if hit.expected_minutes == 1 else f"{hit.expected_minutes:g} minutes"
+    return f"Pay: {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour."
 
 
 @study.command()
@@ -99,9 +112,10 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
     """Show the study NAME, or list all studies."""
     from sqlalchemy import select
 
+    from humaneval.additions import stored_additions
     from humaneval.store.engine import reading
     from humaneval.store.tables import StudyRow
-    from humaneval.studies import get_study, settings_of, study_key
+    from humaneval.studies import get_study, hash_of_rows, settings_of, study_key
 
     if name is None:
         with reading(app.engine) as session:
@@ -113,7 +127,9 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
             emit([{"study": n, "rows": rows, "pilot": pilot} for n, rows, pilot in names])
         else:
             say(
-                "\n".join(f"{n}: {rows} rows{', pilot' if pilot else ''}" for n, rows, pilot in names)
+                "\n".join(
+                    f"{n}: {counted(rows, 'row')}{', pilot' if pilot else ''}" for n, rows, pilot in names
+                )
                 or "No studies yet: humaneval study create NAME"
             )
         return
@@ -122,9 +138,10 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         return
     with reading(app.engine) as session:
         row = get_study(session, name)
-        settings, rows = settings_of(row), len(row.rows)
+        settings, rows, additions = settings_of(row), len(row.rows), stored_additions(session, row)
         facts: dict[str, Any] = {
-            "study": name, "rows": rows, "pilot": row.is_test, "simulated": row.simulated, "seed": row.seed, "design_hash": row.design_hash,
+            "study": name, "rows": rows, "pilot": row.is_test, "simulated": row.simulated, "seed": row.seed, "design_hash": hash_of_rows(session, row),
+            "first_design_hash": row.design_hash, "design_additions": [each.to_json() for each in additions],
             "settings_hash": row.settings_hash, "created_at": row.created_at.isoformat(), "published_at": row.published_at and row.published_at.isoformat(),
             "hourly": str(settings.hit.hourly), "settings": row.settings,
         }  # fmt: skip
@@ -135,16 +152,22 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         emit(facts)
     else:
         say(
-            f"{name}: {rows} rows of {settings.design.row_size} passages ({', '.join(settings.design.generators)}), seed {facts['seed']}"
+            f"{name}: {counted(rows, 'row')} of {counted(settings.design.row_size, 'passage')} "
+            f"({', '.join(settings.design.generators)}), seed {facts['seed']}"
         )
         if facts["simulated"]:
             say(SIMULATED)
         say(f"Question: {settings.page.question}")
-        say(
-            f"Pay: ${settings.hit.reward} for about {settings.hit.expected_minutes:g} minutes, ${settings.hit.hourly} an hour"
-        )
+        say(_pay(settings.hit))
         say(f"Made {facts['created_at'][:19]}; published {(facts['published_at'] or 'not yet')[:19]}")
-        say(f"Design {facts['design_hash']}\nSettings {facts['settings_hash']}")
+        for each in additions:
+            say(each.describe())
+        say(f"Design {facts['design_hash']}")
+        if additions:
+            say(
+                f"Design of the first {counted(additions[0].rows_before, 'row')} {facts['first_design_hash']}"
+            )
+        say(f"Settings {facts['settings_hash']}")
 
 
 @study.command()
@@ -180,7 +203,7 @@ def preview(
         row = get_study(session, name)
         chosen = next((r for r in row.rows if r.ordinal == ordinal), None)
         if chosen is None:
-            raise UsageError(f"study {name!r} has no row {ordinal}", f"Rows run from 1 to {len(row.rows)}.")
+            raise UsageError(f"study {name!r} has no row {ordinal}", f"Rows run from 1 to {len(row.rows):,}.")
         page = render_form(form_of(session, row, chosen.id), Delivery(action="about:blank", static=True))
     target = html or Path(f"{name}-row-{ordinal}.html")
     # Without its script: nothing here is to be sent, and the picture must not depend on it.

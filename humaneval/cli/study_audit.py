@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
+from humaneval.domain import SENTENCES
+from humaneval.text import counted
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from humaneval.additions import Addition
     from humaneval.audit import Audit, Range
 
@@ -38,63 +42,103 @@ def audit(app: App, name: str, as_json: bool) -> None:
 
 def _tell_rows(found: Audit) -> None:
     rows = found.rows
-    say(f"{rows.planned} rows planned, {rows.answered} answered, {rows.analysed} count, {rows.lost} lost.")
-    if rows.answered:
+    if not rows.answered:
+        say(f"{counted(rows.planned, 'row')} planned, none answered yet.")
+    else:
+        say(
+            f"{counted(rows.planned, 'row')} planned, {rows.answered:,} answered: {rows.analysed:,} "
+            f"{'counts' if rows.analysed == 1 else 'count'}, {rows.lost:,} lost."
+        )
         say("Answers count unless `review` excluded or somebody rejected them.")
     say()
 
 
 def _tell_balance(found: Audit) -> None:
-    from rich.table import Table
-
-    table = Table("Smallest and largest count of", "Cells", "Planned", "Achieved", box=None, pad_edge=False, header_style="bold")  # fmt: skip
-    for column in table.columns[1:]:
-        column.justify = "right"
+    # What nobody has answered has no achieved column: half a table of dashes says nothing.
+    answered = any(line.achieved for line in found.balance)
+    say("How even it is, by the smallest and the largest count:")
+    table = _table("", "cells", "planned", *(["achieved"] if answered else []))
     for line in found.balance:
-        table.add_row(line.what, str(line.cells), _span(line.planned), _span(line.achieved))
+        achieved = [_span(line.achieved)] if answered else []
+        table.add_row(line.what, f"{line.cells:,}", _span(line.planned), *achieved)
     console().print(table)
     say()
+
+
+def _table(*header: str) -> Table:
+    from rich.table import Table
+
+    table = Table(*header, box=None, pad_edge=False, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify, column.no_wrap = "right", True
+    table.columns[0].overflow = "fold"  # a name that is cut short could be any other
+    return table
 
 
 def _span(counts: Range | None) -> str:
     if counts is None:
         return "-"
     return (
-        f"{counts.smallest}"
+        f"{counts.smallest:,}"
         if counts.smallest == counts.largest
-        else f"{counts.smallest} to {counts.largest}"
+        else f"{counts.smallest:,} to {counts.largest:,}"
     )
 
 
 def _tell_generators(found: Audit) -> None:
-    from rich.table import Table
-
+    """A table of what is planned, and under it, once there are answers, one of those that count."""
     positions = list(found.generators[0].positions)
-    at = [f"at {position}" for position in positions]
-    table = Table("Responses: counted of planned", "all", *at, box=None, pad_edge=False, header_style="bold")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    header = ["all", *map(str, positions)]
+    say("Responses planned, in all and by the position of the machine's sentence:")
+    planned = _table("", *header)
     for line in found.generators:
-        cells = [(line.planned, line.analysed), *line.positions.values()]
-        table.add_row(line.generator, *(f"{analysed}/{planned}" for planned, analysed in cells))
-    console().print(table)
+        counts = [line.planned, *(count for count, _ in line.positions.values())]
+        planned.add_row(line.generator, *(f"{count:,}" for count in counts))
+    console().print(planned)
+    if not any(line.analysed for line in found.generators):
+        say()
+        return
+    same = all(
+        of_plan == counted_ for line in found.generators for of_plan, counted_ in line.positions.values()
+    )
+    if same:
+        say("As many responses count.")
+    else:
+        say()
+        say("Responses that count:")
+        achieved = _table("", *header)
+        for line in found.generators:
+            counts = [line.analysed, *(count for _, count in line.positions.values())]
+            achieved.add_row(line.generator, *(f"{count:,}" for count in counts))
+        console().print(achieved)
     say()
 
 
 def _tell_rest(found: Audit) -> None:
+    positions = list(found.generators[0].positions)
     say(f"Chance alone gives a score of {found.chance_nominal:.0%}.")
+    if len(positions) == 1:
+        say(
+            f"But every machine's sentence is sentence {positions[0]}: who always marks it finds all of them."
+        )
+    elif len(positions) < SENTENCES:
+        told = ", ".join(map(str, positions))
+        say(
+            f"But it is always one of sentences {told}: guessing among these gives {1 - 1 / len(positions):.0%}."
+        )
     if found.chance_achieved is not None:
         say(f"With the positions and picks of the answers that count it gives {found.chance_achieved:.1%}.")
     twice = found.stories_twice
     if not twice:
-        say("Nobody met a story twice.")
+        if found.rows.answered:
+            say("Nobody met a story twice.")
         return
     workers = len({each.worker for each in twice})
-    say(f"{workers} worker{'s' * (workers != 1)} met a story twice, {len(twice)} in all:")
+    say(f"{counted(workers, 'worker')} met a story twice, {len(twice):,} in all:")
     for each in twice[:MOST_SHOWN]:
-        say(f"  {each.worker} answered {each.passages} passages of {each.story}")
+        say(f"  {each.worker} answered {counted(each.passages, 'passage')} of {each.story}")
     if len(twice) > MOST_SHOWN:
-        say(f"  and {len(twice) - MOST_SHOWN} more: --json has all of them.")
+        say(f"  and {len(twice) - MOST_SHOWN:,} more: --json has all of them.")
 
 
 def tell_additions(additions: Sequence[Addition]) -> None:

@@ -2,36 +2,91 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.context import App, acting, emit, say
+from humaneval.errors import UsageError
+from humaneval.fees import dollars
+from humaneval.text import counted
+
+if TYPE_CHECKING:
+    from humaneval.additions import Proposal
 
 
 @click.command()
 @click.argument("name")
 @click.option(
     "--annotators",
-    type=click.IntRange(min=1, max=100_000),
+    type=click.IntRange(min=1),
     required=True,
     help="How many rows more, counted as `annotators` in the study file.",
 )
 @click.option(
     "--reason", default="", help="Why, for the report: for example that it was planned so beforehand."
 )
-@json_option
-@with_app
-def enlarge(app: App, name: str, annotators: int, reason: str, as_json: bool) -> None:
+@click.option("--yes", is_flag=True, help="Yes, add them: do not ask.")
+@acting
+def enlarge(
+    app: App, name: str, annotators: int, reason: str, yes: bool, dry_run: bool, as_json: bool
+) -> None:
     """Give the study NAME more rows, also when it is up. Its first rows stay; every report says that it was done.
 
-    The next `publish` puts up HITs for the new rows alone.
+    Says what they cost and what was added before, and asks. Each call adds anew. The next `publish` puts up HITs
+    for the new rows alone.
     """
-    from humaneval.additions import WARNING
+    from humaneval.additions import WARNING, propose
     from humaneval.additions import enlarge as add
 
-    made = add(app.engine, name, annotators, reason.strip())
-    if as_json:
-        emit({"study": name, **made.to_json()})
+    proposed = propose(app.engine, name, annotators)
+    if dry_run:
+        if as_json:
+            emit({"study": name, **proposed.to_json()})
+        else:
+            _tell(name, annotators, proposed)
+            say("Nothing was added.")
         return
-    say(f"Study {name!r} now has {made.rows_after} rows; it had {made.rows_before}.")
-    say(f"{WARNING} {made.responses_before} responses were in.", err=True)
+    if not as_json:
+        _tell(name, annotators, proposed)
+    if not yes:
+        _confirm(name, annotators, proposed)
+    made = add(app.engine, name, annotators, reason.strip(), rows_before=proposed.rows_before)
+    if as_json:
+        emit({"study": name, **proposed.to_json(), **made.to_json()})
+        return
+    say(f"Study {name!r} now has {counted(made.rows_after, 'row')}; it had {made.rows_before:,}.")
+    say(f"{WARNING} Responses that were in: {made.responses_before:,}.", err=True)
     say(f"Next: humaneval publish {name}")
+
+
+def _tell(name: str, annotators: int, proposed: Proposal) -> None:
+    say(
+        f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has {proposed.rows_after:,}."
+    )
+    for each in proposed.earlier:
+        say(each.describe())
+    say(
+        f"The new rows cost {dollars(proposed.cost)} if all are approved: {dollars(proposed.rewards)} rewards and "
+        f"{dollars(proposed.fees)} fees"
+    )
+    say(f"at Mechanical Turk's rates; {proposed.minutes / 60:,.1f} hours of people's time.")
+
+
+def _confirm(name: str, annotators: int, proposed: Proposal) -> None:
+    """Ask, with what was added before in the question; without a terminal it is refused, with what to type."""
+    before = "".join(
+        f" on {each.at:%Y-%m-%d} {each.rows_after - each.rows_before:,};" for each in proposed.earlier
+    )
+    added = f" (added before:{before.removesuffix(';')})" if before else ""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"this adds {counted(annotators, 'row')} for {dollars(proposed.cost)} to study {name!r}{added}, "
+            "and there is no terminal to ask at",
+            "If that is meant: --yes. To see more first: --dry-run.",
+        )
+    if not click.confirm(
+        f"Add {counted(annotators, 'row')} for {dollars(proposed.cost)}{added}?", default=False, err=True
+    ):
+        raise UsageError("nothing was added", "What it would be: --dry-run.")

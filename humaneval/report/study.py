@@ -47,7 +47,7 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.store.types import now
-from humaneval.studies import get_study, settings_of
+from humaneval.studies import get_study, hash_of_rows, settings_of
 from humaneval.study_file import StudyFile
 
 SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
@@ -72,7 +72,9 @@ def study_report(
             title=title or name,
             table=table,
             analysis=analysis,
-            plan=plan_of(settings, stories=stories_of(engine, name)) if analysis else None,
+            plan=plan_of(settings, stories=stories_of(engine, name), rows=len(study.rows))
+            if analysis
+            else None,
             cues=cues_of(engine, name) if analysis else (),
             hourly=_hourly(session, study, settings, lines) if analysis else None,
             margin=settings.analysis.equivalence_margin,
@@ -132,7 +134,7 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         top_up=design.top_up,
         preset=preset,
         seed=study.seed,
-        hash=study.design_hash,
+        hash=hash_of_rows(session, study),
         additions=tuple(each.describe() for each in stored_additions(session, study)),
     )
 

@@ -157,8 +157,49 @@ def test_a_study_that_leaves_blanks_out_says_so(command: Command) -> None:
     command("generate", "--generator", "human", "--stories", "10")
     said = command("study", "create", "part", "--generators", "control,human")
     assert said.code == 0
-    assert said.err.startswith("70 blanks are left out: human has no infill fit to be shown for them.\n")
+    assert said.err.startswith("70 blanks left out: human has no infill fit to be shown there.\n")
     assert "passages from 10 stories" in said.out
+
+
+def fill_bundled(command: Command) -> None:
+    command("stories", "import", "--bundled")
+    for generator in ("control", "human"):
+        command("generate", "--generator", generator, "--stories", "10")
+
+
+def test_creating_a_study_prints_its_plan(command: Command) -> None:
+    create = ("study", "create", "s", "--generators", "control,human")
+    fill_bundled(command)
+    said = command(*create)
+    assert said.code == 0
+    assert command("study", "plan", "s").out.strip() in said.out
+    document, plan = command(*create, "--json").json, command("study", "plan", "s", "--json").json
+    assert document["was_there"]
+    assert {key: document[key] for key in plan} == plan
+
+
+def test_a_plan_that_cannot_be_made_does_not_hide_the_study(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_bundled(command)
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("no such power")
+
+    monkeypatch.setattr("humaneval.planning.outlook.outlook", fail)
+    create = ("study", "create", "s", "--generators", "control,human", "--annotators", "1")
+    said = command(*create)
+    assert said.code == 0
+    assert "Study 's' created: 1 row, 2 passages from " in said.out
+    assert "its plan cannot be made: ZeroDivisionError: no such power" in said.err
+    document = command(*create, "--json").json
+    assert (document["study"], document["plan"]) == ("s", None)
+    assert document["plan_error"] == "ZeroDivisionError: no such power"
+
+
+def test_a_value_of_the_wrong_kind_is_told_in_plain_words(command: Command) -> None:
+    assert "'x' is not a whole number." in command("study", "create", "s", "--annotators", "x").err
+    assert "'x' is not a number." in command("study", "plan", "s", "--power", "x").err
 
 
 def test_a_preview_is_the_page_without_its_script_and_without_who_wrote_what(

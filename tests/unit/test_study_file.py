@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from humaneval.errors import SettingsError
+from humaneval.presets import PRESETS, preset_over
 from humaneval.resources import bundled
-from humaneval.study_file import PRESETS, StudyFile, read_study_file
+from humaneval.study_file import StudyFile, read_study_file
 
 
 def edited(tmp_path: Path, old: str, new: str) -> Path:
@@ -25,15 +26,15 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("^annotators = 40", "annotators = 0", "design.annotators: .*greater than or equal to 1"),
-        ("^annotators = 40", "annotators = true", "design.annotators: .*valid integer"),
+        ("^annotators = 40", "annotators = 0", "design.annotators: must be at least 1$"),
+        ("^annotators = 40", "annotators = true", "design.annotators: must be a whole number$"),
         ("^annotators = 40", "anotators = 40", "design.anotators: there is no such setting"),
         (r"^\[page\]", "[pages]", "pages: there is no such setting"),
-        (r"^\[design\]", "[[design]]", "design: Input should be"),
+        (r"^\[design\]", "[[design]]", "design: must be a section of settings$"),
         ("^positions = .*", "positions = [1, 6]", "design: positions must be different numbers from 1 to 5"),
         ("^positions = .*", "positions = [2, 2]", "design: positions must be different numbers from 1 to 5"),
-        ("^generators = .*", 'generators = ["a", "a"]', "design: generators names one twice"),
-        ("^generators = .*", 'generators = ["a", ""]', "design.generators.1: must not be empty"),
+        ("^generators = .*", 'generators = ["a", "a"]', "design: generators names a twice$"),
+        ("^generators = .*", 'generators = ["a", ""]', "design.generators, item 2: must not be empty$"),
         (
             "^passages_per_row = .*",
             "passages_per_row = 1",
@@ -52,24 +53,40 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         (
             "^responses_per_passage = .*",
             "responses_per_passage = 0",
-            "responses_per_passage: .*greater than or equal to 1",
+            "responses_per_passage: must be at least 1$",
         ),
         ("^control = .*", 'control = "contrl"', "design: control names 'contrl', which is not among"),
         ("^human = .*", 'human = "people"', "design: human names 'people', which is not among"),
         ("^human = .*", 'human = "control"', "design: control and human are the same"),
-        ("^top_up = .*", 'top_up = "always"', "design.top_up: Input should be 'never', 'ask' or 'auto'"),
-        ("^allow = .*", 'allow = ["broken"]', "design.allow.0: Input should be 'ok'"),
-        ("^seed = .*", "seed = 3000000000", "design.seed: .*less than 2147483648"),
+        ("^top_up = .*", 'top_up = "always"', "design.top_up: must be 'never', 'ask' or 'auto'$"),
+        ("^allow = .*", 'allow = ["broken"]', "design.allow, item 1: must be 'ok'"),
+        ("^seed = .*", "seed = 3000000000", "design.seed: must be less than 2,147,483,648$"),
         ("^reward = .*", "reward = 0.805", "hit.reward: 0.805 is finer than a cent"),
-        ("^reward = .*", 'reward = "-0.80"', "hit.reward: .*greater than or equal to 0"),
+        ("^reward = .*", 'reward = "-0.80"', "hit.reward: must be at least 0$"),
         ("^reward = .*", 'reward = "lots"', "hit.reward: 'lots' is not an amount of money"),
-        ("^expected_minutes = .*", "expected_minutes = inf", "hit.expected_minutes: .*finite"),
-        ("^title = .*", f'title = "{"x" * 129}"', "hit.title: String should have at most 128 characters"),
+        (
+            "^expected_minutes = .*",
+            "expected_minutes = inf",
+            "hit.expected_minutes: must be a number, and not an endless one$",
+        ),
+        ("^title = .*", f'title = "{"x" * 129}"', "hit.title: may have at most 128 characters$"),
         ("^question = .*", 'question = "  "', "page.question: must not be empty"),
         ("^contact = .*", r'contact = "\\u0007"', r"consent.contact: .*U\+0007"),
-        ("^countries = .*", 'countries = ["Germany"]', "participants.countries.0: "),
+        ("^countries = .*", 'countries = ["Germany"]', "participants.countries, item 1: "),
         ("^missed_control = .*", 'missed_control = "all"', "exclusions.missed_control: "),
         ("^seed = .*", "seed = ", "not valid TOML"),
+        ("^control = .*", 'control = ""', "design.control: must not be empty$"),
+        ("^generators = .*", 'generators = ["a"]', "design.generators: must name at least 2, and names 1$"),
+        (
+            "^comparisons = .*",
+            'comparisons = [["example-good", "zz"]]',
+            r"study\.toml: analysis\.comparisons names 'zz'",  # nothing between the colon and the setting
+        ),
+        (
+            "^comparisons = .*",
+            'comparisons = [["example-good", "human"]]',
+            r"study\.toml: analysis\.comparisons names the Human",
+        ),
     ],
 )
 def test_a_study_file_with_a_fault_names_the_file_and_the_setting(
@@ -84,8 +101,40 @@ def test_a_study_file_with_a_fault_names_the_file_and_the_setting(
 def test_an_override_of_a_section_that_is_no_section_names_it(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
     path.write_text("design = 3\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="design: Input should be"):
+    with pytest.raises(SettingsError, match=r"design: must be a section of settings$"):
         read_study_file(path, overrides={"design": {"seed": 3}})
+
+
+@pytest.mark.parametrize(
+    ("design", "message"),
+    [
+        ({"generators": ["control", "human", "g", "g"]}, "--generators: generators names g twice"),
+        ({"generators": ["control", "human", ""]}, "--generators: item 3 must not be empty"),
+        ({"generators": ["g"]}, "--generators: must name at least 2, and names 1"),
+        ({"allow": ["nonsense"]}, "--allow: item 1 must be 'ok', 'empty'"),
+        ({"annotators": 10**12}, "--annotators: must be at most 100,000"),
+    ],
+)
+def test_a_fault_of_an_option_names_the_option_and_no_file(design: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_study_file(None, overrides={"design": design})
+    assert caught.value.message.startswith(message)
+    assert "study.toml" not in caught.value.message
+
+
+def test_of_settings_that_do_not_go_together_the_option_is_named(tmp_path: Path) -> None:
+    path = edited(tmp_path, "^responses_per_passage = .*", "responses_per_passage = 3")
+    with pytest.raises(SettingsError, match=r"^--annotators: annotators must be a multiple"):
+        read_study_file(path, overrides={"design": {"annotators": 41}})
+    with pytest.raises(SettingsError, match=r"^the preset acl2020 and .*study\.toml together: design: annot"):
+        read_study_file(path, preset="acl2020")
+
+
+def test_what_a_preset_replaces_in_a_file_is_said(tmp_path: Path) -> None:
+    path = edited(tmp_path, "^annotators = 40", "annotators = 41")
+    said = preset_over(path, "acl2020", {"stories"})
+    assert said == f"--preset acl2020 goes before {path}: generators, annotators = 100 (not 41)."
+    assert preset_over(None, "acl2020") == preset_over(path, None) == ""
 
 
 def test_a_study_file_that_is_not_there_and_a_preset_that_is_none_are_named(tmp_path: Path) -> None:
@@ -126,7 +175,7 @@ def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(t
             "also": [{"name": "all", "missed_control": "none"}],
         },
         "analysis": {
-            "level": 0.9, "adjust": "none", "comparisons": [["example-good", "human"]], "below_human": False,
+            "level": 0.9, "adjust": "none", "comparisons": [["example-good", "example-poor"]], "below_human": False,
             "equivalence_margin": 0.1, "smallest_effect": 0.2, "expected_score": 0.3, "power": 0.9, "worker_sd": 1.0,
             "story_sd": 1.0, "spammers": 0.0,
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -149,11 +150,11 @@ def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enla
     assert achieved["responses per passage"] == (0, 1)
     assert achieved["stories met twice in a form"] == (0, 0)
     assert found.chance_achieved is not None
-    said = verb("study", "enlarge", "study", "--annotators", "2", "--reason", "written down before")
+    said = verb("study", "enlarge", "study", "--annotators", "2", "--reason", "written down before", "--yes")
     assert said.code == 0
     assert "now has 6 rows; it had 4" in said.out
     assert WARNING in said.err
-    assert "12 responses were in" in said.err
+    assert "Responses that were in: 12." in said.err
     for line in ("study audit study", "score study"):
         assert "written down before" in verb(*line.split()).out
         (addition,) = verb(*line.split(), "--json").document["design_additions"]
@@ -161,7 +162,79 @@ def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enla
         assert addition["responses_before"] == 12
         assert addition["warning"] == WARNING
     assert verb("report", "study", "--out", "report.html").code == 0
-    assert "enlarged from 4 to 6 rows" in Path("report.html").read_text(encoding="utf-8")
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "enlarged from 4 to 6 rows" in page
+    assert "<dt>Annotators planned</dt><dd>6</dd>" in page
+    plan = page[page.index("Plan against what was achieved") :]
+    assert re.search(r"Annotators</\w+>\s*<td[^>]*>6</td>", plan)
+
+
+def test_enlarging_says_what_it_costs_and_what_was_added_before_and_asks(
+    sqlite_engine: Engine, study_factory: Callable, verb: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study_factory(sqlite_engine, "study", design={"annotators": 4})
+    more = ("study", "enlarge", "study", "--annotators", "2")
+    dry = verb(*more, "--dry-run")
+    assert dry.code == 0
+    assert "The new rows cost $1.92 if all are approved: $1.60 rewards and $0.32 fees" in dry.out
+    unasked = verb(*more)
+    assert unasked.code == 2
+    assert "adds 2 rows for $1.92 to study 'study', and there is no terminal" in unasked.err
+    assert len(rows_of(sqlite_engine)) == 4
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    asked: list[str] = []
+    monkeypatch.setattr("click.confirm", lambda question, **_: bool(asked.append(question)))
+    assert verb(*more).code == 2
+    assert len(rows_of(sqlite_engine)) == 4
+    assert verb(*more, "--yes").code == 0
+    assert len(rows_of(sqlite_engine)) == 6
+    assert verb(*more).code == 2
+    assert asked[0] == "Add 2 rows for $1.92?"
+    assert re.fullmatch(r"Add 2 rows for \$1\.92 \(added before: on [\d-]+ 2\)\?", asked[1])
+    document = verb(*more, "--dry-run", "--json").document
+    assert (document["rows_after"], document["cost"]) == (8, "1.92")
+    assert [each["rows_after"] for each in document["earlier_additions"]] == [6]
+
+
+def test_a_study_has_at_most_so_many_rows_and_grows_only_from_those_that_were_asked_about(
+    sqlite_engine: Engine, study_factory: Callable
+) -> None:
+    study_factory(sqlite_engine, "study", design={"annotators": 4})
+    with pytest.raises(UsageError, match="has 4 rows, and a study has at most 100,000") as caught:
+        enlarge(sqlite_engine, "study", 99_997)
+    assert caught.value.hint == "Add at most 99,996."
+    enlarge(sqlite_engine, "study", 2, rows_before=4)
+    with pytest.raises(UsageError, match="had 4 rows a moment ago and now has 6"):
+        enlarge(sqlite_engine, "study", 2, rows_before=4)
+    assert len(rows_of(sqlite_engine)) == 6
+
+
+def test_an_enlarged_study_shows_its_addition_and_the_hash_of_all_its_rows(
+    sqlite_engine: Engine, study_factory: Callable, verb: Callable
+) -> None:
+    study_factory(sqlite_engine, "study", design={"annotators": 4})
+    first = verb("study", "show", "study", "--json").document
+    assert first["design_hash"] == first["first_design_hash"]
+    assert first["design_additions"] == []
+    made = enlarge(sqlite_engine, "study", 2, "as planned")
+    shown = verb("study", "show", "study", "--json").document
+    assert (shown["rows"], shown["design_hash"]) == (6, made.design_hash)
+    assert shown["first_design_hash"] == first["design_hash"] != made.design_hash
+    text = verb("study", "show", "study").out
+    assert "enlarged from 4 to 6 rows" in text
+    assert f"Design {made.design_hash}" in text
+    assert f"Design of the first 4 rows {first['design_hash']}" in text
+
+
+def test_the_audit_of_a_study_without_answers_has_no_columns_of_nothing(
+    sqlite_engine: Engine, study_factory: Callable, verb: Callable
+) -> None:
+    study_factory(sqlite_engine, "one", design={"annotators": 1, "positions": [3]})
+    text = verb("study", "audit", "one").out
+    assert "1 row planned, none answered yet." in text
+    assert "achieved" not in text
+    assert "0/" not in text
+    assert "every machine's sentence is sentence 3" in text
 
 
 def test_a_worker_who_met_a_story_twice_is_named_by_pseudonym(

@@ -1,0 +1,96 @@
+"""What is wrong with a study's settings, told by the place where the value was written: option, preset or file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from humaneval.errors import SettingsError
+
+Layer = Mapping[str, Mapping[str, Any]]
+"""Section → setting → value."""
+
+
+class TogetherError(ValueError):
+    """Settings that do not go together; `settings` says which, as `section.name`."""
+
+    def __init__(self, message: str, *settings: str) -> None:
+        super().__init__(message)
+        self.settings = settings
+
+
+def fault(
+    error: ValidationError, where: str, preset: str | None, laid: Layer, options: Layer
+) -> SettingsError:
+    """The first thing that is wrong. `where` is the file, `laid` what the preset sets, `options` the command line."""
+    first = error.errors()[0]
+    place, reason = _place(first["loc"]), _reason(first)
+    cause = first.get("ctx", {}).get("error")
+    settings = cause.settings if isinstance(cause, TogetherError) else (".".join(map(str, first["loc"][:2])),)
+    for setting in settings:
+        if _sets(options, setting):
+            item = f"{item} " if (item := _item(first["loc"])) else ""
+            option = setting.rpartition(".")[2].replace("_", "-")
+            return SettingsError(f"--{option}: {item}{reason}", "See humaneval study create --help.")
+    if preset and any(_sets(laid, setting) for setting in settings):
+        return SettingsError(
+            f"the preset {preset} and {where} together: {place}{reason}",
+            "The preset's design goes before the file's.",
+        )
+    return SettingsError(
+        f"{where}: {place}{reason}", "`humaneval init` writes a file with every setting explained."
+    )
+
+
+def _sets(layer: Layer, setting: str) -> bool:
+    section, _, name = setting.partition(".")
+    return name in layer.get(section, {})
+
+
+def _place(loc: Sequence[int | str]) -> str:
+    """`design.generators, item 4: `: people count from 1. Nothing where the file as a whole is meant."""
+    if not loc:
+        return ""
+    names = ".".join(str(part) for part in loc[:2])
+    return f"{names}, {item}: " if (item := _item(loc)) else f"{names}: "
+
+
+def _item(loc: Sequence[int | str]) -> str:
+    return ", ".join(f"item {part + 1}" if isinstance(part, int) else part for part in loc[2:])
+
+
+def _reason(first: Any) -> str:
+    say = REASONS.get(first["type"])
+    return say(first.get("ctx", {})) if say else first["msg"].removeprefix("Value error, ")
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
+REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "extra_forbidden": lambda of: "there is no such setting",
+    "missing": lambda of: "is missing",
+    "greater_than": lambda of: f"must be more than {_number(of['gt'])}",
+    "greater_than_equal": lambda of: f"must be at least {_number(of['ge'])}",
+    "less_than": lambda of: f"must be less than {_number(of['lt'])}",
+    "less_than_equal": lambda of: f"must be at most {_number(of['le'])}",
+    "int_type": lambda of: "must be a whole number",
+    "float_type": lambda of: "must be a number",
+    "float_parsing": lambda of: "must be a number",
+    "finite_number": lambda of: "must be a number, and not an endless one",
+    "bool_type": lambda of: "must be true or false",
+    "bool_parsing": lambda of: "must be true or false",
+    "string_type": lambda of: "must be text",
+    "string_too_long": lambda of: f"may have at most {of['max_length']} characters",
+    "tuple_type": lambda of: "must be a list",
+    "too_short": lambda of: f"must name at least {of['min_length']}, and names {of['actual_length']}",
+    "too_long": lambda of: f"may name at most {of['max_length']}, and names {of['actual_length']}",
+    "literal_error": lambda of: f"must be {of['expected']}",
+    "enum": lambda of: f"must be {of['expected']}",
+    "model_type": lambda of: "must be a section of settings",
+    "model_attributes_type": lambda of: "must be a section of settings",
+}
+"""What pydantic finds wrong, in plain words."""
