@@ -109,9 +109,17 @@ def points(share: float) -> str:
 
 def percent(share: float) -> str:
     """A share in percent, whole; what is more than none and less than all is never shown as these."""
-    whole = {f"{0:.{digits}%}" for digits in range(7)} | {f"{1:.{digits}%}" for digits in range(7)}
-    texts = (f"{share:.{digits}%}" for digits in range(7))
-    return next((text for text in texts if text not in whole or share in (0, 1)), f"{share:.0%}")
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    return f"{share:.1%}" if (share < 0.005 and share) or 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def _apart(low: float, high: float) -> tuple[str, str]:
+    """Two shares in percent, with as many digits as tell them apart."""
+    pairs = ((f"{low:.{digits}%}", f"{high:.{digits}%}") for digits in range(9))
+    return next((pair for pair in pairs if pair[0] != pair[1]), (percent(low), percent(high)))
 
 
 def several(number: int, noun: str) -> str:
@@ -171,11 +179,7 @@ def tell_plan(planned: Plan, seen: Outlook, drawn: Power | None = None) -> None:
         else ""
     )
     say(f"{crowd(planned)}: about {seen.responses:.0f} responses to each generator{counted}.")
-    if planned.stories // planned.passages_per_row < planned.rows_per_annotator and planned.stories:
-        say(
-            f"The file lets one person fill in {planned.rows_per_annotator:,} forms. With {several(planned.stories, 'story').replace('storys', 'stories')} "
-            f"{planned.forms_each} can be filled in: nobody meets a story twice."
-        )
+    _tell_stories(planned)
     if planned.spammers and not planned.controls:
         say(
             f"Nobody is left out for a missed Control passage. If {percent(planned.spammers)} only click, their answers "
@@ -183,10 +187,10 @@ def tell_plan(planned: Plan, seen: Outlook, drawn: Power | None = None) -> None:
         )
     say()
     if seen.systems:
-        low, high = percent(seen.systems.low), percent(seen.systems.high)
+        low, high = _apart(seen.systems.low, seen.systems.high)
         _tell_family(planned, seen.systems, f"A score of {low} against one of {high}")
     if seen.below_human:
-        low, high = percent(seen.below_human.low), percent(seen.below_human.high)
+        low, high = _apart(seen.below_human.low, seen.below_human.high)
         _tell_family(planned, seen.below_human, f"A score of {low}, below Human's {high}")
     if seen.decisive is None:
         say("There is nothing to compare: no two systems, and none with Human.")
@@ -222,6 +226,18 @@ def tell_plan(planned: Plan, seen: Outlook, drawn: Power | None = None) -> None:
     if warning := power_warning(planned, seen):
         say()
         say(warning)
+
+
+def _tell_stories(planned: Plan) -> None:
+    """Whether there are stories enough for the forms that one person may fill in."""
+    met = planned.forms_each * planned.passages_per_row
+    if not planned.stories and planned.forms_each > 1:
+        say(f"That takes {met:,} stories at least: nobody meets a story twice.")
+    elif planned.stories and planned.stories // planned.passages_per_row < planned.rows_per_annotator:
+        say(
+            f"The file lets one person fill in {planned.rows_per_annotator:,} forms, but nobody meets a story twice: "
+            f"the {planned.stories:,} stories are enough for {planned.forms_each:,}."
+        )
 
 
 def _tell_family(planned: Plan, family: Chances, title: str) -> None:
@@ -281,14 +297,13 @@ def _tell_spammers(planned: Plan, seen: Outlook) -> None:
     if seen.controls_needed is None:
         say("No number of Control passages brings it to 1%.")
         return
-    by_row = planned.excluded == "row"
+    needed = seen.controls_needed
+    by_row = ' and missed_control = "annotator"' if planned.excluded == "row" else ""
+    met = needed * planned.passages_per_row
+    few = f", and {met:,} stories" if 0 < planned.stories < met else ""
     say(
-        f"To bring it to 1% or less takes {seen.controls_needed} a person. A form has one: rows_per_annotator = "
-        f"{seen.controls_needed}{', and missed_control = ' if by_row else ''}{chr(34) + 'annotator' + chr(34) if by_row else ''}."
+        f"To bring it to 1% or less takes {needed} a person. A form has one: rows_per_annotator = {needed}{by_row}{few}."
     )
-
-
-SPAMMERS_BORNE = 0.01
 
 
 def _tell_cues(cues: Sequence[CueScore]) -> None:
@@ -321,5 +336,7 @@ def _tell_cues(cues: Sequence[CueScore]) -> None:
         say(f'Marking "{name}" alone finds {found}: scores would measure that. {advice}')
 
 
+SPAMMERS_BORNE = 0.01
+"""Among those who pass."""
 TELLING = 0.6
 """A cue that leaves a generator less than this is said: it finds twice as many of its sentences as chance does."""

@@ -62,7 +62,7 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
     none = f"none below 100{NBSP}%"
 
     def found(of: Outlook | None, name: str) -> Cell:
-        if of is None:
+        if of is None or (of.decisive is None and name != "half_width"):
             return Cell(NOT_ESTIMABLE)
         value = getattr(of, name)
         return Cell(none) if value is None else share(value)
@@ -95,7 +95,7 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
             Column("achieved", "Achieved"),
         ),
         rows,
-        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {plan.comparisons} comparisons. Planned: "
+        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {before.decisive.comparisons if before.decisive else 0} comparisons. Planned: "
         "behind the gate of the Control passages. Achieved: medians over the systems. "
         + (
             ""

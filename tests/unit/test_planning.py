@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from math import ceil, comb, inf
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,11 +27,7 @@ from humaneval.planning.power import (
     responses_unpaired,
     sd_of_icc,
 )
-from humaneval.planning.simulation import Layout, draw, layout, simulate
-from humaneval.prospects import draft, plan_of
-from humaneval.statistics.intervals import Interval
 from humaneval.statistics.paired import bonett_price, mcnemar_exact
-from humaneval.study_file import StudyFile
 
 SHARE = st.floats(0.02, 0.98)
 
@@ -112,28 +104,6 @@ def test_the_number_that_is_needed_has_the_power_that_was_asked_for() -> None:
 def test_an_annotators_level_makes_answers_alike() -> None:
     assert answers_correlation(0, 0.4, 0.5) == pytest.approx(0, abs=1e-12)
     assert round(answers_correlation(0.54, 0.45, 0.41), 3) == 0.063
-
-
-def unrelated(workers: int) -> Layout:
-    """Everybody judges both generators once; no story recurs."""
-    rows = [((f"a{form}", 1, "a"), (f"b{form}", 1, "b")) for form in range(workers)]
-    return layout(rows, 1, ("a", "b"))
-
-
-def test_drawn_studies_have_the_scores_and_the_correlation_that_were_asked_for() -> None:
-    where = unrelated(4000)
-    drawn = draw(where, (0.3, 0.6), 1.0, 0.0, np.random.default_rng(3))
-    first, second = drawn[where.generators == 0], drawn[where.generators == 1]
-    assert first.mean() == pytest.approx(0.3, abs=0.025)
-    assert second.mean() == pytest.approx(0.6, abs=0.025)
-    seen = np.corrcoef(first, second)[0, 1]
-    assert seen == pytest.approx(answers_correlation(1.0, 0.3, 0.6), abs=0.05)
-
-
-def test_who_does_not_read_scores_by_chance() -> None:
-    where = unrelated(4000)
-    drawn = draw(where, (0.1, 0.2), 0.5, 0.7, np.random.default_rng(3), np.ones(4000, dtype=np.bool_))
-    assert drawn.mean() == pytest.approx(0.8, abs=0.02)
 
 
 def counted(share: float, difference: float, n: int, alpha: float) -> float:
@@ -325,113 +295,3 @@ def test_forms_that_show_some_generators_give_each_fewer_responses_and_fewer_pai
     assert outlook(single).correlation == 0
     # All responses are compared, as the analysis does it: not only those by the same annotator.
     assert chances(replace(part, annotators=1400)).power > power_paired(0.4, 0.5, 200) + 0.2
-
-
-@pytest.mark.parametrize(
-    "plan",
-    [
-        Plan(100, generators=3, passages_per_row=3, always=1, smallest_effect=0.2, comparisons=1, stories=40),
-        Plan(120, generators=4, passages_per_row=3, always=1, smallest_effect=0.2, comparisons=3, stories=40),
-        Plan(100, 3, generators=4, passages_per_row=4, always=1, smallest_effect=0.2, comparisons=1, below_human=2, stories=40),
-        Plan(90, responses_per_passage=3, generators=3, passages_per_row=3, always=1, smallest_effect=0.2, stories=40),
-        Plan(90, generators=3, passages_per_row=3, always=1, smallest_effect=0.18, comparisons=0, below_human=1, stories=40),
-        Plan(60, generators=4, passages_per_row=4, always=1, smallest_effect=0.25, controls=0, spammers=0.2),
-        Plan(60, generators=4, passages_per_row=4, always=1, smallest_effect=0.25, top_up=True, spammers=0.3),
-    ],
-    ids=["whole", "partial", "forms", "responses", "human", "no gate", "top-up"],
-)  # fmt: skip
-def test_simulated_power_agrees_with_the_formula(plan: Plan) -> None:
-    rows, pair = draft(plan)
-    found, formula = simulate(plan, rows, 200, pair), outlook(plan)
-    assert found.power == pytest.approx(formula.power, abs=3 * found.error + 0.04)
-    assert found.power_in_family == pytest.approx(
-        formula.power_in_family, abs=3 * found.error_in_family + 0.06
-    )
-
-
-def test_each_story_is_simulated_under_all_generators() -> None:
-    # Eight generators and forty stories: dealt in turn, each generator would have its own eighth of the stories.
-    rows, pair = draft(Plan(40, always=1, below_human=6, stories=40))
-    where = layout(rows, 1, pair)
-    seen = [set(where.stories[where.generators == code].tolist()) for code in (0, 1)]
-    assert seen[0] == seen[1]
-    assert len(seen[0]) == 40
-
-
-def test_simulated_people_meet_no_story_twice() -> None:
-    plan = Plan(80, 4, always=1, stories=80)
-    rows, pair = draft(plan)
-    where = layout(rows, plan.forms_each, pair)
-    assert max(np.bincount(where.worker_of)) <= 4
-    for worker in range(int(where.worker_of.max()) + 1):
-        shown = [cell[0] for form in np.flatnonzero(where.worker_of == worker) for cell in rows[form]]
-        assert len(set(shown)) == len(shown)
-
-
-def test_a_simulation_repeats_itself_and_refuses_what_it_cannot_do() -> None:
-    plan = Plan(30, generators=3, passages_per_row=3, comparisons=1)
-    rows, pair = draft(plan)
-    assert simulate(plan, rows, 20, pair) == simulate(plan, rows, 20, pair)
-    with pytest.raises(UsageError, match="0 studies"):
-        simulate(plan, rows, 0, pair)
-    with pytest.raises(UsageError, match="nothing is compared"):
-        simulate(replace(plan, comparisons=0), rows, 20, pair)
-
-
-def test_a_simulated_verdict_needs_the_interval_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan(30, generators=3, passages_per_row=3, comparisons=1, smallest_effect=0.5)
-    rows, pair = draft(plan)
-    assert simulate(plan, rows, 20, pair).power > 0.5
-    monkeypatch.setattr("humaneval.planning.simulation.paired_differences", lambda *_: [Wide])
-    assert simulate(plan, rows, 20, pair).power == 0
-
-
-class Wide:
-    """A difference with a small p, whose interval holds 0."""
-
-    p = 0.0001
-    interval = Interval(-0.1, 0.5)
-
-
-def settings(**sections: dict[str, Any]) -> StudyFile:
-    names = ["control", "human", "a", "b", "c"]
-    return StudyFile.model_validate(
-        {**sections, "design": {"generators": names, **sections.get("design", {})}}
-    )
-
-
-def test_a_study_files_plan_is_what_it_declares() -> None:
-    plan = plan_of(settings())
-    assert (plan.annotators, plan.comparisons, plan.below_human, plan.controls, plan.adjust) == (
-        40,
-        3,
-        3,
-        1,
-        "holm",
-    )
-    plan = plan_of(
-        settings(
-            design={
-                "annotators": 80,
-                "rows_per_annotator": 4,
-                "top_up": "auto",
-                "stories": 30,
-                "positions": [3],
-            },
-            exclusions={"missed_control": "none"},
-            analysis={"adjust": "none", "below_human": False},
-        )
-    )
-    assert (plan.annotators, plan.people, plan.stories, plan.positions) == (80, 20, 30, (3,))
-    assert (plan.controls, plan.top_up, plan.adjust, plan.below_human) == (0, True, "none", 0)
-    assert plan.spammers == 0.05  # they stay in, where there is no gate
-
-
-def test_study_plan_simulates_where_it_is_asked_to(command: Callable[..., Any]) -> None:
-    document = json.loads(command("study", "plan", "--simulate", "100", "--annotators", "30", "--json").out)
-    assert document["simulated"]["studies"] == 100
-    assert 0 <= document["simulated"]["power"] <= 1
-    assert json.loads(command("study", "plan", "--json").out)["simulated"] is None
-    assert (
-        "of 100 simulated studies" in command("study", "plan", "--simulate", "100", "--annotators", "30").out
-    )
