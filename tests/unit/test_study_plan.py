@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, func, select
 
-from humaneval.prospects import plan_of
+from humaneval.prospects import plan_of, plan_of_study, stories_of
+from humaneval.store.engine import reading
+from humaneval.store.tables import StoryRow
 from humaneval.study_file import StudyFile
 
 
@@ -182,3 +185,15 @@ def test_study_plan_refuses_numbers_that_are_none(
     done = command("study", "plan", option, value)
     assert done.code == 2
     assert reason in done.err
+
+
+def test_a_stored_study_is_planned_with_the_stories_that_are_there_for_more_rows(
+    sqlite_engine: Engine, study_factory: Callable[..., Any]
+) -> None:
+    study_factory(sqlite_engine, "small", design={"annotators": 1})
+    plan = plan_of_study(sqlite_engine, "small")
+    assert plan.annotators == 1
+    with reading(sqlite_engine) as session:
+        there = session.scalar(select(func.count()).select_from(StoryRow).where(StoryRow.split == "test"))
+    assert stories_of(sqlite_engine, "small") < plan.stories
+    assert plan.stories == there
