@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import log
 from typing import NamedTuple
 
 from humaneval.errors import InputError
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+PLACES = ("first", "second", "third", "fourth", "last")
+"""Cues that go by place alone."""
 
 Cue = Callable[[Sequence[str]], list[float]]
 """How suspicious each sentence of a passage is; the largest is marked, and equals share the mark."""
@@ -47,20 +50,26 @@ def word_counts(texts: Iterable[str]) -> Counter[str]:
     return Counter(word for text in texts for word in _words(text))
 
 
-def cues(frequencies: Mapping[str, int]) -> dict[str, Cue]:
+def cues(frequencies: Mapping[str, int], places: Collection[int] = ()) -> dict[str, Cue]:
     """The cues by name. Lengths are in characters; rarity is the mean of −log of a word's smoothed share of
-    `frequencies`, 0 for a sentence without words."""
+    `frequencies`, 0 for a sentence without words. First and last are always among them, and `places` (from 1)."""
     total = sum(frequencies.values()) + len(frequencies) + 1
 
     def rarity(sentence: str) -> float:
         found = _words(sentence)
         return sum(log(total / (frequencies.get(word, 0) + 1)) for word in found) / len(found) if found else 0
 
+    def at(place: int) -> Cue:
+        return lambda sentences: [float(here == place) for here in range(len(sentences))]
+
     return {
         "longest": lambda sentences: [len(sentence) for sentence in sentences],
         "shortest": lambda sentences: [-len(sentence) for sentence in sentences],
-        "first": lambda sentences: [-place for place in range(len(sentences))],
-        "last": lambda sentences: list(range(len(sentences))),
+        **{
+            name: at(place)
+            for place, name in enumerate(PLACES)
+            if name in (PLACES[0], PLACES[-1]) or place + 1 in places
+        },
         "rarest words": lambda sentences: [rarity(sentence) for sentence in sentences],
     }
 
@@ -75,9 +84,12 @@ def cue_scores(passages: Iterable[Shown], frequencies: Mapping[str, int]) -> tup
         by_generator.setdefault(passage.generator, []).append(passage)
     if not by_generator:
         raise InputError("There are no passages to look at", "Generate infills and create the study first.")
+    # Where sentences stand at every place, none of these tells; where not, whoever marks the right one finds them all.
+    taken = {one.position for shown in by_generator.values() for one in shown}
+    places = taken if len(taken) < len(PLACES) else ()
     return tuple(
         CueScore(name, generator, len(shown), sum(_noticed(cue, passage) for passage in shown))
-        for name, cue in cues(frequencies).items()
+        for name, cue in cues(frequencies, places).items()
         for generator, shown in by_generator.items()
     )
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from humaneval.cli.context import App, console, emit, json_option, say, with_app
+from humaneval.cli.ranges import ANNOTATORS, SHARE, Number, Whole
 from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
     from humaneval.artefacts import CueScore
-    from humaneval.planning.outlook import Outlook, Plan
-
-SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+    from humaneval.planning.chances import Chances
+    from humaneval.planning.outlook import Outlook
+    from humaneval.planning.plan import Plan
+    from humaneval.planning.simulation import Power
 
 
 @click.command()
@@ -27,15 +29,28 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     help="A study file, of a study that is not made yet.",
 )
 @click.option("--preset", help="A design by name: acl2020.")
-@click.option("--annotators", type=click.IntRange(min=1), help="Instead of the study's.")
+@click.option("--annotators", type=ANNOTATORS, help="Instead of the study's, and counted as there: forms.")
 @click.option("--score", type=SHARE, help="The lower of two scores, instead of the study's guess.")
 @click.option("--effect", type=SHARE, help="The difference that would matter, instead of the study's.")
 @click.option("--power", type=SHARE, help="The odds wanted of finding it.")
-@click.option("--spammers", type=click.FloatRange(0, 1, max_open=True), help="The share who do not read.")
+@click.option(
+    "--width",
+    type=Number(0, 0.5, min_open=True, max_open=True),
+    help="Half the interval of a score that is wanted: 0.05 is ± 5 points.",
+)
+@click.option(
+    "--icc",
+    type=Number(0, 1, max_open=True),
+    help="How alike one annotator's answers are, instead of the study's worker_sd.",
+)
+@click.option("--spammers", type=Number(0, 1, max_open=True), help="The share who do not read.")
+@click.option(
+    "--honest", type=SHARE, help="How often those who read notice a Control passage; always, if not given."
+)
 @click.option(
     "--simulate",
     "studies",
-    type=click.IntRange(min=100),
+    type=Whole(min=100),
     metavar="STUDIES",
     help="Also draw so many studies from the mixed model and test each as the report will.",
 )
@@ -43,125 +58,252 @@ SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 @with_app
 def plan(
     app: App, name: str | None, file: Path | None, preset: str | None, annotators: int | None, score: float | None,
-    effect: float | None, power: float | None, spammers: float | None, studies: int | None, as_json: bool,
+    effect: float | None, power: float | None, width: float | None, icc: float | None, spammers: float | None,
+    honest: float | None, studies: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Say what the study NAME, or a study file, can find out: power, widths, spammers, cues, cost."""
     from humaneval.planning.outlook import outlook
+    from humaneval.planning.power import sd_of_icc
     from humaneval.planning.simulation import simulate
-    from humaneval.prospects import cues_of, plan_of, stories_of
-    from humaneval.studies import row_count, settings_of_study
+    from humaneval.prospects import cues_of, draft, plan_of, plan_of_study
     from humaneval.study_file import read_study_file
 
     if name is not None and (file is not None or preset is not None):
         raise UsageError("give a study's NAME, or a file, not both", "A study has its file inside.")
-    cues: Sequence[CueScore] = ()
-    if name is None:
-        planned = plan_of(read_study_file(file, preset=preset)[0])
-    else:
-        planned = plan_of(
-            settings_of_study(app.engine, name),
-            stories=stories_of(app.engine, name),
-            rows=row_count(app.engine, name),
-        )
-        cues = cues_of(app.engine, name)
+    planned = (
+        plan_of(read_study_file(file, preset=preset)[0]) if name is None else plan_of_study(app.engine, name)
+    )
+    cues: Sequence[CueScore] = () if name is None else cues_of(app.engine, name)
     given: dict[str, Any] = {
-        "annotators": annotators, "expected_score": score, "smallest_effect": effect, "power": power, "spammers": spammers,
+        "annotators": annotators, "expected_score": score, "smallest_effect": effect, "power": power, "width": width,
+        "spammers": spammers, "honest": honest,
     }  # fmt: skip
     planned = replace(planned, **{key: value for key, value in given.items() if value is not None})
+    if icc is not None:
+        planned = replace(planned, worker_sd=sd_of_icc(icc, planned.expected_score))
     seen = outlook(planned)
-    drawn = None if studies is None else simulate(planned, studies)
+    drawn = None
+    if studies is not None:
+        rows, pair = draft(planned)
+        drawn = simulate(planned, rows, studies, pair)
     if as_json:
         emit({"study": name, "plan": _plain(planned), "outlook": seen.to_json(), "simulated": drawn and asdict(drawn), "cues": [{**cue._asdict(), "score": cue.score} for cue in cues]})  # fmt: skip
         return
-    _tell(planned, seen)
-    if drawn is not None:
-        say(
-            f"By simulation: found in {drawn.power:.0%} (± {2 * drawn.error:.0%}) of {drawn.studies:,} simulated studies, "
-            "one comparison alone."
-        )
+    tell_plan(planned, seen, drawn)
     if cues:
         _tell_cues(cues)
 
 
 def _plain(planned: Plan) -> dict[str, Any]:
-    return {**asdict(planned), "reward": str(planned.reward)}
+    return {
+        **asdict(planned), "reward": str(planned.reward), "forms_each": planned.forms_each, "people": planned.people,
+        "handed_out": planned.handed_out,
+    }  # fmt: skip
 
 
 def points(share: float) -> str:
-    """A difference of shares as percentage points."""
-    return f"{share * 100:.1f} points"
+    """A difference of shares as percentage points; what is more than nothing is never shown as nothing."""
+    digits = next((digits for digits in range(1, 7) if round(100 * share, digits)), 1)
+    return f"{100 * share:.{digits}f} points"
+
+
+def percent(share: float) -> str:
+    """A share in percent, whole; what is more than none and less than all is never shown as these."""
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    return f"{share:.1%}" if (share < 0.005 and share) or 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def _apart(low: float, high: float) -> tuple[str, str]:
+    """Two shares in percent, with as many digits as tell them apart."""
+    pairs = ((f"{low:.{digits}%}", f"{high:.{digits}%}") for digits in range(9))
+    return next((pair for pair in pairs if pair[0] != pair[1]), (percent(low), percent(high)))
+
+
+def several(number: int, noun: str) -> str:
+    """A number with its noun: "1 annotator", "1,000 annotators"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def crowd(planned: Plan) -> str:
+    """Who fills in how many forms, and what the study file calls it."""
+    people, forms = several(planned.people, "annotator"), several(planned.annotators, "form")
+    if planned.forms_each == 1:
+        return people
+    return f"{people} with {several(planned.forms_each, 'form')} each, {forms} (annotators = {planned.annotators} in the file)"
 
 
 def power_warning(planned: Plan, seen: Outlook) -> str:
-    """A sentence where the smallest effect of interest would more likely be missed than wanted; else nothing."""
-    if seen.power >= planned.power:
+    """A sentence where the smallest effect of interest would more likely be missed than wanted; else nothing.
+
+    Of the hardest comparison of its family, by the rule that is declared.
+    """
+    family = seen.decisive
+    if family is None or family.power_in_family >= planned.power:
         return ""
-    needed = f" {seen.annotators_needed:,} annotators would give {planned.power:.0%}." if seen.annotators_needed else ""  # fmt: skip
+    needed = family.annotators_needed_in_family
+    enough = (
+        "" if needed is None else f" {crowd(_with(planned, needed))} would give {percent(planned.power)}."
+    )
+    as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     return (
-        f"Too small for what you want to find: a difference of {points(planned.smallest_effect)} "
-        f"would be found in {seen.power:.0%} of such studies.{needed}"
+        f"Too small for what you want to find: a difference of {points(planned.smallest_effect)}{as_one} "
+        f"would be found in {percent(family.power_in_family)} of such studies.{enough}"
     )
 
 
-def _tell(planned: Plan, seen: Outlook) -> None:
-    from rich.table import Table
+def _with(planned: Plan, annotators: int) -> Plan:
+    return replace(planned, annotators=annotators)
 
-    rows = planned.annotators * planned.rows_per_annotator
-    say(
-        f"{planned.annotators:,} annotators, {rows:,} rows: about {seen.responses:.0f} responses to each generator "
-        f"once those who miss a Control passage are left out."
+
+RULES = {"holm": "Holm", "benjamini-hochberg": "BH", "none": "not adjusted"}
+
+
+def _rule(planned: Plan, family: Chances) -> str:
+    return f"{family.comparisons} ({RULES[planned.adjust]})"
+
+
+def _many(planned: Plan, family: Chances) -> bool:
+    return family.comparisons > 1 and planned.adjust != "none"
+
+
+def tell_plan(planned: Plan, seen: Outlook, drawn: Power | None = None) -> None:
+    """Print the plan: who, what is found, how wide intervals are, spammers, cost; and the warning, if there is one."""
+    counted = (
+        ", forms that do not count being handed out again"
+        if planned.top_up and planned.controls
+        else " once those who miss a Control passage are left out"
+        if planned.controls
+        else ""
     )
-    low, high = planned.expected_score, planned.expected_score + planned.smallest_effect
+    say(f"{crowd(planned)}: about {seen.responses:.0f} responses to each generator{counted}.")
+    _tell_stories(planned)
+    if planned.spammers and not planned.controls:
+        say(
+            f"Nobody is left out for a missed Control passage. If {percent(planned.spammers)} only click, their answers "
+            f"draw every score to 80%, and differences are smaller by {percent(planned.spammers)}."
+        )
     say()
-    table = Table(
-        f"A score of {low:.0%} against one of {high:.0%}",
-        "one comparison",
-        f"all {planned.comparisons} (Holm)",
-        box=None,
-        pad_edge=False,
-        header_style="bold",
-    )
-    for column in table.columns[1:]:
-        column.justify = "right"
-    table.add_row("found in so many of such studies", f"{seen.power:.0%}", f"{seen.power_in_family:.0%}")
-    table.add_row(
-        f"annotators for {planned.power:.0%}",
-        *(f"{n:,}" if n else "none" for n in (seen.annotators_needed, seen.annotators_needed_in_family)),
-    )
-    table.add_row(
-        f"smallest difference found in {planned.power:.0%}",
-        *(points(d) if d else "none" for d in (seen.detectable, seen.detectable_in_family)),
-    )
-    console().print(table)
-    if planned.passages_per_row >= planned.generators:
-        say("Each annotator judges every generator, and comparisons are made within annotators.")
-    elif planned.within_rows:
-        say(f"About {planned.pairs:.0f} rows show both of two generators: comparisons are made within these.")
+    if seen.systems:
+        low, high = _apart(seen.systems.low, seen.systems.high)
+        _tell_family(planned, seen.systems, f"A score of {low} against one of {high}")
+    if seen.below_human:
+        low, high = _apart(seen.below_human.low, seen.below_human.high)
+        _tell_family(planned, seen.below_human, f"A score of {low}, below Human's {high}")
+    if seen.decisive is None:
+        say("There is nothing to compare: no two systems, and none with Human.")
     else:
-        say("No row shows two generators: comparisons are made between annotators.")
-    say()
-    say(
-        f"A score's interval: about ± {points(seen.half_width)}; ± 5 points take {seen.annotators_for_width:,} annotators."
-    )
-    if planned.spammers:
-        few = (
-            "; no number of them would bring it to 1%"
-            if seen.controls_needed is None
-            else f"; {seen.controls_needed} of them bring it to 1% or less"
-            if seen.gate.left > 0.01
+        _tell_method(planned)
+    if drawn is not None and seen.decisive:
+        as_one = (
+            f", and as one of {_rule(planned, seen.decisive)} in {percent(drawn.power_in_family)} (± {2 * drawn.error_in_family:.0%})"
+            if _many(planned, seen.decisive)
             else ""
         )
         say(
-            f"If {planned.spammers:.0%} only click, {seen.gate.left:.1%} of those who pass {seen.gate.controls} "
-            f"Control passage{'' if seen.gate.controls == 1 else 's'} still do{few}."
+            f"By simulation: found in {percent(drawn.power)} (± {2 * drawn.error:.0%}) of {drawn.studies:,} simulated studies{as_one}."
         )
+    say()
+    wanted = (
+        f"± {points(planned.width)} take {crowd(_with(planned, seen.annotators_for_width))}"
+        if seen.annotators_for_width
+        else f"± {points(planned.width)} cannot be had with {planned.stories} stories"
+    )
+    say(f"A score's interval: about ± {points(seen.half_width)}; {wanted}.")
     say(
-        f"Cost: ${seen.cost} (${seen.rewards} rewards, ${seen.fees} fees at Mechanical Turk's rates); "
-        f"{seen.hours:.1f} hours of people's time."
+        f"Assumed: answers of one annotator are correlated by {seen.worker_icc:.3f} (worker_sd {planned.worker_sd:.2g}), "
+        f"to one story by {seen.story_icc:.3f} (story_sd {planned.story_sd:.2g})."
+    )
+    if planned.spammers and planned.controls:
+        _tell_spammers(planned, seen)
+    again = f" for {planned.handed_out:,} forms" if planned.top_up else ""
+    say(
+        f"Cost: ${seen.cost:,}{again} (${seen.rewards:,} rewards, ${seen.fees:,} fees at Mechanical Turk's rates); "
+        f"{seen.hours:,.1f} hours of people's time."
     )
     if warning := power_warning(planned, seen):
         say()
         say(warning)
+
+
+def _tell_stories(planned: Plan) -> None:
+    """Whether there are stories enough for the forms that one person may fill in."""
+    met = planned.forms_each * planned.passages_per_row
+    if not planned.stories and planned.forms_each > 1:
+        say(f"That takes {met:,} stories at least: nobody meets a story twice.")
+    elif planned.stories and planned.stories // planned.passages_per_row < planned.rows_per_annotator:
+        say(
+            f"The file lets one person fill in {planned.rows_per_annotator:,} forms, but nobody meets a story twice: "
+            f"the {planned.stories:,} stories are enough for {planned.forms_each:,}."
+        )
+
+
+def _tell_family(planned: Plan, family: Chances, title: str) -> None:
+    from rich.table import Table
+
+    many = _many(planned, family)
+    columns = ("one comparison", f"one of {_rule(planned, family)}")[: 1 + many]
+    table = Table(title, *columns, box=None, pad_edge=False, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+
+    def line(what: str, *cells: str) -> None:
+        table.add_row(what, *cells[: 1 + many])
+
+    wanted = percent(planned.power)
+    line("found in so many of such studies", percent(family.power), percent(family.power_in_family))
+    line(
+        f"annotators for {wanted}" if planned.rows_per_annotator == 1 else f"annotators (forms) for {wanted}",
+        *(f"{n:,}" if n else "none" for n in (family.annotators_needed, family.annotators_needed_in_family)),
+    )
+    line(
+        f"smallest difference found in {wanted}",
+        *(_smallest(each) for each in (family.detectable, family.detectable_in_family)),
+    )
+    line("if different people judged the two: found in", percent(family.power_unpaired), "")
+    line("  smallest difference", _smallest(family.detectable_unpaired), "")
+    console().print(table)
+    say()
+
+
+def _smallest(difference: float | None) -> str:
+    if difference is None:
+        return "none"
+    return points(difference) if difference else "any"
+
+
+def _tell_method(planned: Plan) -> None:
+    if planned.together == 1:
+        say("Every form shows all generators: compared within annotators, by McNemar's exact test.")
+    else:
+        say(
+            f"Of the forms that show one of two generators {percent(planned.together)} show the other too. All answers are "
+            "compared, by the normal approximation to the permutation test."
+        )
+    say("Found: p and the interval of the difference both say so.")
+
+
+def _tell_spammers(planned: Plan, seen: Outlook) -> None:
+    left = f"{seen.gate.left:.1%}"
+    if seen.gate.left > SPAMMERS_BORNE and left == "1.0%":
+        left = f"{seen.gate.left:.2%}"
+    say(
+        f"If {percent(planned.spammers)} only click, {left} of those who pass {several(seen.gate.controls, 'Control passage')} still do."
+    )
+    if seen.gate.left <= SPAMMERS_BORNE:
+        return
+    if seen.controls_needed is None:
+        say("No number of Control passages brings it to 1%.")
+        return
+    needed = seen.controls_needed
+    by_row = ' and missed_control = "annotator"' if planned.excluded == "row" else ""
+    met = needed * planned.passages_per_row
+    few = f", and {met:,} stories" if 0 < planned.stories < met else ""
+    say(
+        f"To bring it to 1% or less takes {needed} a person. A form has one: rows_per_annotator = {needed}{by_row}{few}."
+    )
 
 
 def _tell_cues(cues: Sequence[CueScore]) -> None:
@@ -173,17 +315,28 @@ def _tell_cues(cues: Sequence[CueScore]) -> None:
         column.justify = "right"
     for generator in dict.fromkeys(cue.generator for cue in cues):
         mine = {cue.cue: cue.score for cue in cues if cue.generator == generator}
-        table.add_row(generator, *(f"{mine[name]:.0%}" for name in names))
+        table.add_row(generator, *(percent(mine[name]) for name in names))
     say()
-    say("What annotators would score who understand nothing and mark by a cue; by chance it is 80%:")
+    say("What annotators would score who understand nothing and mark by a cue (anywhere: 80%):")
     console().print(table)
-    worst = min(cues, key=lambda cue: cue.score)
-    if worst.score < TELLING:
-        say(
-            f'Marking "{worst.cue}" alone finds {1 - worst.score:.0%} of the sentences of {worst.generator}: '
-            "its human score would measure that. `generate --length-matched` and `--processing` help."
+    from humaneval.artefacts import PLACES
+
+    telling = [cue for cue in cues if cue.score < TELLING]
+    for name in dict.fromkeys(cue.cue for cue in telling):
+        found = ", ".join(
+            f"{percent(1 - cue.score)} of {cue.generator}" for cue in telling if cue.cue == name
         )
+        advice = (
+            "Take out sentences at all five positions."
+            if name in PLACES
+            else "`generate --length-matched` and `--processing` help."
+            if name in ("longest", "shortest")
+            else "Other settings of the generator, or `--processing`, may help."
+        )
+        say(f'Marking "{name}" alone finds {found}: scores would measure that. {advice}')
 
 
+SPAMMERS_BORNE = 0.01
+"""Among those who pass."""
 TELLING = 0.6
 """A cue that leaves a generator less than this is said: it finds twice as many of its sentences as chance does."""

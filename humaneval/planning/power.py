@@ -1,24 +1,32 @@
-"""Power, numbers and detectable differences of comparisons of two scores, by formula.
+"""Power, numbers and detectable differences of comparisons of two scores.
 
 Two different sets of annotators: the normal approximation that R's power.prop.test uses. The same annotators for both
-generators: Connor (1987), for McNemar's test. The far tail is left out, as is usual.
+generators: the exact power of McNemar's exact test, and Connor's (1987) approximation to it, which is a little too
+hopeful. The far tail is left out, as is usual: to find the wrong one higher is not to find the difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, log, sqrt
+from functools import cache
+from math import ceil, floor, inf, log, sqrt
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.special import bdtr, bdtrik, gammaln, xlogy
 
 from humaneval.errors import UsageError
+from humaneval.statistics.intervals import wilson
 
 NORMAL = NormalDist()
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 """For integrals over a standard normal variable."""
+MOST_SPREAD = 5.0
+"""Of annotators, on the logit scale: beyond it each gives one answer only."""
+COUNTABLE = 20_000
+"""With more pairs Connor's approximation is as good, and the exact power slow."""
 
 
 def power_unpaired(a: float, b: float, n: float, alpha: float = 0.05) -> float:
@@ -77,6 +85,71 @@ def power_paired(a: float, b: float, n: float, correlation: float = 0.0, alpha: 
     return _tail(sqrt(n) * difference - critical, sqrt(max(share - difference**2, 0.0)))
 
 
+def power_exact(
+    share: float,
+    difference: float,
+    n: float,
+    error: float = 0.05,
+    *,
+    one_sided: bool = False,
+    reach: float = 0.0,
+) -> float:
+    """The odds that McNemar's exact test finds the higher of two scores, `n` annotators having judged both.
+
+    `share` is the discordance, `difference` that of the scores, 0 or more: of n pairs Bin(n, share) differ, and of
+    these Bin(·, (share + difference) / (2 share)) speak for the higher score. Found is what has p of `error` or less,
+    and a Bonett–Price interval, of `reach` standard errors (0: it is not asked), that leaves out 0. Between whole
+    numbers n is interpolated.
+
+    >>> round(power_exact(0.5, 0.1, 38), 3), round(power_paired(0.4, 0.5, 38), 3)
+    (0.094, 0.136)
+    """
+    if not 0 <= difference <= share <= 1 or n < 0:
+        raise UsageError(
+            f"a difference of {difference:g} with {share:g} of {n:g} pairs discordant cannot be",
+            "Shares lie between 0 and 1.",
+        )
+    low = floor(n)
+    found = _exactly(share, difference, low, error, one_sided, reach)
+    if low == n:
+        return found
+    return found + (n - low) * (_exactly(share, difference, low + 1, error, one_sided, reach) - found)
+
+
+def _exactly(share: float, difference: float, n: int, error: float, one_sided: bool, reach: float) -> float:
+    if not n or not share:
+        return 0.0
+    spread = sqrt(n * share * (1 - share))
+    m = np.arange(
+        max(1, floor(n * share - 9 * spread)), min(n, ceil(n * share + 9 * spread)) + 1, dtype=np.float64
+    )
+    odds = np.exp(
+        gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1) + xlogy(m, share) + xlogy(n - m, 1 - share)
+    )
+    most = _most_against(m, error if one_sided else error / 2)
+    # Bonett and Price's interval leaves out 0 where d exceeds reach·√(share'/(n + 2 + reach²)), share' = (m + 2)/(n + 2).
+    least = reach * np.sqrt((m + 2) * (n + 2) / (n + 2 + reach**2))
+    most = np.minimum(most, np.ceil((m - least) / 2) - 1)
+    lost = (share - difference) / (2 * share)
+    return float((odds * np.where(most >= 0, bdtr(np.maximum(most, 0), m.astype(np.int64), lost), 0.0)).sum())
+
+
+def _most_against(m: NDArray[np.float64], tail: float) -> NDArray[np.float64]:
+    """How many of m discordant pairs may speak against the higher score and P(Bin(m, ½) ≤ as many) be `tail`; −1: none."""
+    return _critical(tail, 1 << int(m.max()).bit_length())[m.astype(np.int64)]
+
+
+@cache
+def _critical(tail: float, size: int) -> NDArray[np.float64]:
+    m = np.arange(1, size, dtype=np.float64)
+    most = np.ceil(np.nan_to_num(bdtrik(tail, m, 0.5), nan=-1.0)) + 1
+    while (
+        over := (most >= 0) & (bdtr(np.maximum(most, 0), m.astype(np.int64), 0.5) > tail * (1 + 1e-12))
+    ).any():
+        most = most - over
+    return np.concatenate(([-1.0], most))
+
+
 def responses_paired(
     a: float, b: float, power: float = 0.8, correlation: float = 0.0, alpha: float = 0.05
 ) -> float:
@@ -97,6 +170,8 @@ def responses_paired(
 def detectable(power_at: Callable[[float], float], score: float, power: float = 0.8) -> float | None:
     """The smallest difference above `score` that `power_at(other score)` finds with `power`; None if 1 is too near.
 
+    0 where no difference at all is found so often: by chance, if `power` is no more than half the error.
+
     >>> round(0.41 + detectable(lambda b: power_unpaired(0.41, b, 95), 0.41), 4)
     0.6119
     """
@@ -104,12 +179,14 @@ def detectable(power_at: Callable[[float], float], score: float, power: float = 
     most = 1 - 1e-9
     if power_at(most) < power:
         return None
-    found = brentq(lambda other: power_at(other) - power, score + 1e-9, most, xtol=1e-10)
+    if power_at(score + 1e-9) >= power:
+        return 0.0
+    found = brentq(lambda other: power_at(other) - power, score + 1e-9, most, xtol=1e-7)
     return float(found) - score
 
 
 def answers_correlation(sd: float, a: float, b: float) -> float:
-    """The correlation of an annotator's answers to two generators of scores `a` and `b`.
+    """The correlation of an annotator's answers to two generators of scores `a` and `b`; for one score twice, the ICC.
 
     `sd` is the spread of annotators on the logit scale, as mixed models give it. The correlation of two answers is
     cov(p, q) / √(a(1−a)b(1−b)), with p and q the annotator's own shares, which vary with the same normal deviate.
@@ -117,15 +194,38 @@ def answers_correlation(sd: float, a: float, b: float) -> float:
     >>> round(answers_correlation(0.54, 0.45, 0.41), 3)
     0.063
     """
+    return answers_covariance(sd, a, b) / sqrt(a * (1 - a) * b * (1 - b))
+
+
+def answers_covariance(sd: float, a: float, b: float) -> float:
+    """The covariance of an annotator's answers to two generators; see `answers_correlation`."""
     _check(a, b)
-    if sd < 0:
+    if not 0 <= sd < inf:
         raise UsageError(f"{sd:g} is not a standard deviation", "Give 0 or more; 0.5 is usual.")
     weights = WEIGHTS / WEIGHTS.sum()
     first, second = (_expit(location(score, sd) + sd * NODES) for score in (a, b))
-    covariance = float((weights * first * second).sum()) - a * b
-    return covariance / sqrt(a * (1 - a) * b * (1 - b))
+    return float((weights * first * second).sum()) - a * b
 
 
+def sd_of_icc(icc: float, score: float) -> float:
+    """The spread on the logit scale that gives answers to generators of `score` the correlation `icc`.
+
+    >>> round(sd_of_icc(answers_correlation(0.54, 0.45, 0.45), 0.45), 6)
+    0.54
+    """
+    if icc == 0:
+        return 0.0
+    if not 0 < icc < answers_correlation(MOST_SPREAD, score, score):
+        raise UsageError(
+            f"{icc:g} is not a correlation of one annotator's answers to plan with",
+            "Measured ones are 0.02 to 0.10.",
+        )
+    return float(
+        brentq(lambda sd: answers_correlation(sd, score, score) - icc, 1e-6, MOST_SPREAD, xtol=1e-12)
+    )
+
+
+@cache
 def location(score: float, sd: float) -> float:
     """The logit of an annotator in the middle, where the mean over annotators is `score`."""
     weights = WEIGHTS / WEIGHTS.sum()
@@ -140,23 +240,14 @@ def location(score: float, sd: float) -> float:
     )
 
 
-def design_effect(per_annotator: float, correlation: float) -> float:
-    """How many responses count as one where each annotator gives `per_annotator` for a generator: 1 + (h − 1)·ICC."""
-    return 1 + (per_annotator - 1) * correlation
+def half_width(score: float, n: float, level: float = 0.95) -> float:
+    """Half the length of Wilson's interval near `score` with `n` responses.
 
-
-def responses_for_width(half_width: float, score: float = 0.5, level: float = 0.95) -> float:
-    """How many responses of a generator give an interval of ± `half_width`, by z²·p(1 − p)/w².
-
-    >>> round(responses_for_width(0.05), 1), round(responses_for_width(0.10), 1)
-    (384.1, 96.0)
+    >>> round(half_width(0.45, 95), 3), round(half_width(0.4, 1), 3)
+    (0.098, 0.444)
     """
-    if not 0 < half_width < 1:
-        raise UsageError(
-            f"±{half_width:g} is not the width of an interval of shares", "Give for example 0.05."
-        )
-    z = NORMAL.inv_cdf((1 + level) / 2)
-    return z * z * score * (1 - score) / half_width**2
+    low, high = wilson(score * n, n, level)
+    return (high - low) / 2
 
 
 def _expit(values: NDArray[np.float64]) -> NDArray[np.float64]:

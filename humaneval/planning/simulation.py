@@ -1,126 +1,196 @@
 """Power by simulation: studies drawn from a mixed model, each tested as the real one will be. Annotators here are simulated.
 
-An annotator overlooks generator m's sentence with the probability expit(β_m + u + v): u of the annotator, v of the
-story, both normal. β_m is such that the mean over both is the score that is assumed.
+Who reads overlooks generator m's sentence with the probability expit(β_m + u + v): u of the annotator, v of the story,
+both normal. β_m is such that the mean over both is the score that is assumed. Who does not read marks anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import hypot
+from math import hypot, sqrt
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from humaneval.comparisons import decide
 from humaneval.errors import UsageError
-from humaneval.planning.outlook import Plan
+from humaneval.planning.gate import GUESS, gate
+from humaneval.planning.plan import CHANCE, Plan
 from humaneval.planning.power import location
 from humaneval.statistics.cells import cells
-from humaneval.statistics.headline import paired_differences
+from humaneval.statistics.headline import PairedDifference, paired_differences
 
 Outcomes = NDArray[np.bool_]
 Codes = NDArray[np.int64]
+Shares = NDArray[np.float64]
+
+Rows = Sequence[Sequence[tuple[str, int, str]]]
+"""Forms: of each passage the story, the position and the generator, as `humaneval.design` makes them."""
+
+LOOKED_AT = 500
+"""So many of the forms that are left are tried for a person who has some already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Who judges what, one entry a response: three arrays of one length, codes from 0."""
+    """Who judges what of two generators: arrays with an entry a response, codes from 0; `worker_of` has one a form."""
 
-    workers: Codes
+    forms: Codes
     stories: Codes
     generators: Codes
+    """0 or 1."""
+    worker_of: Codes
 
     @property
-    def sizes(self) -> tuple[int, int, int]:
-        """Numbers of workers, stories, generators."""
-        workers, stories, generators = (
-            int(codes.max()) + 1 for codes in (self.workers, self.stories, self.generators)
-        )
-        return workers, stories, generators
+    def workers(self) -> Codes:
+        """Of each response."""
+        return self.worker_of[self.forms]
 
 
-def layout(workers: int, rows: int, stories: int, generators: int) -> Layout:
-    """Workers with `rows` forms each, a form one passage a generator, stories dealt in turn so that none recurs in a form."""
-    if min(workers, rows, stories, generators) < 1 or stories < generators:
-        raise UsageError(
-            f"{workers} workers, {rows} rows each, {stories} stories and {generators} generators make no study",
-            "A form needs a story for each generator.",
-        )
-    form = np.repeat(np.arange(workers * rows), generators)
-    generator = np.tile(np.arange(generators), workers * rows)
-    return Layout(form // rows, (form * generators + generator) % stories, generator)
+def layout(rows: Rows, forms_each: int, pair: tuple[str, str]) -> Layout:
+    """The responses to the two generators of `pair` in `rows`, dealt to people who fill in at most `forms_each` forms.
+
+    A person takes the first form that is left, and the next ones that show her no story again.
+    """
+    names = {story: code for code, story in enumerate(dict.fromkeys(cell[0] for row in rows for cell in row))}
+    entries = [
+        (form, names[story], pair.index(generator))
+        for form, row in enumerate(rows)
+        for story, _, generator in row
+        if generator in pair
+    ]
+    forms, stories, generators = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+    return Layout(forms, stories, generators, _people(rows, forms_each))
+
+
+def _people(rows: Rows, forms_each: int) -> Codes:
+    if forms_each == 1:
+        return np.arange(len(rows))
+    shown = [{cell[0] for cell in row} for row in rows]
+    left = list(range(len(rows)))
+    workers = np.zeros(len(rows), dtype=np.int64)
+    person = 0
+    while left:
+        met: set[str] = set()
+        mine: list[int] = []
+        for form in left[:LOOKED_AT]:
+            if met.isdisjoint(shown[form]):
+                mine.append(form)
+                met |= shown[form]
+                if len(mine) == forms_each:
+                    break
+        workers[mine] = person
+        taken = set(mine)
+        left = [form for form in left if form not in taken]
+        person += 1
+    return workers
 
 
 def draw(
-    where: Layout, scores: Sequence[float], worker_sd: float, story_sd: float, rng: np.random.Generator
+    where: Layout,
+    scores: tuple[float, float],
+    worker_sd: float,
+    story_sd: float,
+    rng: np.random.Generator,
+    spams: Outcomes | None = None,
 ) -> Outcomes:
-    """One simulated study: whether each response overlooks the machine's sentence."""
-    workers, stories, _ = where.sizes
-    spread = hypot(worker_sd, story_sd)
-    levels = np.array([location(score, spread) for score in scores])
+    """One simulated study: whether each response overlooks the machine's sentence. `spams` says which workers do not read."""
+    levels = np.array([location(score, hypot(worker_sd, story_sd)) for score in scores])
     logits = levels[where.generators]
+    workers, stories = int(where.worker_of.max()) + 1, int(where.stories.max()) + 1
     logits = logits + rng.normal(0, worker_sd, workers)[where.workers] if worker_sd else logits
     logits = logits + rng.normal(0, story_sd, stories)[where.stories] if story_sd else logits
-    overlooked: Outcomes = rng.random(logits.size) < 1 / (1 + np.exp(-logits))
+    odds = 1 / (1 + np.exp(-logits))
+    if spams is not None:
+        odds = np.where(spams[where.workers], CHANCE, odds)
+    overlooked: Outcomes = rng.random(odds.size) < odds
     return overlooked
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """A power found by simulation, with the number of studies behind it."""
+    """A power found by simulation, alone and as the hardest of its family, with the number of studies behind it."""
 
     power: float
+    power_in_family: float
     studies: int
     seed: int
 
     @property
     def error(self) -> float:
-        """Its standard error, √(p(1 − p)/studies)."""
-        return float(np.sqrt(self.power * (1 - self.power) / self.studies))
+        """The standard error of the first, √(p(1 − p)/studies)."""
+        return sqrt(self.power * (1 - self.power) / self.studies)
+
+    @property
+    def error_in_family(self) -> float:
+        """Of the second."""
+        return sqrt(self.power_in_family * (1 - self.power_in_family) / self.studies)
 
 
-def simulated_power(
-    where: Layout,
-    scores: Sequence[float],
-    *,
-    worker_sd: float = 0.5,
-    story_sd: float = 0.7,
-    alpha: float = 0.05,
-    studies: int = 400,
-    seed: int = 0,
-) -> Power:
-    """In what share of `studies` simulated studies the first two generators' difference is found.
+def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: int = 0) -> Power:
+    """In what share of simulated studies with the forms `rows` the generators of `pair`, higher one first, are told apart.
 
-    Tested as reports test it: `humaneval.statistics.headline.paired_differences`, p at most `alpha`, unadjusted.
+    Tested as reports test it, by `humaneval.statistics.headline.paired_differences`, and decided as they decide, by
+    `humaneval.comparisons.decide`: p and interval. Two systems where the plan compares any, else a system and Human.
+    Raises UsageError where nothing is compared.
     """
     if studies < 1:
         raise UsageError(f"{studies} studies tell nothing", "Give 100 or more.")
-    rng = np.random.default_rng([seed, studies])
-    found = 0
-    for _ in range(studies):
-        outcomes = draw(where, scores, worker_sd, story_sd, rng)
-        (one,) = paired_differences(cells(outcomes, where.workers, where.stories, where.generators), [(0, 1)])
-        found += one.p <= alpha
-    return Power(found / studies, studies, seed)
-
-
-def simulate(plan: Plan, studies: int, seed: int = 0) -> Power:
-    """The power of `plan` for its smallest effect of interest, of annotators who pass the gate.
-
-    Raises UsageError for rows that show only some of the generators.
-    """
-    if plan.passages_per_row < plan.generators:
+    if not plan.comparisons and not plan.below_human:
+        raise UsageError("nothing is compared in this study", "There is no power to simulate.")
+    low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
+    if not plan.comparisons:
+        low, high = CHANCE - plan.smallest_effect, CHANCE
+    if low <= 0:
         raise UsageError(
-            "only designs in which everybody judges every generator are simulated",
-            "The figures by formula know rows that show some of them.",
+            f"no score is {plan.smallest_effect:g} below Human's {CHANCE:g}", "Give a smaller effect."
         )
-    passed = max(1, round(plan.annotators * plan.gate.passed))
-    # Where the stories are not known yet none recurs.
-    stories = max(plan.stories or passed * plan.rows_per_annotator * plan.generators, plan.generators)
-    where = layout(passed, plan.rows_per_annotator, stories, plan.generators)
-    other = [plan.expected_score] * (plan.generators - 2)
-    return simulated_power(
-        where, [plan.expected_score + plan.smallest_effect, plan.expected_score, *other], worker_sd=plan.worker_sd,
-        story_sd=plan.story_sd, alpha=1 - plan.level, studies=studies, seed=seed,
-    )  # fmt: skip
+    where = layout(rows, plan.forms_each, pair)
+    rng = np.random.default_rng([seed, studies])
+    family = (plan.comparisons or plan.below_human) if plan.adjust != "none" else 1
+    found = np.zeros(2, dtype=np.int64)
+    for _ in range(studies):
+        spams, counts = _crowd(plan, where, rng)
+        outcomes = draw(where, (high, low), plan.worker_sd, plan.story_sd, rng, spams)
+        kept = counts[where.forms]
+        one = _tested(where, outcomes, kept, plan)
+        if one is not None:
+            wanted: Literal["a_higher", "b_higher"] = "a_higher" if plan.comparisons else "b_higher"
+            found += [
+                decide(one.interval, one.interval, min(1.0, one.p * times), 0.0, plan.level) == wanted
+                for times in (1, family)
+            ]
+    alone, in_family = (int(number) / studies for number in found)
+    return Power(alone, in_family, studies, seed)
+
+
+def _tested(where: Layout, outcomes: Outcomes, kept: Outcomes, plan: Plan) -> PairedDifference | None:
+    if np.unique(where.generators[kept]).size < 2:
+        return None
+    columns: tuple[NDArray[Any], ...] = (outcomes, where.workers, where.stories, where.generators)
+    table = cells(*(column[kept] for column in columns))
+    if plan.comparisons:
+        return paired_differences(table, [(0, 1)], plan.level)[0]
+    return paired_differences(table, [(1, 0)], plan.level, "less")[0]
+
+
+def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
+    """Which workers do not read, and which forms count."""
+    forms = np.bincount(where.worker_of)
+    deciding = plan.controls * (forms if plan.excluded == "annotator" else np.ones_like(forms))
+    if plan.top_up:
+        # Who missed it was replaced until somebody did not.
+        left = np.array(
+            [gate(int(k), plan.spammers, plan.honest).left for k in range(int(deciding.max()) + 1)]
+        )
+        spams: Outcomes = rng.random(forms.size) < left[deciding]
+        return spams, np.ones(where.worker_of.size, dtype=np.bool_)
+    spams = rng.random(forms.size) < plan.spammers
+    passes: Shares = np.where(
+        spams, GUESS ** deciding.astype(np.float64), plan.honest ** deciding.astype(np.float64)
+    )
+    if plan.excluded == "row":
+        return spams, rng.random(where.worker_of.size) < passes[where.worker_of]
+    return spams, (rng.random(forms.size) < passes)[where.worker_of]

@@ -10,7 +10,7 @@ from typing import Any
 
 from humaneval.analysis import Analysis
 from humaneval.artefacts import CueScore
-from humaneval.planning.outlook import Plan
+from humaneval.planning.plan import Plan
 from humaneval.scoring import ScoreTable
 from humaneval.statistics.columns import NotEstimable
 from humaneval.statistics.pay import Pay

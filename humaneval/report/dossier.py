@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from humaneval.analysis import Analysis
-from humaneval.planning.outlook import Outlook, Plan, outlook
+from humaneval.planning.outlook import Outlook, outlook
+from humaneval.planning.plan import Plan
 from humaneval.report.data import ReportData
 from humaneval.report.study import study_report
 from humaneval.statistics.columns import NotEstimable

@@ -11,7 +11,8 @@ import numpy as np
 from humaneval.analysis import Analysis
 from humaneval.artefacts import CueScore
 from humaneval.domain import Role
-from humaneval.planning.outlook import Outlook, Plan, outlook
+from humaneval.planning.outlook import Outlook, outlook
+from humaneval.planning.plan import Plan
 from humaneval.report.charts import short_pseudonym
 from humaneval.report.score_tables import NBSP, interval_head, provenance
 from humaneval.report.tables import (
@@ -46,11 +47,10 @@ def achieved(analysis: Analysis) -> tuple[float, float]:
 def achieved_outlook(plan: Plan, analysis: Analysis) -> Outlook | None:
     """What the responses that there are can find, from the scores that there are; None where a score leaves no room."""
     n, score = achieved(analysis)
-    each = plan.rows_per_annotator * plan.passages_per_row / plan.generators
-    annotators = max(1, round(n / each))
+    annotators = max(1, round(n / plan.share_of_forms))
     if not 0 < score < score + plan.smallest_effect < 1:
         return None
-    return outlook(replace(plan, annotators=annotators, spammers=0.0, expected_score=score))
+    return outlook(replace(plan, annotators=annotators, spammers=0.0, top_up=False, expected_score=score))
 
 
 def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
@@ -62,13 +62,13 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
     none = f"none below 100{NBSP}%"
 
     def found(of: Outlook | None, name: str) -> Cell:
-        if of is None:
+        if of is None or (of.decisive is None and name != "half_width"):
             return Cell(NOT_ESTIMABLE)
         value = getattr(of, name)
         return Cell(none) if value is None else share(value)
 
     rows = (
-        (text("Annotators"), whole(plan.annotators), whole(analysis.table.annotators.analysed)),
+        (text("Annotators"), whole(plan.people), whole(analysis.table.annotators.analysed)),
         (text("Responses to each system"), number(before.responses, 1), number(n, 1)),
         (text("Score that it starts from, %"), share(plan.expected_score), share(score)),
         (text("Design effect, median over systems"), Cell(""), number(median(effects))),
@@ -80,10 +80,10 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
         ),
         (
             text(f"Power for {100 * plan.smallest_effect:.0f} points, %: one comparison"),
-            share(before.power),
+            found(before, "power"),
             found(after, "power"),
         ),
-        (text("… as the hardest of its family"), share(before.power_in_family), found(after, "power_in_family")),
+        (text("… as the hardest of its family"), found(before, "power_in_family"), found(after, "power_in_family")),
         (text("Half width of a score’s interval, points"), share(before.half_width), found(after, "half_width")),
     )  # fmt: skip
     return ReportTable(
@@ -95,7 +95,7 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
             Column("achieved", "Achieved"),
         ),
         rows,
-        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {plan.comparisons} comparisons. Planned: "
+        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {before.decisive.comparisons if before.decisive else 0} comparisons. Planned: "
         "behind the gate of the Control passages. Achieved: medians over the systems. "
         + (
             ""

@@ -65,9 +65,9 @@ def _sample(known: Dossier) -> dict[str, Answer]:
         for row in table.scores
     )
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
-    if plan.comparisons:
+    if seen.systems:
         power = (
-            f"{percent(seen.power)} % for two scores of {percent(low)} % and {percent(high)} %, and {percent(seen.power_in_family)} % "
+            f"{percent(seen.systems.power)} % for two scores of {percent(low)} % and {percent(high)} %, and {percent(seen.systems.power_in_family)} % "
             f"where that is the hardest of the {several(plan.comparisons, 'declared comparison', 'declared comparisons')}, with "
             f"{seen.responses:.1f} responses to each generator expected behind the Control gate, before the study."
         )
@@ -82,7 +82,8 @@ def _sample(known: Dossier) -> dict[str, Answer]:
         ),
         f"{SAMPLE}-statistical_power-value": Answer(power),
         f"{SAMPLE}-statistical_power-method": Answer(
-            "Formula of Connor (1987) for McNemar’s test of paired answers; the correlation of an evaluator’s answers "
+            "Exact power of McNemar’s exact test of paired answers (normal approximation to the permutation test where forms "
+            "show some of the systems only); the correlation of an evaluator’s answers "
             f"({seen.correlation:.3f}) from a standard deviation of evaluators of {plan.worker_sd:g} on the logit scale. Error "
             f"{1 - plan.level:.3g}, within the family divided by the number of comparisons."
         ),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from humaneval.planning.outlook import Outlook, Plan
-from humaneval.planning.power import power_paired
+from humaneval.planning.chances import power_of
+from humaneval.planning.outlook import Outlook
+from humaneval.planning.plan import Plan
 from humaneval.report.charts import BOTTOM, LEFT, RIGHT, TOP
 from humaneval.report.score_tables import NBSP
 from humaneval.report.svg import Canvas, ticks
@@ -14,17 +15,14 @@ from humaneval.report.words import percent
 def power_figure(plan: Plan, prospect: Outlook, achieved: float, start: float) -> Figure:
     """What the planned effect's power is at each number of annotators, with those planned and achieved."""
     alpha = 1 - plan.level
-    family = alpha / max(plan.comparisons, 1)
+    family = plan.family_error
     other = start + plan.smallest_effect
     curves = (("one comparison alone", alpha, "data"), ("hardest of its family", family, "data dashed"))
     most = max(2.5 * max(prospect.responses, achieved), 50)
     marks = ticks(most)
     top = marks[-1]
     grid = sorted({round(top * place / 60) or 2 for place in range(61)})
-    values = {
-        name: [(n, power_paired(start, other, n, prospect.correlation, error)) for n in grid]
-        for name, error, _ in curves
-    }
+    values = {name: [(n, power_of(plan, start, other, n, error)) for n in grid] for name, error, _ in curves}
     canvas = Canvas("power", 250, "Power by the number of responses", "Numbers are in the table below.")
     x0, x1, y0, y1 = LEFT, RIGHT - 8, TOP + 20, 250 - BOTTOM
 
@@ -72,10 +70,7 @@ def power_figure(plan: Plan, prospect: Outlook, achieved: float, start: float) -
                     + (" (planned)" if n == round(prospect.responses) else ""),
                     n,
                 ),
-                *(
-                    share(power_paired(start, other, n, prospect.correlation, error))
-                    for _, error, _ in curves
-                ),
+                *(share(power_of(plan, start, other, n, error)) for _, error, _ in curves),
             )
             for n in shown
             if n > 0
@@ -86,7 +81,7 @@ def power_figure(plan: Plan, prospect: Outlook, achieved: float, start: float) -
         "Power",
         (canvas.svg(),),
         f"The chance that a test finds a difference of {percent(plan.smallest_effect, 0)} points between scores of "
-        f"{percent(start, 0)} and {percent(other, 0)}{NBSP}%, by formula (McNemar’s test, answers of one annotator "
+        f"{percent(start, 0)} and {percent(other, 0)}{NBSP}%, by formula (McNemar’s exact test where each form shows both, answers of one annotator "
         f"correlated by {prospect.correlation:.2f}). Solid: one comparison alone; dashed: as the hardest of its family of "
         f"{plan.comparisons}. Upright line: the n achieved, {achieved:,.0f}. Level dashed line: the power wanted.",
         table,

@@ -35,6 +35,12 @@ def test_places_are_chance_where_positions_are_even() -> None:
     assert score([Shown(PLAIN, "m", 5)], "last") == 0
 
 
+def test_a_place_that_always_holds_the_sentence_is_a_cue() -> None:
+    third = [Shown(PLAIN, "m", 3)] * 4
+    assert score(third, "third") == 0
+    assert "fourth" not in {one.cue for one in cue_scores(third, {})}
+
+
 def test_a_sentence_of_rare_words_is_found_whatever_its_case() -> None:
     sentences = ("the cat", "THE CAT", "the xylograph", "the dog", "the dog")
     counts = word_counts(["The cat and the dog.", "THE dog, the cat"])

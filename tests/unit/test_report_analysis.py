@@ -18,7 +18,8 @@ from humaneval.analysis import Analysis, analyse
 from humaneval.artefacts import CueScore
 from humaneval.comparisons import Declared
 from humaneval.exclusions import Rule
-from humaneval.planning.outlook import Plan, outlook
+from humaneval.planning.outlook import outlook
+from humaneval.planning.plan import Plan
 from humaneval.report.chapters import chapters
 from humaneval.report.data import MoneyFacts, ReportData
 from humaneval.report.details_terminal import render_details

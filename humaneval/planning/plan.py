@@ -1,0 +1,143 @@
+"""A plan: what a study means to do, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
+from typing import Literal
+
+from humaneval.domain import POSITIONS
+from humaneval.errors import UsageError
+from humaneval.planning.gate import GUESS, Gate, gate
+
+WIDTH = 0.05
+"""Half of the interval that is asked for where nobody says: ± 5 points."""
+CHANCE = 1 - GUESS
+"""The score of who marks anywhere, and of a generator whose sentences nobody can tell: Human's, as it is planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a study means to do, in numbers. Shares are 0..1, standard deviations on the logit scale."""
+
+    annotators: int
+    """As in the study file: forms, of which one person may fill in several."""
+    rows_per_annotator: int = 1
+    """How many forms one person may fill in."""
+    passages_per_row: int = 8
+    responses_per_passage: int = 1
+    stories: int = 0
+    """How many there are to draw passages from; 0 where that is not known: then none is thought to recur."""
+    generators: int = 8
+    controls: int = 1
+    """Control passages of a form that decide whether it counts."""
+    excluded: Literal["annotator", "row"] = "annotator"
+    """What a missed Control passage takes out: all forms of an annotator, or that form."""
+    always: int = 0
+    """How many of the generators are in every form, where forms do not show all: the Control."""
+    comparisons: int = 15
+    """Of systems with each other: a family whose p-values are adjusted together."""
+    below_human: int = 0
+    """Systems that are tested for being below Human, one-sided: another family."""
+    adjust: Literal["holm", "benjamini-hochberg", "none"] = "holm"
+    expected_score: float = 0.4
+    smallest_effect: float = 0.1
+    power: float = 0.8
+    level: float = 0.95
+    width: float = WIDTH
+    """Half the interval of a score that is wanted."""
+    worker_sd: float = 0.5
+    story_sd: float = 0.7
+    spammers: float = 0.05
+    honest: float = 1.0
+    """How often those who read notice a Control passage."""
+    top_up: bool = False
+    """Whether forms that do not count are handed out again."""
+    reward: Decimal = Decimal("0.80")
+    expected_minutes: float = 4.0
+    masters: bool = False
+    positions: tuple[int, ...] = POSITIONS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        counts = (self.annotators, self.rows_per_annotator, self.responses_per_passage, self.generators - 1)
+        if min(counts) < 1 or min(self.comparisons, self.below_human) < 0:
+            raise UsageError(
+                "a plan needs an annotator, a form and two generators", "Give numbers of 1 and more."
+            )
+        if not 0 < self.expected_score < self.expected_score + self.smallest_effect < 1:
+            raise UsageError(
+                f"a score of {self.expected_score:g} and one {self.smallest_effect:g} above it are not both shares",
+                "expected_score and smallest_effect are shares: 0.40 and 0.10, for example.",
+            )
+        if not 0 < self.width < 0.5:
+            raise UsageError(
+                f"±{self.width:g} is not the width of an interval of shares", "Give for example 0.05."
+            )
+
+    @property
+    def forms_each(self) -> int:
+        """How many forms one person can fill in: nobody meets a story twice."""
+        most = self.stories // self.passages_per_row if self.stories else self.rows_per_annotator
+        return max(1, min(self.rows_per_annotator, self.annotators, most))
+
+    @property
+    def people(self) -> int:
+        """How many people fill in the forms, if each fills in as many as she can."""
+        return ceil(self.annotators / self.forms_each)
+
+    @property
+    def gate(self) -> Gate:
+        """What the Control passages of an annotator do to the spammers that are expected."""
+        deciding = self.controls * (self.forms_each if self.excluded == "annotator" else 1)
+        return gate(deciding, self.spammers, self.honest)
+
+    @property
+    def handed_out(self) -> int:
+        """Forms that are filled in, with those that are handed out again."""
+        return ceil(self.annotators / self.gate.passed - 1e-9) if self.top_up else self.annotators
+
+    @property
+    def share_of_forms(self) -> float:
+        """In which share of the forms a generator is."""
+        return self._drawn / max(self.generators - self.always, 1)
+
+    @property
+    def responses(self) -> float:
+        """Responses to each generator that count, on average."""
+        return self.annotators * self.share_of_forms * (1 if self.top_up else self.gate.passed)
+
+    @property
+    def _drawn(self) -> int:
+        """Passages of a form for generators that are not in every one."""
+        return max(self.passages_per_row - self.always, 1)
+
+    @property
+    def together(self) -> float:
+        """Of the forms that show one of two generators, the share that show the other too."""
+        if self.passages_per_row >= self.generators:
+            return 1.0
+        return (self._drawn - 1) / max(self.generators - self.always - 1, 1)
+
+    @property
+    def pairs(self) -> float:
+        """Forms that count and show both of two generators."""
+        return self.responses * self.together
+
+    @property
+    def family_error(self) -> float:
+        """At which p the hardest comparison of the systems is decided."""
+        return self.error_of(self.comparisons)
+
+    def error_of(self, comparisons: int) -> float:
+        """At which p the hardest of so many comparisons is decided, by the rule that was declared."""
+        return (1 - self.level) / (max(comparisons, 1) if self.adjust != "none" else 1)
+
+    def measured(self, score: float) -> float:
+        """The score found for one of `score`, where those who only click and are not found out pull it to chance."""
+        return score + self.gate.left * (CHANCE - score)
+
+    def per_story(self, n: float) -> float:
+        """How many of the n responses to a generator fall on one story."""
+        return max(1.0, min(n, self.responses_per_passage), n / self.stories if self.stories else 1.0)

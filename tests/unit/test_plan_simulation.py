@@ -1,0 +1,104 @@
+"""Power by simulation: laid out as the study will be, decided as the report will decide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from humaneval.errors import UsageError
+from humaneval.planning.outlook import outlook
+from humaneval.planning.plan import Plan
+from humaneval.planning.power import answers_correlation
+from humaneval.planning.simulation import Layout, draw, layout, simulate
+from humaneval.prospects import draft
+from humaneval.statistics.intervals import Interval
+
+
+def unrelated(workers: int) -> Layout:
+    """Everybody judges both generators once; no story recurs."""
+    rows = [((f"a{form}", 1, "a"), (f"b{form}", 1, "b")) for form in range(workers)]
+    return layout(rows, 1, ("a", "b"))
+
+
+def test_drawn_studies_have_the_scores_and_the_correlation_that_were_asked_for() -> None:
+    where = unrelated(4000)
+    drawn = draw(where, (0.3, 0.6), 1.0, 0.0, np.random.default_rng(3))
+    first, second = drawn[where.generators == 0], drawn[where.generators == 1]
+    assert first.mean() == pytest.approx(0.3, abs=0.025)
+    assert second.mean() == pytest.approx(0.6, abs=0.025)
+    seen = np.corrcoef(first, second)[0, 1]
+    assert seen == pytest.approx(answers_correlation(1.0, 0.3, 0.6), abs=0.05)
+
+
+def test_who_does_not_read_scores_by_chance() -> None:
+    where = unrelated(4000)
+    drawn = draw(where, (0.1, 0.2), 0.5, 0.7, np.random.default_rng(3), np.ones(4000, dtype=np.bool_))
+    assert drawn.mean() == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(100, generators=3, passages_per_row=3, always=1, smallest_effect=0.2, comparisons=1, stories=40),
+        Plan(120, generators=4, passages_per_row=3, always=1, smallest_effect=0.2, comparisons=3, stories=40),
+        Plan(100, 3, generators=4, passages_per_row=4, always=1, smallest_effect=0.2, comparisons=1, below_human=2, stories=40),
+        Plan(90, responses_per_passage=3, generators=3, passages_per_row=3, always=1, smallest_effect=0.2, stories=40),
+        Plan(90, generators=3, passages_per_row=3, always=1, smallest_effect=0.18, comparisons=0, below_human=1, stories=40),
+        Plan(60, generators=4, passages_per_row=4, always=1, smallest_effect=0.25, controls=0, spammers=0.2),
+        Plan(60, generators=4, passages_per_row=4, always=1, smallest_effect=0.25, top_up=True, spammers=0.3),
+    ],
+    ids=["whole", "partial", "forms", "responses", "human", "no gate", "top-up"],
+)  # fmt: skip
+def test_simulated_power_agrees_with_the_formula(plan: Plan) -> None:
+    rows, pair = draft(plan)
+    found, formula = simulate(plan, rows, 120, pair), outlook(plan)
+    assert found.power == pytest.approx(formula.power, abs=3 * found.error + 0.04)
+    assert found.power_in_family == pytest.approx(
+        formula.power_in_family, abs=3 * found.error_in_family + 0.06
+    )
+
+
+def test_each_story_is_simulated_under_all_generators() -> None:
+    # Eight generators and forty stories: dealt in turn, each generator would have its own eighth of the stories.
+    rows, pair = draft(Plan(40, always=1, below_human=6, stories=40))
+    where = layout(rows, 1, pair)
+    seen = [set(where.stories[where.generators == code].tolist()) for code in (0, 1)]
+    assert seen[0] == seen[1]
+    assert len(seen[0]) == 40
+
+
+def test_simulated_people_meet_no_story_twice() -> None:
+    plan = Plan(80, 4, always=1, stories=80)
+    rows, pair = draft(plan)
+    where = layout(rows, plan.forms_each, pair)
+    assert max(np.bincount(where.worker_of)) <= 4
+    for worker in range(int(where.worker_of.max()) + 1):
+        shown = [cell[0] for form in np.flatnonzero(where.worker_of == worker) for cell in rows[form]]
+        assert len(set(shown)) == len(shown)
+
+
+def test_a_simulation_repeats_itself_and_refuses_what_it_cannot_do() -> None:
+    plan = Plan(30, generators=3, passages_per_row=3, comparisons=1)
+    rows, pair = draft(plan)
+    assert simulate(plan, rows, 20, pair) == simulate(plan, rows, 20, pair)
+    with pytest.raises(UsageError, match="0 studies"):
+        simulate(plan, rows, 0, pair)
+    with pytest.raises(UsageError, match="nothing is compared"):
+        simulate(replace(plan, comparisons=0), rows, 20, pair)
+
+
+def test_a_simulated_verdict_needs_the_interval_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(30, generators=3, passages_per_row=3, comparisons=1, smallest_effect=0.5)
+    rows, pair = draft(plan)
+    assert simulate(plan, rows, 20, pair).power > 0.5
+    monkeypatch.setattr("humaneval.planning.simulation.paired_differences", lambda *_: [Wide])
+    assert simulate(plan, rows, 20, pair).power == 0
+
+
+class Wide:
+    """A difference with a small p, whose interval holds 0."""
+
+    p = 0.0001
+    interval = Interval(-0.1, 0.5)
