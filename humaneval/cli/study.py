@@ -11,7 +11,7 @@ from humaneval.cli.context import SEED, SIMULATED, App, emit, json_option, say, 
 from humaneval.cli.study_audit import audit
 from humaneval.cli.study_enlarge import enlarge
 from humaneval.cli.study_plan import plan
-from humaneval.cli.study_planned import plan_document, tell_plan
+from humaneval.cli.study_planned import plan_document_of, tell_plan_of
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.text import counted
@@ -74,7 +74,7 @@ def create(
             {
                 "study": name, "rows": made.rows, "passages": made.passages, "stories": made.stories, "design_hash": made.design_hash,
                 "settings_hash": made.settings_hash, "was_there": made.was_there, "lacking": made.lacking, "hourly": str(settings.hit.hourly),
-                **plan_document(name),
+                **plan_document_of(app, name),
             }
         )  # fmt: skip
         return
@@ -89,7 +89,7 @@ def create(
     )
     say(_pay(settings.hit))
     say()
-    tell_plan(name)
+    tell_plan_of(app, name)
     say()
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
     say(f"Next: humaneval publish {name} --to local")

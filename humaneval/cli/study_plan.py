@@ -12,6 +12,7 @@ import click
 from humaneval.cli.context import App, console, emit, json_option, say, with_app
 from humaneval.cli.ranges import ANNOTATORS, SHARE, Number, Whole
 from humaneval.errors import UsageError
+from humaneval.text import counted
 
 if TYPE_CHECKING:
     from humaneval.artefacts import CueScore
@@ -65,11 +66,14 @@ def plan(
     from humaneval.planning.outlook import outlook
     from humaneval.planning.power import sd_of_icc
     from humaneval.planning.simulation import simulate
+    from humaneval.presets import preset_over
     from humaneval.prospects import cues_of, draft, plan_of, plan_of_study
     from humaneval.study_file import read_study_file
 
     if name is not None and (file is not None or preset is not None):
         raise UsageError("give a study's NAME, or a file, not both", "A study has its file inside.")
+    if replaced := preset_over(file, preset):
+        say(replaced, err=True)
     planned = (
         plan_of(read_study_file(file, preset=preset)[0]) if name is None else plan_of_study(app.engine, name)
     )
@@ -87,11 +91,19 @@ def plan(
         rows, pair = draft(planned)
         drawn = simulate(planned, rows, studies, pair)
     if as_json:
-        emit({"study": name, "plan": _plain(planned), "outlook": seen.to_json(), "simulated": drawn and asdict(drawn), "cues": [{**cue._asdict(), "score": cue.score} for cue in cues]})  # fmt: skip
-        return
-    tell_plan(planned, seen, drawn)
-    if cues:
-        _tell_cues(cues)
+        emit({"study": name, **plan_document(planned, seen, cues, drawn)})
+    else:
+        tell_plan(planned, seen, cues, drawn)
+
+
+def plan_document(
+    planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Power | None = None
+) -> dict[str, Any]:
+    """What `--json` prints of a plan."""
+    return {
+        "plan": _plain(planned), "outlook": seen.to_json(), "simulated": drawn and asdict(drawn),
+        "cues": [{**cue._asdict(), "score": cue.score} for cue in cues],
+    }  # fmt: skip
 
 
 def _plain(planned: Plan) -> dict[str, Any]:
@@ -122,17 +134,12 @@ def _apart(low: float, high: float) -> tuple[str, str]:
     return next((pair for pair in pairs if pair[0] != pair[1]), (percent(low), percent(high)))
 
 
-def several(number: int, noun: str) -> str:
-    """A number with its noun: "1 annotator", "1,000 annotators"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def crowd(planned: Plan) -> str:
     """Who fills in how many forms, and what the study file calls it."""
-    people, forms = several(planned.people, "annotator"), several(planned.annotators, "form")
+    people, forms = counted(planned.people, "annotator"), counted(planned.annotators, "form")
     if planned.forms_each == 1:
         return people
-    return f"{people} with {several(planned.forms_each, 'form')} each, {forms} (annotators = {planned.annotators} in the file)"
+    return f"{people} with {counted(planned.forms_each, 'form')} each, {forms} (annotators = {planned.annotators} in the file)"
 
 
 def power_warning(planned: Plan, seen: Outlook) -> str:
@@ -169,16 +176,16 @@ def _many(planned: Plan, family: Chances) -> bool:
     return family.comparisons > 1 and planned.adjust != "none"
 
 
-def tell_plan(planned: Plan, seen: Outlook, drawn: Power | None = None) -> None:
-    """Print the plan: who, what is found, how wide intervals are, spammers, cost; and the warning, if there is one."""
-    counted = (
+def tell_plan(planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Power | None = None) -> None:
+    """Print the plan: who, what is found, how wide intervals are, spammers, cost, cues; and the warning, if there is one."""
+    counting = (
         ", forms that do not count being handed out again"
         if planned.top_up and planned.controls
         else " once those who miss a Control passage are left out"
         if planned.controls
         else ""
     )
-    say(f"{crowd(planned)}: about {seen.responses:.0f} responses to each generator{counted}.")
+    say(f"{crowd(planned)}: about {seen.responses:.0f} responses to each generator{counting}.")
     _tell_stories(planned)
     if planned.spammers and not planned.controls:
         say(
@@ -226,6 +233,8 @@ def tell_plan(planned: Plan, seen: Outlook, drawn: Power | None = None) -> None:
     if warning := power_warning(planned, seen):
         say()
         say(warning)
+    if cues:
+        _tell_cues(cues)
 
 
 def _tell_stories(planned: Plan) -> None:
@@ -286,24 +295,17 @@ def _tell_method(planned: Plan) -> None:
 
 
 def _tell_spammers(planned: Plan, seen: Outlook) -> None:
-    left = f"{seen.gate.left:.1%}"
-    if seen.gate.left > SPAMMERS_BORNE and left == "1.0%":
-        left = f"{seen.gate.left:.2%}"
-    say(
-        f"If {percent(planned.spammers)} only click, {left} of those who pass {several(seen.gate.controls, 'Control passage')} still do."
-    )
-    if seen.gate.left <= SPAMMERS_BORNE:
-        return
-    if seen.controls_needed is None:
-        say("No number of Control passages brings it to 1%.")
-        return
+    from humaneval.planning.gate import describe
+
+    say(describe(seen.gate, SPAMMERS_BORNE))
     needed = seen.controls_needed
-    by_row = ' and missed_control = "annotator"' if planned.excluded == "row" else ""
+    if needed is None or needed <= seen.gate.controls:
+        return
+    if planned.excluded == "row":
+        say('It takes missed_control = "annotator" too: "row" leaves out only the form itself.')
     met = needed * planned.passages_per_row
-    few = f", and {met:,} stories" if 0 < planned.stories < met else ""
-    say(
-        f"To bring it to 1% or less takes {needed} a person. A form has one: rows_per_annotator = {needed}{by_row}{few}."
-    )
+    if 0 < planned.stories < met:
+        say(f"It takes {met:,} stories too: nobody meets a story twice.")
 
 
 def _tell_cues(cues: Sequence[CueScore]) -> None:

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import redirect_stdout
-from io import StringIO
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from humaneval.cli.context import say
-from humaneval.cli.study_plan import plan
+from humaneval.cli.context import App, say
+from humaneval.cli.study_plan import plan_document, tell_plan
 from humaneval.errors import HumanEvalError
 
+if TYPE_CHECKING:
+    from humaneval.artefacts import CueScore
+    from humaneval.planning.outlook import Outlook
+    from humaneval.planning.plan import Plan
 
-def tell_plan(name: str) -> None:
+
+def tell_plan_of(app: App, name: str) -> None:
     """Print the plan of study `name` as `study plan` does; where it cannot be made, say so on stderr."""
     try:
-        click.get_current_context().invoke(plan, name=name)
+        tell_plan(*_planned(app, name))
     except Exception as error:
         say(f"The study is stored, but its plan cannot be made: {_cause(error)}", err=True)
         say(f"  To see more: humaneval study plan {name}", err=True)
 
 
-def plan_document(name: str) -> dict[str, Any]:
+def plan_document_of(app: App, name: str) -> dict[str, Any]:
     """What `study plan --json` prints for study `name`; where it cannot be made, `{"plan": None, "plan_error": why}`."""
-    heard = StringIO()
     try:
-        with redirect_stdout(heard):
-            click.get_current_context().invoke(plan, name=name, as_json=True)
-        found: dict[str, Any] = json.loads(heard.getvalue())
+        return plan_document(*_planned(app, name))
     except Exception as error:
         return {"plan": None, "plan_error": _cause(error)}
-    return found
+
+
+def _planned(app: App, name: str) -> tuple[Plan, Outlook, Sequence[CueScore]]:
+    from humaneval.planning.outlook import outlook
+    from humaneval.prospects import cues_of, plan_of_study
+
+    planned = plan_of_study(app.engine, name)
+    return planned, outlook(planned), cues_of(app.engine, name)
 
 
 def _cause(error: Exception) -> str:
