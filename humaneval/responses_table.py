@@ -87,6 +87,15 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
     Raises InputError for another ending, missing columns, or a place that cannot be written.
     """
     path = Path(path)
+    content = table_bytes(frame, path, excel=excel)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
+    """What `write_responses` would write to `path`. Raises InputError for another ending, or missing columns."""
     names = [str(name) for name in frame.columns]
     _check_columns(names, path)
     names = _in_order(names)
@@ -100,10 +109,7 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
         text = csv_text(names, rows, "\t" if ending == ".tsv" else ",", excel=excel)
     else:
         raise InputError(f"{path}: a table of responses ends in .csv, .tsv or .jsonl")
-    try:
-        path.write_bytes(csv_bytes(text, excel=excel and ending not in JSON_LINES))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    return csv_bytes(text, excel=excel and ending not in JSON_LINES)
 
 
 def decoded(data: bytes, path: Path, encoding: str | None) -> str:
