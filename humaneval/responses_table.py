@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,16 +63,6 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
         {name: pd.Series(column, dtype=_dtype(name, column)) for name, column in values.items()}
     )
     return frame
-
-
-def is_response_table(path: str | Path) -> bool:
-    """Whether the first line of a text file (its header, or its first JSON object) names all columns that are needed."""
-    with Path(path).open("rb") as file:
-        start = file.read(65_536)
-    encoding = next((name for mark, name in BYTE_ORDER_MARKS if start.startswith(mark)), "utf-8")
-    lines = [line for line in start.decode(encoding, "replace").lower().splitlines() if line.strip()]
-    header = next((line for line in lines if not line.startswith("sep=")), "")
-    return set(REQUIRED) <= {word.strip() for word in re.split(r"[,;\t:{}\"]", header)}
 
 
 def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from hmac import digest
 
+import pandas as pd
+
 from humaneval.errors import InputError
 from humaneval.importing.sheet import Sheet, at, many
 
@@ -24,7 +26,11 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
     Ids are stripped of spaces around them; blank ones stay blank. Ids that a spreadsheet has rounded (1.2E+10) are
     refused, since different people have become one.
     """
-    ids = sheet.frame[column].map(lambda cell: str(cell).strip() if cell is not None else None)
+    told = sheet.frame[column]
+    stripped = [
+        str(cell).strip() or None if there else None for cell, there in zip(told, told.notna(), strict=True)
+    ]
+    ids = pd.Series(stripped, index=told.index, dtype=object)
     rounded = ids.dropna()[ids.dropna().str.fullmatch(ROUNDED)]
     if len(rounded):
         raise InputError(
@@ -43,8 +49,9 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
             for cell, one in zip(frame[name], ids, strict=True)
         ]  # fmt: skip
         hidden += sum(new is not old for new, old in zip(cells, frame[name], strict=True))
-        frame[name] = cells
-    frame[column] = [names[one] if one is not None else None for one in ids]
+        frame[name] = pd.Series(cells, index=frame.index, dtype=object)  # None stays None
+    renamed = [names[one] if one is not None else None for one in ids]
+    frame[column] = pd.Series(renamed, index=frame.index, dtype=object)
     return replace(sheet, frame=frame.astype(object)).noted(
         f"{many(hidden, 'other cell')} held the id of the row's worker, now the pseudonym" if hidden else ""
     )

@@ -58,7 +58,9 @@ def _stories_again(frame: pd.DataFrame) -> str:
 def _unequal(frame: pd.DataFrame) -> str:
     """Who judged fewer generators than there are, where the file does not say that she was shown more."""
     if "row_passages" in frame.columns:
-        return ""
+        empty = int(frame["row_passages"].isna().sum())
+        told = f"row_passages is empty for {many(empty, 'response')}, so nobody is left out as incomplete"
+        return told if empty else ""
     generators = frame["generator"].nunique()
     judged = frame.groupby("worker", sort=False)["generator"].nunique()
     fewer = int((judged < generators).sum())

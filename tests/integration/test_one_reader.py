@@ -119,3 +119,18 @@ def test_several_studies_in_one_file_are_not_pooled_by_either_reader(
         said = command(*verb)
         assert said.code == 1
         assert "2 studies (study1, study0), and studies are not pooled" in said.err
+
+
+@pytest.mark.parametrize(("shown", "out"), [("4", 0), ("5", 1), ("", 0)])
+def test_a_column_that_says_what_was_shown_is_what_incomplete_goes_by(
+    command: Command, tmp_path: Path, shown: str, out: int
+) -> None:
+    rows = [
+        [*row, "shown" if n == 0 else shown if row[0] == "AWORKER0" else "4"] for n, row in enumerate(ours())
+    ]
+    path = table(tmp_path / "t.csv", rows)
+    said = command("score", "--responses", path, "--column", "row_passages=shown")
+    assert f"{out} of 6 annotators excluded" in said.out
+    assert ("row_passages is empty for 4 responses" in said.err) == (shown == "")
+    kept = command("score", "--responses", path, "--column", "row_passages=shown", "--keep-incomplete")
+    assert "0 of 6 annotators excluded" in kept.out

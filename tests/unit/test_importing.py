@@ -341,6 +341,14 @@ def test_ids_of_people_go_everywhere_in_their_row() -> None:
     assert hidden.frame.iloc[0]["link"] == "https://x/?w=w-8&y=1"
 
 
+def test_rows_without_a_worker_stay_without_one_and_are_named() -> None:
+    table = sheet([{**ROW, "worker": None}, {**ROW, "link": "A1B2C3D4"}, {**ROW, "worker": " "}])
+    hidden = pseudonymised(table, "worker", lambda one: f"w-{len(one)}")
+    assert hidden.frame["worker"].tolist() == [None, "w-8", None]
+    with pytest.raises(InputError, match=r"2 responses cannot be read: worker is empty \(lines 2, 4\)"):
+        responses(hidden, propose(hidden, {}), study="x")
+
+
 def test_ids_that_a_spreadsheet_rounded_are_refused() -> None:
     with pytest.raises(InputError, match=r"1 id was rounded by a spreadsheet, for example 1.2E\+10: line 2"):
         pseudonymised(sheet([{**ROW, "worker": "1.2E+10"}]), "worker", str)
