@@ -342,7 +342,9 @@ def test_ids_of_people_go_everywhere_in_their_row() -> None:
 
 
 def test_rows_without_a_worker_stay_without_one_and_are_named() -> None:
-    table = sheet([{**ROW, "worker": None}, {**ROW, "link": "A1B2C3D4"}, {**ROW, "worker": " "}])
+    table = sheet(
+        [{**ROW, "worker": None}, {**ROW, "link": "A1B2C3D4"}, {**ROW, "worker": " ", "story": "s2"}]
+    )
     hidden = pseudonymised(table, "worker", lambda one: f"w-{len(one)}")
     assert hidden.frame["worker"].tolist() == [None, "w-8", None]
     with pytest.raises(InputError, match=r"2 responses cannot be read: worker is empty \(lines 2, 4\)"):
