@@ -37,7 +37,7 @@ class Rule:
     control: Literal["annotator", "row", "none"] = "annotator"
     """What a missed Control passage costs: all answers of the annotator, those of the row (form), or nothing."""
     incomplete: bool = True
-    """Annotators who left a passage of a form open are left out; without forms: who did not judge every generator."""
+    """Annotators who left a passage of a form open are left out; nobody where the table does not say what was shown."""
     duplicates: bool = True
     """Of several answers by one annotator to one story and generator only the first counts."""
     tests: Literal["leave out", "only"] = "leave out"
@@ -171,7 +171,7 @@ def select(answers: Judgments, rule: Rule, level: float = 0.95) -> Selection:
     before = kept
     if rule.incomplete:
         leave_out("incomplete", Judgments.by_incomplete_workers)
-        _refuse_all_incomplete(answers, kept)
+        _refuse_all_incomplete(kept)
     gate = _gate(answers, kept, level)
     if rule.control != "none":
         leave_out(
@@ -281,15 +281,12 @@ def _refuse_nothing(kept: Flags, rule: Rule) -> None:
         )
 
 
-def _refuse_all_incomplete(answers: Judgments, kept: Flags) -> None:
-    if kept.any():
-        return
-    hint = "Count them all the same: --keep-incomplete, or incomplete = false in a study file."
-    if answers.row is not None and answers.passages is not None:
-        raise InputError("No annotator answered every passage of her form", hint)
-    raise InputError(
-        f"No annotator judged all {len(answers.names)} generators: {', '.join(answers.names)}", hint
-    )
+def _refuse_all_incomplete(kept: Flags) -> None:
+    if not kept.any():
+        raise InputError(
+            "No annotator answered every passage that was shown",
+            "Count them all the same: --keep-incomplete, or incomplete = false in a study file.",
+        )
 
 
 def _refuse_all_missed(step: ExclusionStep, rule: Rule) -> None:

@@ -43,7 +43,7 @@ class Judgments:
     answered: Codes
     """Rank in time; the place in the table where it does not say."""
     passages: Codes | None = None
-    """How many passages the answer's form showed; None where the table does not say, or not of which form."""
+    """How many passages the answer's form showed, or its worker was shown where `row` is None; None where not known."""
     seconds: Floats | None = None
     """In-page time of each answer, NaN where not known; None where the table does not say."""
     words: Floats | None = None
@@ -86,17 +86,13 @@ class Judgments:
         return repeats
 
     def by_incomplete_workers(self, kept: Flags) -> Flags:
-        """Answers of workers who left a passage of a form unanswered.
+        """Answers of workers who left a passage of a form unanswered; none where the table does not say what was shown.
 
-        Where the table does not say how many a form showed: of workers who lack a generator that others judged.
+        That somebody lacks a generator which others judged is no sign of it: forms may show some of the generators.
         """
-        if self.row is not None and self.passages is not None:
-            return self._by_worker_with_gaps(kept, self.row, self.passages)
-        generators = len(self.names)
-        pairs = np.unique(self.worker[kept] * generators + self.generator[kept])
-        judged = np.bincount(pairs // generators, minlength=int(self.worker.max()) + 1)
-        shown = np.unique(self.generator[kept]).size
-        return (judged < shown)[self.worker]
+        if self.passages is None:
+            return np.zeros(self.size, dtype=np.bool_)
+        return self._by_worker_with_gaps(kept, self.worker if self.row is None else self.row, self.passages)
 
     def _by_worker_with_gaps(self, kept: Flags, row: Codes, passages: Codes) -> Flags:
         stories, generators = int(self.story.max()) + 1, len(self.names)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,16 +65,6 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
     return frame
 
 
-def is_response_table(path: str | Path) -> bool:
-    """Whether the first line of a text file (its header, or its first JSON object) names all columns that are needed."""
-    with Path(path).open("rb") as file:
-        start = file.read(65_536)
-    encoding = next((name for mark, name in BYTE_ORDER_MARKS if start.startswith(mark)), "utf-8")
-    lines = [line for line in start.decode(encoding, "replace").lower().splitlines() if line.strip()]
-    header = next((line for line in lines if not line.startswith("sep=")), "")
-    return set(REQUIRED) <= {word.strip() for word in re.split(r"[,;\t:{}\"]", header)}
-
-
 def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
     """Write `frame` as `path`'s ending says: .csv, .tsv, or .jsonl (which keeps every value as it is).
 
@@ -87,6 +76,15 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
     Raises InputError for another ending, missing columns, or a place that cannot be written.
     """
     path = Path(path)
+    content = table_bytes(frame, path, excel=excel)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
+    """What `write_responses` would write to `path`. Raises InputError for another ending, or missing columns."""
     names = [str(name) for name in frame.columns]
     _check_columns(names, path)
     names = _in_order(names)
@@ -100,10 +98,7 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
         text = csv_text(names, rows, "\t" if ending == ".tsv" else ",", excel=excel)
     else:
         raise InputError(f"{path}: a table of responses ends in .csv, .tsv or .jsonl")
-    try:
-        path.write_bytes(csv_bytes(text, excel=excel and ending not in JSON_LINES))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    return csv_bytes(text, excel=excel and ending not in JSON_LINES)
 
 
 def decoded(data: bytes, path: Path, encoding: str | None) -> str:

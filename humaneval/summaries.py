@@ -34,6 +34,8 @@ class Summary:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     notes: tuple[str, ...] = ()
+    digits: int | None = None
+    """Behind the point, for people; as many as the size of a figure asks for if None."""
 
     def to_json(self) -> list[dict[str, Any]]:
         """The rows as objects."""

@@ -7,14 +7,13 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.writing import OUT_FILE
 from humaneval.errors import UsageError
 
 
 @click.command()
 @click.argument("study", required=False)
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write it. [default: STUDY.zip]"
-)
+@click.option("--out", type=OUT_FILE, help="Where to write it. [default: STUDY.zip]")
 @click.option(
     "--check",
     "checked",

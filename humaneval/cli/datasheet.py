@@ -7,14 +7,15 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.errors import InputError, UsageError
+from humaneval.cli.writing import OUT_FILE, write_whole
+from humaneval.errors import UsageError
 
 
 @click.command()
 @click.argument("study")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUT_FILE,
     help="Where to write it: .md, or .json as the web form of HEDS keeps it. [default: STUDY-datasheet.md]",
 )
 @click.option("--tests", is_flag=True, help="Of pilots and sandbox answers alone.")
@@ -30,10 +31,7 @@ def datasheet(app: App, study: str, out: Path | None, tests: bool, as_json: bool
         raise UsageError(f"{path}: a datasheet ends in .md or .json")
     sheet = fill(dossier(app.engine, study, tests=tests))
     text = sheet.json_text() if path.suffix.lower() == ".json" else sheet.markdown()
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    write_whole(path, text.encode())
     still = [f"Q{question.number} {question.label}" for question in sheet.open]
     if as_json:
         emit({"study": study, "datasheet": path.resolve(), "filled": sheet.filled, "questions": len(sheet.lines), "to_fill_in": still})  # fmt: skip

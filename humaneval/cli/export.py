@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.writing import OUT_FILE, write_whole
 from humaneval.errors import InputError, UsageError
 
 
 @click.command()
 @click.argument("study", required=False, default="")
-@click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", required=False, type=OUT_FILE)
 @click.option(
     "--infills",
     "folder",
@@ -23,7 +24,7 @@ from humaneval.errors import InputError, UsageError
 @click.option(
     "--comments",
     metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUT_FILE,
     help="Instead of responses: what annotators of STUDY wrote into the comment box, as CSV.",
 )
 @click.option(
@@ -113,10 +114,7 @@ def _comments(app: App, study: str, file: Path, excel: bool, as_json: bool) -> N
         raise InputError(f"nobody has written a comment in study {study!r} yet")
     names = list(lines[0])
     text = csv_text(names, ([line[name] for name in names] for line in lines), excel=excel)
-    try:
-        file.write_bytes(csv_bytes(text, excel=excel))
-    except OSError as error:
-        raise InputError(f"{file}: {error.strerror or error}") from None
+    write_whole(file, csv_bytes(text, excel=excel))
     if as_json:
         emit({"study": study, "file": file, "comments": len(lines)})
         return

@@ -161,16 +161,18 @@ def foreign_responses(
     from_zero: bool,
     contradictions: Literal["refuse", "first", "last", "keep"],
     yes: bool,
-    study: str,
+    study: str | None,
 ) -> Imported:
-    """The responses in a file of somebody else's, under pseudonyms of this run, or those of `rename`.
+    """The responses in a file, under pseudonyms of this run, or those of `rename`; those of our own tables stay without it.
 
-    `rename` is asked for (and may open a database) only when all else is in order.
+    `rename` is asked for (and may open a database) only when all else is in order. Without a `study` the name is the one
+    that the file says, or the file's.
     """
-    from humaneval.importing import passing_pseudonyms, propose, pseudonymised, responses
-    from humaneval.importing.responses import anonymous
+    from humaneval.importing import are_ours, passing_pseudonyms, propose, pseudonymised, responses
+    from humaneval.importing.responses import anonymous, the_study
 
     sheet = of.sheet()
+    named = the_study(sheet)
     told = pairs(columns, "--column")
     if anonymous_workers:
         if "worker" in told or "worker" in sheet.roles:
@@ -185,15 +187,17 @@ def foreign_responses(
     worker = mapping.columns.get("worker")
     sheet = of.counted(sheet, None if anonymous_workers else worker)
     made = None
+    stays = rename is None and worker is not None and are_ours(sheet, worker)
     for pseudonyms in (passing_pseudonyms, rename):
         if pseudonyms is not None:
             made = responses(
-                pseudonymised(sheet, worker, pseudonyms()) if worker else sheet,
+                pseudonymised(sheet, worker, pseudonyms()) if worker and not stays else sheet,
                 mapping,
-                study=study,
+                study=study or named or of.file.stem,
                 options=of.options,
                 from_zero=from_zero,
                 contradictions=contradictions,
+                same_rows=rename is None,
             )
     assert made is not None
     return made
@@ -218,3 +222,5 @@ def account(sheet: Sheet, shown: int = 20) -> None:
         say(str(left), err=True)
     for note in sheet.notes[:shown]:
         say(f"Note: {note}", err=True)
+    if len(sheet.notes) > shown:
+        say(f"Note: {len(sheet.notes) - shown} notes more; --json gives all.", err=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from humaneval.cli.context import App, emit, say
+from humaneval.cli.writing import write_whole
 from humaneval.errors import UsageError
 
 
@@ -67,9 +68,7 @@ def publish_links(
     result = publishing.publish(app.engine, study, platform, public_url=app.settings.public_url)
     links = links_of(app.engine, study, platform.endpoint, invitations)
     if listed is not None and out is not None:
-        part = out.with_name(out.name + ".part")
-        part.write_text(listed.with_links(links), encoding="utf-8-sig", newline="")
-        part.replace(out)
+        write_whole(out, listed.with_links(links).encode("utf-8-sig"))
     if as_json:
         emit(
             {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.writing import refuse_missing_folder, write_whole
 from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def report(
 ) -> None:
     """Write the report of STUDY: scores, comparisons, plots, design, exclusions, and everything needed to repeat it."""
     form = form or _form(out)
+    if out is not None and form in FILES:
+        refuse_missing_folder(out)
     if form == "html":
         path = write_report(app, study, out or Path(f"{study}-report.html"), title=title, tests=tests)
     else:
@@ -140,6 +143,4 @@ def write_report(
 
 
 def _write(out: Path, text: str) -> None:
-    part = out.with_name(out.name + ".part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    part.replace(out)
+    write_whole(out, text.encode())

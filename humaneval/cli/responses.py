@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,8 @@ from humaneval.cli.foreign import (
     pairs,
     source,
 )
-from humaneval.errors import InputError, UsageError
+from humaneval.cli.writing import OUT_FILE, write_whole
+from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def responses() -> None:
 @click.argument("file", type=FILE)
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUT_FILE,
     required=True,
     help="The response table to write: .csv, .tsv or .jsonl. What was read and left out goes to OUT.manifest.json.",
 )
@@ -64,7 +64,7 @@ def import_(
     Reads batch results of Mechanical Turk, Toloka, Qualtrics, JSON by HIT, and any table with names of columns, as
     CSV, TSV, JSON or Excel. Workers become pseudonyms of this database: the same person in two files has one name.
     """
-    from humaneval.responses_table import JSON_LINES, write_responses
+    from humaneval.responses_table import JSON_LINES, table_bytes
 
     manifest_file = out.with_name(out.name + ".manifest.json")
     if out.suffix.lower() not in (".csv", ".tsv", *JSON_LINES):
@@ -80,9 +80,9 @@ def import_(
         "prolific": of.prolific.name if of.prolific else None, **made.manifest(), "study": name,
         "pseudonyms": "keyed by the database that imported them", "humaneval": __version__,
     }  # fmt: skip
-    _write(out, lambda path: write_responses(made.frame, path))
+    write_whole(out, table_bytes(made.frame, out))
     text = json.dumps(document, ensure_ascii=False, indent=2, default=str) + "\n"
-    _write(manifest_file, lambda path: path.write_text(text, encoding="utf-8"))
+    write_whole(manifest_file, text.encode())
     if as_json:
         emit({**document, "out": str(out), "manifest": str(manifest_file)})
         return
@@ -105,7 +105,7 @@ def import_(
 )
 @click.option(
     "--show",
-    type=click.Choice(["means", "counts", "majority", "agreement", "preference", "workload"]),
+    type=click.Choice(["means", "counts", "majority", "agreement", "preference", "workload", "differences"]),
     help="[default: means where all values are numbers, else counts]",
 )
 @click.option("--by", multiple=True, metavar="COLUMN", help="One line for each of its values.")
@@ -130,6 +130,13 @@ def import_(
     metavar="ANSWER",
     help="With --show agreement: other answers never agree with the majority.",
 )
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    type=click.Choice(["naive", "workers", "cr2", "two-way", "gee", "mixed", "bootstrap"]),
+    help="With --show differences: only this one; several times for several.",
+)
 @click.option("--ignore-case", is_flag=True, help="Answers that differ in case only are the same.")
 @click.option("--worker", help="The column that says who answered, where it is not known.")
 @file_options
@@ -137,7 +144,7 @@ def import_(
 def summarise(
     file: Path, values: Sequence[str], show: str | None, by: Sequence[str], conditions: Sequence[str],
     numbers: str | None, gold: Path | None, gold_column: str | None, options: Sequence[str], valid: Sequence[str],
-    ignore_case: bool, worker: str | None, as_json: bool, **flags: Any,
+    methods: Sequence[str], ignore_case: bool, worker: str | None, as_json: bool, **flags: Any,
 ) -> None:  # fmt: skip
     """Sum up the judgments in FILE: means, counts, majorities, agreement, preferences, who did how much.
 
@@ -169,7 +176,9 @@ def summarise(
             "--show preference and --option go together",
             "For example --option A=Input.system1 --option B=Input.system2.",
         )
-    made = _summary(kind, sheet, frame, by, chosen, valid)
+    if methods and kind != "differences":
+        raise UsageError("--method goes with --show differences")
+    made = _summary(kind, sheet, frame, by, chosen, valid, methods)
     if as_json:
         emit(
             {
@@ -194,8 +203,10 @@ def _summary(
     by: Sequence[str],
     options: dict[str, str],
     valid: Sequence[str],
+    methods: Sequence[str],
 ) -> Summary:
     from humaneval import summaries
+    from humaneval.differences import differences
 
     if by and kind in ("agreement", "preference", "workload"):
         raise UsageError(
@@ -208,6 +219,7 @@ def _summary(
         "agreement": lambda: summaries.agreement(frame, valid),
         "preference": lambda: summaries.preference(sheet, frame, options),
         "workload": lambda: summaries.workload(frame),
+        "differences": lambda: differences(frame, by, methods),
     }
     return made[kind]()
 
@@ -241,18 +253,24 @@ def _print(summary: Summary) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
+    words = ("value", "measure", "system", "method", "difference", "scale")
     for name in summary.columns:
         table.add_column(
-            name, justify="left" if name in ("value", "measure", "system") else "right", overflow="fold"
+            name,
+            justify="left" if name in words else "right",
+            overflow="fold",
+            no_wrap=name in ("difference", "scale"),
         )
     for row in summary.rows:
-        table.add_row(*(_cell(cell) for cell in row))
+        table.add_row(*(_cell(cell, summary.digits) for cell in row))
     console().print(table)
 
 
-def _cell(cell: object) -> str:
+def _cell(cell: object, digits: int | None) -> str:
     if cell is None:
         return "—"
+    if isinstance(cell, float) and digits is not None:
+        return f"{cell:.{digits}f}"
     if isinstance(cell, float):
         return f"{cell:.0f}" if cell.is_integer() else f"{cell:.4f}" if abs(cell) < 1 else f"{cell:.2f}"
     return str(cell)
@@ -273,15 +291,3 @@ def _pseudonyms(app: App, study: str) -> Callable[[str], str]:
                 f"there is a study {study!r} in the database already", "Give another name: --study NAME."
             )
         return partial(pseudonym, stored_secret(session, "pseudonym key"), ENDPOINT)
-
-
-def _write(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file whole or not at all."""
-    part = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        write(part)
-        os.replace(part, path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)

@@ -12,10 +12,9 @@ from humaneval.cli.foreign import account, foreign_responses, mapping_options, r
 from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from humaneval.additions import Addition
     from humaneval.analysis import Analysis
+    from humaneval.importing import Imported
     from humaneval.scoring import ScoreTable
 
 
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--keep-incomplete",
     is_flag=True,
-    help="With --responses: count also annotators who did not judge every generator.",
+    help="With --responses: count also annotators who left a passage unanswered, where the file says so.",
 )
 @click.option(
     "--tests", is_flag=True, help="Score pilots and sandbox answers alone, instead of leaving them out."
@@ -100,7 +99,7 @@ def score(
             raise UsageError("counts alone have no details", "Give the responses themselves.")
         _score_counts(counts, margin, level or 0.95, as_json)
         return
-    read: dict[str, Any] | None = None
+    read: Imported | None = None
     analysis: Analysis | None = None
     if study is not None:
         if control or human or missed_control or keep_incomplete or margin or _given(flags):
@@ -124,7 +123,7 @@ def score(
         from humaneval.scoring import score as compute
 
         assert responses is not None
-        frame, read = _table(responses, flags, everything)
+        read = _table(responses, flags, everything)
         rule = Rule(
             control=missed_control or "annotator",
             incomplete=not keep_incomplete,
@@ -136,13 +135,13 @@ def score(
             "level": level or 0.95,
             "declared": Declared(margin=margin),
         }
-        analysis = analyse(frame, rule, **known) if details else None
-        table = analysis.table if analysis else compute(frame, rule, **known)
-    simulated = study is not None and is_simulated(app, study)
+        analysis = analyse(read.frame, rule, **known) if details else None
+        table = analysis.table if analysis else compute(read.frame, rule, **known)
+    simulated = read.simulated if read else is_simulated(app, study or "")
     additions = () if study is None else _additions(app, study)
     aside = 0 if study is None or everything else _set_aside(app, study)
     if as_json:
-        extra: dict[str, Any] = {"responses": read} if read is not None else {}
+        extra: dict[str, Any] = {"responses": read.manifest()} if read else {}
         extra["design_additions"] = [each.to_json() for each in additions]
         document = (analysis or table).to_json()
         emit({**document, "simulated": simulated, "forms_set_aside": aside, **extra})
@@ -185,25 +184,17 @@ def _additions(app: App, study: str) -> tuple[Addition, ...]:
 
 
 def _given(flags: dict[str, Any]) -> bool:
-    """Whether any flag about a foreign file is set; --encoding goes with tables of ours too."""
-    return any(
-        value not in (None, False, (), "refuse")
-        for name, value in flags.items()
-        if name not in ("yes", "encoding")
-    )
+    """Whether any flag about a file is set."""
+    return any(value not in (None, False, (), "refuse") for value in flags.values())
 
 
-def _table(file: Path, flags: dict[str, Any], everything: bool) -> tuple[pd.DataFrame, dict[str, Any] | None]:
-    """The responses in a file, and where it is not a table of ours an account of how it was read."""
-    from humaneval.responses_table import is_response_table, read_responses
-
-    if not _given(flags) and is_response_table(file):
-        return read_responses(file, encoding=flags["encoding"]), None
+def _table(file: Path, flags: dict[str, Any], everything: bool) -> Imported:
+    """The responses in a file, with an account of how it was read, which is said."""
     names = ("format_", "encoding", "worksheet", "time_zone", "skip_bad", "again", "items", "prolific")
     of = source(file, everything=everything, **{name: flags.pop(name) for name in names})
-    made = foreign_responses(of, study=file.stem, **flags)
+    made = foreign_responses(of, study=None, **flags)
     account(made.sheet)
-    return made.frame, made.manifest()
+    return made
 
 
 def study_facts(app: App, study: str) -> dict[str, Any]:

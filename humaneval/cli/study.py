@@ -12,6 +12,7 @@ from humaneval.cli.study_audit import audit
 from humaneval.cli.study_enlarge import enlarge
 from humaneval.cli.study_plan import plan
 from humaneval.cli.study_planned import plan_document_of, tell_plan_of
+from humaneval.cli.writing import OUT_FILE, write_whole
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.text import counted
@@ -175,12 +176,10 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
 @click.option("--row", "ordinal", type=click.IntRange(min=1), default=1, show_default=True, help="Which row.")
 @click.option(
     "--html",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUT_FILE,
     help="Where to write the page. [default: NAME-row-N.html]",
 )
-@click.option(
-    "--png", type=click.Path(path_type=Path, dir_okay=False), help="Also take a picture of it, with Chromium."
-)
+@click.option("--png", type=OUT_FILE, help="Also take a picture of it, with Chromium.")
 @click.option(
     "--width",
     type=click.IntRange(320, 4000),
@@ -208,7 +207,7 @@ def preview(
     target = html or Path(f"{name}-row-{ordinal}.html")
     # Without its script: nothing here is to be sent, and the picture must not depend on it.
     page = page[: page.rindex("<script>")] + page[page.rindex("</script>") + len("</script>") :]
-    target.write_text(page, encoding="utf-8", newline="\n")
+    write_whole(target, page.encode())
     if png is not None:
         from humaneval.cli.chromium import screenshot
 

@@ -2,7 +2,7 @@
 
 from humaneval.importing.formats import read_sheet
 from humaneval.importing.mapping import Mapping, propose
-from humaneval.importing.people import passing_pseudonyms, pseudonymised
+from humaneval.importing.people import are_ours, passing_pseudonyms, pseudonymised
 from humaneval.importing.replacing import replaced
 from humaneval.importing.responses import Imported, responses
 from humaneval.importing.sheet import Options, Sheet
@@ -12,6 +12,7 @@ __all__ = [
     "Mapping",
     "Options",
     "Sheet",
+    "are_ours",
     "passing_pseudonyms",
     "propose",
     "pseudonymised",

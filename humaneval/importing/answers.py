@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from humaneval.importing.sheet import at, many
+
 LEAVES = 60
 """A cell of JSON with more values than this is a log (of clicks, say), not an answer, and stays as it is."""
 DEEP = 4
@@ -75,7 +77,8 @@ def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") 
     """`frame` with the JSON in the columns `names` as columns of their own, called `COLUMN.key.key`.
 
     The answers of a column that ends in `whole` (where Mechanical Turk puts a whole form) are called after what
-    stands before it. Cells that begin like JSON and are none are counted in a remark.
+    stands before it. Only cells that are JSON are unfolded: any other stays what it is in its column, which goes where
+    none is left. Cells that begin like JSON and are none are counted in a remark.
     """
     notes: list[str] = []
     for name in names:
@@ -86,28 +89,57 @@ def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") 
         base = name.removesuffix(f".{whole}") if name.endswith(f".{whole}") else name
         found = [dict(leaves(value, base)) if yes and (value := _loaded(cell)) is not None else None
                  for cell, yes in zip(cells, looks, strict=True)]  # fmt: skip
-        broken = [
-            int(line) for line, yes, one in zip(frame.index, looks, found, strict=True) if yes and one is None
-        ]
+        is_json = pd.Series([one is not None for one in found], index=frame.index)
+        broken = list(frame.index[looks & ~is_json])
         if broken:
-            notes.append(f"{name}: {len(broken)} cells begin like JSON and are none: lines {broken[:5]}")
+            notes.append(
+                f"{name}: {many(len(broken), 'cell', 'begins', 'begin')} like JSON, cannot be read as such, and "
+                f"{'stays' if len(broken) == 1 else 'stay'} as text: {at(broken)}"
+            )
+        if not is_json.any():
+            continue
         if any(one is not None and len(one) > LEAVES for one in found):
             notes.append(f"{name} holds long JSON (a log?), which is left as it is")
             continue
-        columns = list(dict.fromkeys(key for one in found if one for key in one))
-        new = pd.DataFrame(
-            [[(one or {}).get(key) for key in columns] for one in found],
-            columns=columns,
-            index=frame.index,
-            dtype=object,
-        )
-        clashes = [key for key in columns if key in frame.columns and key != name]
-        if clashes:
-            notes.append(f"{name} names columns that are there already, and these are left: {clashes[:5]}")
-        frame = pd.concat([frame.drop(columns=[name]), new.drop(columns=clashes)], axis=1)
-        if columns != [name]:
-            notes.append(f"{name} holds JSON: {', '.join(columns[:8])}{' …' if len(columns) > 8 else ''}")
+        frame, more = _with_answers(frame, name, found, is_json)
+        notes += more
     return Unfolded(frame, notes)
+
+
+def _with_answers(
+    frame: pd.DataFrame, name: str, found: list[dict[str, str | None] | None], is_json: pd.Series[bool]
+) -> tuple[pd.DataFrame, list[str]]:
+    """`frame` with the answers `found` in the cells of the column `name` that are JSON. What another column holds already stays."""
+    notes: list[str] = []
+    plain = frame[name].where(~is_json, None)
+    keys = list(dict.fromkeys(key for one in found if one for key in one))
+    new: dict[str, pd.Series[Any]] = {}
+    for key in dict.fromkeys([*([name] if plain.notna().any() or name in keys else []), *keys]):
+        answers = pd.Series([(one or {}).get(key) for one in found], index=frame.index, dtype=object)
+        there = plain if key == name else frame[key] if key in frame.columns else None
+        if there is None:
+            new[key] = answers
+            continue
+        lost = answers.notna() & there.notna() & answers.ne(there)
+        if lost.any():
+            notes.append(
+                f"{name} names the column {key}, which is there already and is left: {at(list(frame.index[lost]))}"
+            )
+        new[key] = there.astype(object).where(there.notna(), answers)
+    if keys != [name]:
+        notes.append(f"{name} holds JSON: {', '.join(keys[:8])}{' …' if len(keys) > 8 else ''}")
+    others = int(plain.notna().sum())
+    if others:
+        lines = list(frame.index[is_json])
+        notes.append(
+            f"{name}: {many(len(lines), 'cell')} of JSON beside {others} without, which stay as they are: {at(lines)}"
+        )
+    place = list(frame.columns).index(name)
+    old = frame.drop(columns=[one for one in new if one in frame.columns] + ([] if name in new else [name]))
+    kept = [column for column in frame.columns[:place] if column in old.columns]
+    made = pd.concat([old, pd.DataFrame(new, index=frame.index, dtype=object)], axis=1)
+    after = [column for column in old.columns if column not in kept]
+    return made[[*kept, *new, *after]], notes
 
 
 def chosen(frame: pd.DataFrame, names: list[str]) -> Unfolded:

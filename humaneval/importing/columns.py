@@ -9,7 +9,7 @@ import pandas as pd
 
 from humaneval.errors import InputError, UsageError
 from humaneval.importing.document import Document
-from humaneval.importing.sheet import Left, Options, Sheet, listed
+from humaneval.importing.sheet import Left, Options, Sheet, at, listed, many
 
 
 def framed(
@@ -55,7 +55,7 @@ def framed(
             *notes,
             *more,
             *(
-                f"{n} rows end before the columns {missing}, which this format often leaves out"
+                f"{many(n, 'row', 'ends', 'end')} before the columns {missing}, which this format often leaves out"
                 for missing, n in early.items()
             ),
         ),
@@ -127,7 +127,7 @@ def _check_bad(document: Document, bad: list[int], width: int) -> None:
     options: Options = document.options
     if bad and not options.skip_bad:
         raise InputError(
-            f"{document.path}: {len(bad)} rows have another number of cells than the header's {width}: "
-            f"line{'s' * (len(bad) > 1)} {listed(bad)}",
+            f"{document.path}: {many(len(bad), 'row', 'has', 'have')} another number of cells than the header's {width}: "
+            f"{at(bad)}",
             "Mend them, or leave them out with --skip-bad.",
         )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from humaneval.importing.columns import from_records
 from humaneval.importing.document import Document
-from humaneval.importing.sheet import Options, Sheet
+from humaneval.importing.sheet import Options, Sheet, many
 
 NAME = "hits-json"
 LISTS = ("Answers", "Assignments")
@@ -37,7 +37,9 @@ def read(document: Document, options: Options) -> Sheet:
         if found:
             roles[role] = found
     empty = sum(not _answers(value) for value in document.json.values())
-    return replace(sheet, roles=roles).noted(f"{empty} HITs have no answers" if empty else "")
+    return replace(sheet, roles=roles).noted(
+        f"{many(empty, 'HIT', 'has', 'have')} no answers" if empty else ""
+    )
 
 
 def _answers(value: object) -> list[dict[str, object]] | None:

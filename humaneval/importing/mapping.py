@@ -14,7 +14,10 @@ from humaneval.importing.columns import column
 from humaneval.importing.sheet import Sheet, listed
 from humaneval.judgments import REQUIRED
 
-OPTIONAL = ("hit", "assignment", "row", "order", "infill", "seconds", "shown_at", "submitted_at", "test")
+OPTIONAL = (
+    "role", "hit", "assignment", "row", "row_passages", "order", "infill", "seconds", "words", "shown_at", "submitted_at",
+    "test",
+)  # fmt: skip
 ROLES = REQUIRED + OPTIONAL
 PLACE = "{}"
 """In the name of a column: any whole number. Columns that differ by it are the passages of one form."""
@@ -202,6 +205,11 @@ def _found(sheet: Sheet, role: str, taken: set[str]) -> tuple[str, bool, str]:
         )
         return (exact[0] if exact else alone), False, ""
     first, *others = candidates
+    exact = [name for name in candidates if name == role]
+    if (
+        exact and role != "worker"
+    ):  # A documented name is no guess; but whose answers they are is never left to it.
+        return role, False, ""
     note = ""
     if others:
         if not all(PLACE not in name and sheet.frame[name].equals(sheet.frame[first]) for name in candidates):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from hmac import digest
 
+import pandas as pd
+
 from humaneval.errors import InputError
-from humaneval.importing.sheet import Sheet, listed
+from humaneval.importing.sheet import Sheet, at, many
 
 TELLING = 6
 """Characters from which on an id is looked for in the other cells of its row too: shorter ones are in any text."""
+PSEUDONYM = re.compile(r"w[0-9a-f]{12}")
 ROUNDED = r"\d(\.\d+)?[eE]\+\d+"
 
 
@@ -22,12 +26,16 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
     Ids are stripped of spaces around them; blank ones stay blank. Ids that a spreadsheet has rounded (1.2E+10) are
     refused, since different people have become one.
     """
-    ids = sheet.frame[column].map(lambda cell: str(cell).strip() if cell is not None else None)
+    told = sheet.frame[column]
+    stripped = [
+        str(cell).strip() or None if there else None for cell, there in zip(told, told.notna(), strict=True)
+    ]
+    ids = pd.Series(stripped, index=told.index, dtype=object)
     rounded = ids.dropna()[ids.dropna().str.fullmatch(ROUNDED)]
     if len(rounded):
         raise InputError(
-            f"{column}: {len(rounded)} ids were rounded by a spreadsheet, for example {rounded.iloc[0]}: "
-            f"line{'s' * (len(rounded) > 1)} {listed(list(rounded.index))}",
+            f"{column}: {many(len(rounded), 'id', 'was', 'were')} rounded by a spreadsheet, "
+            f"for example {rounded.iloc[0]}: {at(list(rounded.index))}",
             "Different people may have become one. Fetch the file again and do not save it in a spreadsheet.",
         )
     names = {one: rename(one) for one in ids.dropna().unique()}
@@ -41,16 +49,28 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
             for cell, one in zip(frame[name], ids, strict=True)
         ]  # fmt: skip
         hidden += sum(new is not old for new, old in zip(cells, frame[name], strict=True))
-        frame[name] = cells
-    frame[column] = [names[one] if one is not None else None for one in ids]
+        frame[name] = pd.Series(cells, index=frame.index, dtype=object)  # None stays None
+    renamed = [names[one] if one is not None else None for one in ids]
+    frame[column] = pd.Series(renamed, index=frame.index, dtype=object)
     return replace(sheet, frame=frame.astype(object)).noted(
-        f"{hidden} other cells held the id of the row's worker, and hold the pseudonym now" if hidden else ""
+        f"{many(hidden, 'other cell')} held the id of the row's worker, now the pseudonym" if hidden else ""
     )
 
 
 def passing_pseudonyms() -> Callable[[str], str]:
     """Pseudonyms under a key of this process that is kept nowhere: good for counting people, and nothing else."""
     return partial(_pseudonym, secrets.token_bytes(32))
+
+
+def are_ours(sheet: Sheet, column: str) -> bool:
+    """Whether the ids in `column` are pseudonyms that an export or import of this toolkit has made.
+
+    Its tables say which study and which endpoint a response belongs to, and the pseudonyms have a form of their own.
+    """
+    if not {"study", "endpoint"} <= set(sheet.frame.columns):
+        return False
+    ids = sheet.frame[column].dropna()
+    return bool(len(ids)) and bool(ids.map(lambda one: PSEUDONYM.fullmatch(str(one)) is not None).all())
 
 
 def _pseudonym(key: bytes, one: str) -> str:

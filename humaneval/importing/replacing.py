@@ -11,7 +11,7 @@ import pandas as pd
 
 from humaneval.errors import InputError
 from humaneval.importing.columns import column
-from humaneval.importing.sheet import Left, Sheet
+from humaneval.importing.sheet import Left, Sheet, many
 
 
 def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str]) -> Sheet:
@@ -44,7 +44,7 @@ def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str])
         + tuple(Left(left.cause, tuple(f"{label}:{line}" for line in left.lines)) for left in again.left_out),
     ).noted(
         *(f"{label}: {note}" for note in again.notes),
-        f"{label}: {len(common)} passages replace those of the first file" + (f", {fresh} are new" if fresh else ""),
+        f"{label}: {many(len(common), 'passage', 'replaces', 'replace')} those of the first file" + (f", {fresh} {'is' if fresh == 1 else 'are'} new" if fresh else ""),
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ class Left:
     lines: tuple[int | str, ...]
 
     def __str__(self) -> str:
-        return f"{len(self.lines)} left out: {self.cause} (line{'s' * (len(self.lines) > 1)} {listed(self.lines)})"
+        return f"{len(self.lines)} left out: {self.cause} ({at(self.lines)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +87,23 @@ def listed(values: Sequence[object], shown: int = SHOWN) -> str:
     """
     text = ", ".join(str(value) for value in values[:shown])
     return text if len(values) <= shown else f"{text} and {len(values) - shown} more"
+
+
+def many(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
+    """A number with its noun, and the verb that goes with it.
+
+    >>> many(1, "row"), many(2, "row"), many(1, "row", "is", "are")
+    ('1 row', '2 rows', '1 row is')
+    """
+    said = f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{said} {verb if number == 1 else verbs}".strip()
+
+
+def at(lines: Sequence[object], shown: int = SHOWN) -> str:
+    """The lines of the file that are meant, each once.
+
+    >>> at([3]), at([3, 9, 3])
+    ('line 3', 'lines 3, 9')
+    """
+    different = list(dict.fromkeys(lines))
+    return f"line{'s' * (len(different) > 1)} {listed(different, shown)}"

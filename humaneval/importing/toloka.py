@@ -8,7 +8,7 @@ from humaneval.errors import InputError
 from humaneval.importing.answers import from_python, unfolded
 from humaneval.importing.columns import framed
 from humaneval.importing.document import Document
-from humaneval.importing.sheet import Options, Sheet
+from humaneval.importing.sheet import Options, Sheet, many
 from humaneval.importing.statuses import leave_out
 
 NAME = "toloka"
@@ -47,10 +47,8 @@ def read(document: Document, options: Options) -> Sheet:
         roles={role: name for role, name in ROLES.items() if name in frame.columns},
     ).noted(
         *notes,
-        f"{changed} cells held Python's b'…' and are read as the text it stands for" if changed else "",
-        f"{int(golden.sum())} answers are to control questions (GOLDEN:), and are kept"
-        if golden.any()
-        else "",
+        f"{many(changed, 'cell')} held Python's b'…', read as the text it stands for" if changed else "",
+        f"{many(int(golden.sum()), 'answer')} to control questions (GOLDEN:), kept" if golden.any() else "",
     )
     return leave_out(
         sheet,

@@ -12,7 +12,7 @@ from rich.text import Text
 from humaneval.comparisons import Comparison
 from humaneval.domain import Role
 from humaneval.report import verdicts
-from humaneval.report.words import between, chance, excluded, method, percent
+from humaneval.report.words import between, chance, excluded, method, percent, step_name
 from humaneval.scoring import GeneratorScore, ScoreTable
 
 STYLES = {Role.CONTROL: "dim", Role.SYSTEM: "", Role.HUMAN: "yellow"}
@@ -65,8 +65,26 @@ def render_table(table: ScoreTable, console: Console) -> None:
         if chosen:
             console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
             console.print()
+    console.print(_flow(table, ascii_only=ascii_only, tight=tight))
+    console.print()
     for sentence in _below(table):
         console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
+
+
+def _flow(table: ScoreTable, *, ascii_only: bool, tight: bool) -> Table:
+    """How many responses and annotators there were before and after each step of the rule."""
+    lines = Table(
+        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title="Exclusions", title_justify="left", title_style="bold",
+    )  # fmt: skip
+    lines.add_column("Step", overflow="fold")
+    for head in ("Resp.", "out", "Ann.", "out") if tight else ("Responses", "out", "Annotators", "out"):
+        lines.add_column(head, justify="right", no_wrap=True)
+    for step in table.exclusions:
+        ends = step.step in ("collected", "analysed")
+        out = ("", "") if ends else (f"{step.responses_out:,}", f"{step.annotators_out:,}")
+        cells = (step_name(step, table), f"{step.responses:,}", out[0], f"{step.annotators:,}", out[1])
+        lines.add_row(*(Text(_plain(cell, ascii_only)) for cell in cells))
+    return lines
 
 
 def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool, tight: bool) -> Table:

@@ -24,6 +24,10 @@ TARGETS = {
     "deepfake3/group1_v_write.json": ["350  0.4971"],
     "deepfake3/group2_v_select.json": ["440  0.4909"],
     "deepfake3/group2_v_write.json": ["325  0.5354"],
+    "deepfake3/derived_long_anon.csv": [
+        "0.122287  0.101345", "0.233485", "0.235561", "0.235636", "0.247324", "0.230653", "0.230727",
+        "0.096886  0.181895", "0.096877  0.181887", "0.06801.", "0.06809.", "0.149275  0.208969", "-1009.6043",
+    ],
     "deepfake3/articles_gold.csv": ["paragraph_1  23", "paragraph_2  16", "paragraph_3  11"],
     "strap/coha_Batch_4025612_batch_results.csv": [" 74 ", " 12 ", " 10 ", "(tie)  ", "0.3895"],
     "strap/formality_np0.0_Batch_4041393_batch_results.csv": [" 88 ", " 25 ", " 36 ", "0.2984"],
@@ -38,7 +42,7 @@ TARGETS = {
     "power/highvar_lowmer_lmer.csv": ["0.2700", "0.6000", "0.3150", "0.8350"],
     "power/likert_ratings.csv": ["586 rows, 10 columns"],
 }  # fmt: skip
-"""File → what the manifest of the data, or a table beside them, says of it; as the command prints it."""
+"""File → what the manifest of the data, a table beside them, or R and statsmodels say of it; as the command prints it."""
 
 
 def test_the_page_prints_every_target() -> None:

@@ -287,7 +287,7 @@ def test_what_makes_no_archive_is_said(
 def test_a_place_that_cannot_be_written_leaves_nothing(archived: Path, study: str, command: Command) -> None:
     said = command("archive", study, "--out", "nowhere/a.zip")
     assert said.code == 1
-    assert "nowhere/a.zip: No such file" in said.err
+    assert "nowhere/a.zip cannot be written: the folder nowhere does not exist" in said.err
     assert not Path("nowhere").exists()
 
 

@@ -52,7 +52,7 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
     "a key twice": ("a.json", '[{"a": 1, "a": 2}]', 1, "the key 'a' twice"),
     "columns that are not there": ("a.csv", "worker,item,model\nw,s,m\n", 1, "which column holds: position, choice"),
     "two workers": ("a.csv", "WorkerId,annotator,item,model,gold,pick\na,b,1,ilm,2,3\n", 2, "2 columns could be the worker: WorkerId, annotator"),
-    "rounded ids": ("a.csv", HEADER + ROW.replace("AWORKER1", "1.2E+10"), 1, "1 ids were rounded by a spreadsheet"),
+    "rounded ids": ("a.csv", HEADER + ROW.replace("AWORKER1", "1.2E+10"), 1, "1 id was rounded by a spreadsheet"),
     "contradictions": ("a.csv", HEADER + ROW + ROW.replace("3", "4"), 1, "answered twice, and differently, by one worker: lines 2, 3"),
     "formulas in text": ("a.csv", HEADER + ROW.replace("x", "=HYPERLINK(A1)"), 0, ""),
     "tasks, not answers": ("a.tsv", "INPUT:story\tHINT:text\nx\ty\n", 1, "Toloka tasks and no answers"),

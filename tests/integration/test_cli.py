@@ -187,8 +187,26 @@ def test_an_error_is_one_line_and_a_hint_on_stderr_and_nothing_on_stdout(
 
 
 def test_a_file_that_cannot_be_written_is_named_without_a_traceback(command: Command, study: str) -> None:
-    said = command("study", "preview", study, "--html", "nowhere/page.html")
-    assert said == Said(1, "", "Error: nowhere/page.html: No such file or directory\n")
+    said = command("study", "preview", study, "--html", "x" * 300)
+    assert said == Said(1, "", f"Error: {'x' * 300}: File name too long\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "study preview study --html nowhere/f.html", "study preview study --png nowhere/f.html", "report study --out nowhere/f.html",
+        "archive study --out nowhere/f.html", "datasheet study --out nowhere/f.html", "export study nowhere/f.html",
+        "export study --comments nowhere/f.html", "responses import a.csv --out nowhere/f.html",
+    ],
+)  # fmt: skip
+def test_a_folder_that_is_missing_is_named_before_anything_is_done(
+    command: Command, study: str, line: str
+) -> None:
+    Path("a.csv").write_text("a,b\n", encoding="utf-8")
+    assert command(*line.split()) == Said(
+        1, "", "Error: nowhere/f.html cannot be written: the folder nowhere does not exist\n  Make it, or choose another.\n"
+    )  # fmt: skip
+    assert not list(Path().glob("*.part"))
 
 
 def test_a_fault_of_the_code_keeps_its_traceback() -> None:
@@ -253,7 +271,7 @@ def test_json_is_one_document_on_stdout_and_nothing_else(command: Command, study
         ("status study --no-such-option --json", 2, "UsageError"),
         ("approve study --json", 2, "UsageError"),
         ("no-such-verb --json", 2, "UsageError"),
-        ("study preview study --html nowhere/page.html --json", 1, "FileNotFoundError"),
+        ("study preview study --html nowhere/page.html --json", 1, "InputError"),
     ],
 )
 def test_an_error_is_a_document_with_json(

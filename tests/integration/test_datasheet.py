@@ -193,4 +193,4 @@ def test_what_cannot_be_told_is_said_in_a_line(
 def test_a_place_that_cannot_be_written_is_said_in_a_line(command: Command, answered: str) -> None:
     said = command("datasheet", answered, "--out", "nowhere/d.md")
     assert said.code == 1
-    assert "nowhere/d.md: No such file" in said.err
+    assert "nowhere/d.md cannot be written: the folder nowhere does not exist" in said.err

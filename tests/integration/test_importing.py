@@ -175,7 +175,10 @@ def test_json_that_is_none_is_counted_and_stays(command: Command, tmp_path: Path
     rows = [["HITId", "AssignmentId", "Answer.taskAnswers"], [1, 2, '[{"q": "yes"}]'], [1, 3, "[{broken"]]
     said = command("responses", "summarise", table(tmp_path / "t.csv", rows), "--value", "Answer.q", "--json")
     assert said.json["table"] == [{"value": "yes", "n": 1, "share": 1.0}]
-    assert "Answer.taskAnswers: 1 cells begin like JSON and are none: lines [3]" in said.json["notes"]
+    assert (
+        "Answer.taskAnswers: 1 cell begins like JSON, cannot be read as such, and stays as text: line 3"
+        in said.json["notes"]
+    )
 
 
 def test_summing_up_by_worker_shows_no_worker_id(command: Command, batch: Path) -> None:
@@ -251,12 +254,9 @@ def test_durations_that_cannot_be_told_become_empty_and_are_counted(
     )
     rows, account, _ = imported(path, "--format", "table")
     assert [row["seconds"] for row in rows] == [None, 206.0]
-    assert (
-        "seconds: 1 cells were not understood and are empty, for example '3:26' (line 2)" in account["notes"]
-    )
+    assert "seconds: 1 cell not understood and left empty, for example '3:26' (line 2)" in account["notes"]
     assert any(
-        note.startswith("submitted_at: 1 cells were not understood (say --time-zone)")
-        for note in account["notes"]
+        note.startswith("submitted_at: 1 cell not understood (say --time-zone)") for note in account["notes"]
     )
 
 

@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError, UsageError
+from humaneval.exclusions import Rule
 from humaneval.importing import Options, Sheet, propose, pseudonymised, replaced, responses
-from humaneval.importing.answers import as_text, from_python, leaves
+from humaneval.importing.answers import as_text, from_python, leaves, unfolded
 from humaneval.importing.mapping import numbered
 from humaneval.importing.times import duration, moment
+from humaneval.scoring import score
 
 
 @pytest.mark.parametrize(
@@ -108,6 +110,42 @@ def test_what_only_looks_like_bytes_stays(cell: object) -> None:
     assert from_python(cell) == cell
 
 
+def unfold(*cells: str | None, name: str = "Answer.q") -> tuple[dict[str, list[str | None]], list[str]]:
+    made, notes = unfolded(pd.DataFrame({name: cells}, index=range(2, len(cells) + 2), dtype=object), [name])
+    return {str(column): list(made[column]) for column in made}, notes
+
+
+@pytest.mark.parametrize(
+    ("odd", "expected"),
+    [
+        ("[3]", {"Answer.q": ["1", "3", None, "2"]}),
+        ("{}", {"Answer.q": ["1", None, None, "2"]}),
+        ('{"a": 3}', {"Answer.q": ["1", None, None, "2"], "Answer.q.a": [None, "3", None, None]}),
+        ("[3", {"Answer.q": ["1", "[3", None, "2"]}),
+        ("{draft} 3", {"Answer.q": ["1", "{draft} 3", None, "2"]}),
+    ],
+)
+def test_one_cell_of_json_leaves_the_plain_ones_of_its_column(
+    odd: str, expected: dict[str, list[str | None]]
+) -> None:
+    made, notes = unfold("1", odd, None, "2")
+    assert made == expected
+    assert any("line 3" in note for note in notes)
+
+
+def test_cells_that_only_begin_like_json_stay_beside_those_that_are() -> None:
+    made, notes = unfold('[{"q": "yes"}]', "[{broken", name="Answer.taskAnswers")
+    assert made == {"Answer.taskAnswers": [None, "[{broken"], "Answer.q": ["yes", None]}
+    assert "1 cell begins like JSON, cannot be read as such, and stays as text: line 3" in notes[0]
+
+
+def test_what_another_column_says_already_is_not_written_over() -> None:
+    frame = pd.DataFrame({"A.w": ['{"x": 1}', '{"x": 2}'], "A.w.x": ["7", None]}, dtype=object)
+    made, notes = unfolded(frame, ["A.w"])
+    assert list(made["A.w.x"]) == ["7", "2"]
+    assert "A.w names the column A.w.x, which is there already and is left: line 0" in notes
+
+
 def sheet(rows: list[dict[str, object]], **roles: str) -> Sheet:
     return Sheet("table", pd.DataFrame(rows, index=range(2, len(rows) + 2), dtype=object), roles)
 
@@ -172,7 +210,7 @@ def test_a_form_becomes_a_row_for_each_passage_in_order() -> None:
     )
     made = responses(sheet([form]), mapping, study="x")
     assert made.frame[["story", "choice"]].values.tolist() == [["story1", 1], ["story2", 2]]
-    assert any("1 passages of forms left out: no answer" in note for note in made.sheet.notes)
+    assert any("1 passage of forms left out: no answer" in note for note in made.sheet.notes)
 
 
 def test_forms_whose_columns_do_not_match_are_refused() -> None:
@@ -200,7 +238,7 @@ def test_the_same_response_twice_counts_once_and_is_said() -> None:
 def test_contradicting_answers_are_refused_or_decided(which: str, choices: list[int]) -> None:
     rows = [ROW, {**ROW, "choice": "4"}]
     with pytest.raises(
-        InputError, match="1 passages were answered twice, and differently, by one worker: lines 2, 3"
+        InputError, match="1 passage was answered twice, and differently, by one worker: lines 2, 3"
     ):
         made(rows)
     assert made(rows, contradictions=which)["choice"].tolist() == choices
@@ -218,15 +256,69 @@ def test_equal_answers_in_rows_that_differ_elsewhere_are_kept_and_said() -> None
     table = sheet([{**ROW, "comment": "a"}, {**ROW, "comment": "b"}])
     done = responses(table, propose(table, {}), study="x")
     assert len(done.frame) == 2
-    assert any("1 passages were answered again by the same worker" in note for note in done.sheet.notes)
+    assert any("1 passage was answered again by the same worker" in note for note in done.sheet.notes)
 
 
-@pytest.mark.parametrize("bad", ["0", "6", "2.5", "a", "1 or 2"])
+@pytest.mark.parametrize("bad", ["0", "6", "2.5", "a", "1 or 2", "nan", "inf"])
 def test_a_choice_that_is_no_sentence_stops_the_import_with_its_line(bad: str) -> None:
     rows = [ROW, {**ROW, "story": "s2", "choice": bad}]
-    with pytest.raises(InputError, match=r"choice is not a sentence from 1 to 5: lines 3"):
+    with pytest.raises(
+        InputError, match=r"^1 response cannot be read: choice is not a sentence from 1 to 5 \(line 3\)$"
+    ):
         made(rows)
     assert len(made(rows, options=Options(skip_bad=True))) == 1
+
+
+def test_all_that_cannot_be_read_is_named_at_once_with_its_lines() -> None:
+    rows = [{**ROW, "story": f"s{n}"} for n in range(6)]
+    rows[1] |= {"choice": "6"}
+    rows[2] |= {"choice": "x"}
+    rows[3] |= {"position": "2.5", "generator": None}
+    with pytest.raises(InputError) as error:
+        made(rows)
+    assert error.value.message == (
+        "3 responses cannot be read: generator is empty (line 5); position is not a sentence from 1 to 5 (line 5); "
+        "choice is not a sentence from 1 to 5 (lines 3, 4)"
+    )
+    assert len(made(rows, options=Options(skip_bad=True))) == 3
+
+
+def test_a_role_or_a_test_that_is_none_is_named_and_a_column_of_other_roles_is_not_read() -> None:
+    rows = [{**ROW, "story": "s1", "role": "Human"}, {**ROW, "story": "s2", "role": "humna"}]
+    with pytest.raises(InputError, match=r"role is none of control, human, system \(line 3\)"):
+        made(rows)
+    other = sheet([{**ROW, "role": "editor"}])
+    done = responses(other, propose(other, {}), study="x")
+    assert "role" not in done.frame
+    assert "the column role is not read: it holds none of control, human, system" in done.sheet.notes
+    with pytest.raises(InputError, match=r"test is neither true nor false \(line 2\)") as error:
+        made([{**ROW, "test": "B"}])
+    assert "--constant test=no" in error.value.hint
+
+
+def test_unanswered_passages_say_what_was_shown() -> None:
+    form = {f"{name}_{n}": f"{name}{n}" if name != "p" else "1" for name in "sgp" for n in (1, 2, 3)}
+    rows = [
+        {"worker": "a", **form, "c_1": "1", "c_2": "2", "c_3": "3"},
+        {"worker": "b", **form, "c_1": "1", "c_2": None, "c_3": "3"},
+    ]
+    told = {"story": "s_{}", "generator": "g_{}", "position": "p_{}", "choice": "c_{}"}
+    table = sheet(rows)
+    frame = responses(table, propose(table, told), study="x").frame
+    assert frame["row_passages"].tolist() == [3] * 5
+    rule = Rule(control="none")
+    assert [s.annotators_out for s in score(frame, rule).exclusions if s.step == "incomplete"] == [1]
+    whole = sheet(rows[:1])
+    assert "row_passages" not in responses(whole, propose(whole, told), study="x").frame
+
+
+def test_a_worker_who_saw_a_story_twice_is_named() -> None:
+    table = sheet([ROW, {**ROW, "generator": "human"}, {**ROW, "worker": "B", "story": "s2"}])
+    done = responses(table, propose(table, {}), study="x")
+    assert (
+        "1 worker saw a story more than once, under different generators, and all of it counts: A1B2C3D4 "
+        "(story s1; lines 2, 3)"
+    ) in done.manifest()["notes"]
 
 
 def test_counting_from_zero_is_said_not_guessed() -> None:
@@ -249,10 +341,18 @@ def test_ids_of_people_go_everywhere_in_their_row() -> None:
     assert hidden.frame.iloc[0]["link"] == "https://x/?w=w-8&y=1"
 
 
+def test_rows_without_a_worker_stay_without_one_and_are_named() -> None:
+    table = sheet(
+        [{**ROW, "worker": None}, {**ROW, "link": "A1B2C3D4"}, {**ROW, "worker": " ", "story": "s2"}]
+    )
+    hidden = pseudonymised(table, "worker", lambda one: f"w-{len(one)}")
+    assert hidden.frame["worker"].tolist() == [None, "w-8", None]
+    with pytest.raises(InputError, match=r"2 responses cannot be read: worker is empty \(lines 2, 4\)"):
+        responses(hidden, propose(hidden, {}), study="x")
+
+
 def test_ids_that_a_spreadsheet_rounded_are_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"1 ids were rounded by a spreadsheet, for example 1.2E\+10: line 2"
-    ):
+    with pytest.raises(InputError, match=r"1 id was rounded by a spreadsheet, for example 1.2E\+10: line 2"):
         pseudonymised(sheet([{**ROW, "worker": "1.2E+10"}]), "worker", str)
 
 
@@ -265,6 +365,6 @@ def test_a_batch_that_was_posted_again_takes_the_place_of_the_first() -> None:
     assert both.frame[["story", "choice"]].values.tolist() == [["s2", "3"], ["s1", "5"], ["s9", "3"]]
     assert [(left.cause, left.lines) for left in both.left_out] == [("asked again in again.csv", (2,))]
     assert list(both.frame.index) == [3, "again.csv:2", "again.csv:3"]
-    assert "1 passages replace those of the first file, 1 are new" in both.notes[-1]
+    assert "1 passage replaces those of the first file, 1 is new" in both.notes[-1]
     with pytest.raises(InputError, match="nothing in common"):
         replaced(first, sheet([{**ROW, "story": "s9"}]), "again.csv", ["story"])

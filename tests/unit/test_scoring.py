@@ -86,9 +86,11 @@ def test_the_published_scores_come_out() -> None:
 
 def test_c50_every_exclusion_is_counted_and_the_rule_has_a_hash() -> None:
     frame = published()
-    test_rows = frame.head(3).assign(worker="tester", test=True)
+    test_rows = frame.head(3).assign(worker="tester", test=True, row_passages=8)
     unfinished = frame.head(1).assign(worker="unfinished")
-    frame = pd.concat([frame, frame.iloc[[7]], unfinished], ignore_index=True).assign(test=False)
+    frame = pd.concat([frame, frame.iloc[[7]], unfinished], ignore_index=True).assign(
+        test=False, row_passages=8
+    )
     table = score(pd.concat([frame, test_rows], ignore_index=True))
     assert [
         (s.step, s.annotators, s.responses, s.annotators_out, s.responses_out) for s in table.exclusions
@@ -329,8 +331,8 @@ def test_what_leaves_nothing_to_score_is_a_clear_error() -> None:
     everybody.loc[everybody.generator == "Control", "choice"] = everybody["position"] % 5 + 1
     with pytest.raises(InputError, match="All 100 annotators missed a Control passage"):
         score(everybody)
-    apart = small(worker=list("abcdefghi"))
-    with pytest.raises(InputError, match="No annotator judged all 3 generators: control, ilm, human"):
+    apart = small(worker=list("abcdefghi"), row_passages=3)
+    with pytest.raises(InputError, match="No annotator answered every passage that was shown"):
         score(apart)
     with pytest.raises(InputError, match="no responses"):
         score(small().head(0))
@@ -373,9 +375,11 @@ def test_incomplete_means_a_passage_of_ones_own_form_where_the_table_says_how_ma
     assert (step.annotators_out, step.responses_out) == (1, 1)
 
 
-def test_without_it_incomplete_means_a_generator_that_others_judged() -> None:
-    with pytest.raises(InputError, match="No annotator judged all 3 generators"):
-        score(partly().drop(columns="row_passages"))
+def test_without_it_nobody_is_incomplete_and_without_forms_it_counts_what_a_worker_was_shown() -> None:
+    (step,) = [s for s in score(partly().drop(columns="row_passages")).exclusions if s.step == "incomplete"]
+    assert (step.annotators_out, step.responses_out) == (0, 0)
+    (step,) = [s for s in score(partly().drop(columns="row")).exclusions if s.step == "incomplete"]
+    assert (step.annotators_out, step.responses_out) == (1, 1)
     with pytest.raises(
         InputError, match=r"Line 2 of the responses: row_passages 1\.5 is not a whole number from 1"
     ):
