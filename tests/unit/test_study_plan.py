@@ -155,8 +155,8 @@ def test_study_plan_says_what_is_more_than_none(command: Callable[..., Any]) -> 
     assert "a difference of 0.01 points" in out
     assert "A score of 40.00% against one of 40.01%" in out
     out = planned(command, design={"generators": SYSTEMS})
-    assert "1.04% of those who pass 1 Control passage" in out
-    assert "rows_per_annotator = 2." in out
+    assert "1.04% of those who pass their Control passage" in out
+    assert "rows_per_annotator = 2 each annotator meets 2" in out
 
 
 @pytest.mark.usefixtures("here")
