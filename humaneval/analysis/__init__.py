@@ -131,9 +131,9 @@ def analyse(
         luck_off=luck_off(table),
         model=fit(answers, kept),
         effects=effects(answers, kept, level, seed),
-        workers=worker_lines(selection, pd.factorize(frame["worker"])[1]),
+        workers=worker_lines(selection),
         seconds=mean_seconds(answers, kept),
-        stories=tuple(str(name) for name in pd.factorize(frame["story"])[1]),
+        stories=answers.stories,
         seed=seed,
     )
 

@@ -93,10 +93,10 @@ def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
         )
 
     def ratio() -> Omnibus:
-        columns = answers.outcomes[mine], answers.worker[mine], answers.story[mine]
+        outcomes, workers, stories, names = _columns(answers, mine)
         full, same = (
-            mixed_model(*columns, labels)
-            for labels in (answers.generator[mine], np.zeros(mine.sum(), dtype=np.int64))
+            mixed_model(outcomes, workers, stories, labels)
+            for labels in (names, np.zeros(names.size, dtype=np.int64))
         )
         one = likelihood_ratio(full, same)
         return Omnibus("likelihood ratio of mixed models", one.statistic, one.degrees, one.p)
@@ -186,5 +186,7 @@ def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
 
 
 def _columns(answers: Judgments, mine: Flags) -> tuple[Any, Any, Any, Any]:
+    """Outcomes, workers, stories and generators' names, in an order that is not that of the table's lines."""
+    at = answers.in_order(mine)
     names = np.array(answers.names, dtype=object)
-    return answers.outcomes[mine], answers.worker[mine], answers.story[mine], names[answers.generator[mine]]
+    return answers.outcomes[at], answers.worker[at], answers.story[at], names[answers.generator[at]]

@@ -78,6 +78,9 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
     lines.add_column("Pair", overflow="fold")
     lines.add_column("Points", justify="right", no_wrap=True)
     lines.add_column(f"{percent(level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True)
+    bounded = not tight and chosen[0].bound is not None
+    if bounded:
+        lines.add_column("At most", justify="right", no_wrap=True)
     lines.add_column("p" if tight else "p, adjusted", justify="right", no_wrap=True)
     if not tight:
         lines.add_column("Verdict", overflow="fold")
@@ -87,6 +90,7 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
             f"{one.a} – {one.b}",
             verdicts.signed(one.difference),
             f"{verdicts.signed(one.interval.low)} to {verdicts.signed(one.interval.high)}",
+            *([verdicts.signed(one.bound)] if bounded and one.bound is not None else []),
             verdicts.p_value(one.p_adjusted),
             verdicts.outcome(one),
         ]

@@ -98,7 +98,7 @@ def test_the_main_table_has_scores_with_luck_taken_off_and_seconds(alike: Analys
     kept = frame[~frame["worker"].isin(["worker0000", "worker0001"])]
     mean = kept[kept["generator"] == score.generator]["seconds"].mean()
     assert row["mean_seconds"].value == pytest.approx(mean)
-    assert alike.stories[:4] == ("s0", "s3", "s6", "s9")
+    assert alike.stories == tuple(sorted(set(frame["story"])))
 
 
 def test_the_comparisons_stand_with_p_adjusted_p_and_verdict(apart: Analysis) -> None:

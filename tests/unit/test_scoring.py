@@ -330,7 +330,7 @@ def test_what_leaves_nothing_to_score_is_a_clear_error() -> None:
     with pytest.raises(InputError, match="All 100 annotators missed a Control passage"):
         score(everybody)
     apart = small(worker=list("abcdefghi"))
-    with pytest.raises(InputError, match="No annotator judged all 3 generators: control, ilm, human"):
+    with pytest.raises(InputError, match="No annotator judged all 3 generators: control, human, ilm"):
         score(apart)
     with pytest.raises(InputError, match="no responses"):
         score(small().head(0))
