@@ -73,10 +73,10 @@ class Judgments:
     def in_order(self, kept: Flags) -> Codes:
         """Where the `kept` responses are, by generator, worker and story: an order that no order of lines changes."""
         at = np.flatnonzero(kept)
-        keys = [self.choice, self.position, self.story, self.worker, self.generator]
         # A second answer to the same passage may differ in its time alone.
-        keys = [*(one for one in (self.seconds, self.order) if one is not None), *keys]
-        return at[np.lexsort([one[at] for one in keys])]
+        times = [one[at] for one in (self.seconds, self.order) if one is not None]
+        codes = (self.choice, self.position, self.story, self.worker, self.generator)
+        return at[np.lexsort((*times, *(one[at] for one in codes)))]
 
     def is_role(self, role: Role) -> Flags:
         """Which responses are to passages by generators of this role."""

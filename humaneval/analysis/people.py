@@ -76,7 +76,10 @@ def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
         found["rate"] = pd.Series(rates, index=frame.index).groupby(frame["worker"]).median()
     else:
         found["rate"] = np.nan
-    return tuple(_line(answers.people[int(code)], row) for code, row in found.iterrows())
+    return tuple(
+        _line(answers.people[int(code)], row)
+        for code, (_, row) in zip(found.index.to_numpy(dtype=np.int64), found.iterrows(), strict=True)
+    )
 
 
 def mean_seconds(answers: Judgments, kept: Flags) -> dict[str, float]:

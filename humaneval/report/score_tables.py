@@ -88,7 +88,7 @@ def main_table(analysis: Analysis) -> ReportTable:
             Column("mean_seconds", "Seconds", unit="seconds a passage"),
         ),
         tuple(rows),
-        note.strip(),
+        f"{note.strip()} {provenance(analysis)}",
         borders(table.scores),
     )
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from humaneval.comparisons import Comparison
 from humaneval.domain import Role
 from humaneval.report import verdicts
-from humaneval.report.words import between, chance, excluded, method, percent
+from humaneval.report.words import between, chance, excluded, few, method, percent
 from humaneval.scoring import GeneratorScore, ScoreTable
 
 STYLES = {Role.CONTROL: "dim", Role.SYSTEM: "", Role.HUMAN: "yellow"}
@@ -65,6 +65,8 @@ def render_table(table: ScoreTable, console: Console) -> None:
         if chosen:
             console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
             console.print()
+    if warning := few(table):
+        console.print(Text(_plain(warning, ascii_only), "bold yellow"))
     for sentence in _below(table):
         console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
 

@@ -57,8 +57,8 @@ class Bootstrap:
         lost = 1.0 - there.size / drawn.size
         if lost > EMPTY:
             raise InputError(
-                f"A bootstrap interval of {what} is not estimable, because {lost:.0%} of the replicates drew no "
-                "response to it",
+                f"A bootstrap interval of {what} is not estimable, because more than {EMPTY:.0%} of the replicates "
+                "drew no response to it",
                 "It has responses by too few workers, or to too few stories.",
             )
         low, high = np.quantile(there, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
