@@ -336,7 +336,7 @@ def story_figure(analysis: Analysis, titles: Mapping[str, str] | None = None) ->
     canvas.line(middle, top - 6, middle, end, "axis")
     for place, (name, mode, interval) in enumerate(chosen):
         y = top + step * (place + 0.5)
-        canvas.text(x0 - 6, y + 3.5, short(titles.get(name, name), 28), "end", "small")
+        canvas.text(x0 - 6, y + 3.5, short(titles.get(name, name), 23), "end", "small")
         canvas.line(middle + interval.low * scale, y, middle + interval.high * scale, y, "axis")
         canvas.circle(middle + mode * scale, y, 3.2, "mark")
     for value in (-widest, 0.0, widest):

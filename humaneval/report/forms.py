@@ -183,5 +183,5 @@ def _values(column: Column, value: object) -> tuple[object, ...]:
 
 
 def _rounded(value: object) -> object:
-    """Floats to 8 significant digits, as in an archive: further ones are rounding errors."""
-    return float(f"{value:.8g}") if isinstance(value, float) else value
+    """Floats to 10 significant digits: the last of 16 are rounding errors, as in 0.7999999999999999."""
+    return float(f"{value:.10g}") if isinstance(value, float) else value

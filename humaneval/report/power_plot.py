@@ -69,7 +69,7 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure:
         (canvas.svg(),),
         f"The chance that a test finds a difference of {percent(base.smallest_effect, 0)} points between scores of "
         f"{low} and {high}{NBSP}% ({start}), by formula (McNemar’s test, answers of one annotator correlated by "
-        f"{outlooks[0].correlation:.2f}): the calculation of the last column of the table above. Solid: one comparison "
+        f"{outlooks[0].correlation:.2f}): the calculation of the last column of the plan’s table. Solid: one comparison "
         f"alone; dashed: as the hardest of its family of {base.comparisons}. Upright line: the n achieved, {n:,.0f}. Level "
         f"dashed line: the power wanted, {percent(base.power, 0)}{NBSP}%; {_reached(wanted)}. {provenance(analysis)}",
         _table(of, marks, n, planned),

@@ -89,7 +89,7 @@ def test_what_is_not_estimable_is_said() -> None:
     with pytest.raises(InputError, match="because there is a single story"):
         bootstrap([0, 1], ["a", "b"], [1, 1], ["x", "x"], "stories")
     rare = bootstrap([0, 1, 1], ["a", "b", "c"], [1, 2, 3], ["x", "y", "y"], "workers")
-    with pytest.raises(InputError, match=r"x is not estimable, because \d+% of the replicates"):
+    with pytest.raises(InputError, match="x is not estimable, because more than 5% of the replicates"):
         rare.interval("x")
     with pytest.raises(UsageError, match="No generator is called 'q'"):
         rare.interval("q")
