@@ -263,6 +263,8 @@ def worker_figure(analysis: Analysis) -> Figure | None:
     # Shares of few passages are few: golden steps up and down, within a third of a passage, keep marks apart.
     for place, one in enumerate(sorted(known, key=lambda one: one.median_seconds or 0.0)):
         apart = ((place * 0.618034) % 1.0 - 0.5) * 0.66 / one.systems
+        if one.detected in (0, one.systems):  # inside the frame
+            apart = abs(apart) if not one.detected else -abs(apart)
         at = x0 + (x1 - x0) * (one.median_seconds or 0.0) / marks[-1], y(one.detected / one.systems + apart)
         if one.counted:
             canvas.circle(*at, 2.6, "ring")
