@@ -65,6 +65,8 @@ class Comparison:
     pairs: int
     """Pairs of answers by one annotator."""
     note: str = ""
+    bound: float | None = None
+    """Below Human: the upper end at this level, one-sided: what the verdict goes by. None in the other family."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as an entry of `comparisons` in `score --json`."""
@@ -72,6 +74,7 @@ class Comparison:
             "a": self.a, "b": self.b, "family": self.family, "difference": self.difference, "interval": list(self.interval),
             "interval_method": self.interval_method, "test": self.test, "p": self.p, "p_adjusted": self.p_adjusted,
             "adjust": self.adjust, "verdict": self.verdict, "pairs": self.pairs, "note": self.note,
+            "bound": self.bound,
         }  # fmt: skip
 
 
@@ -82,8 +85,9 @@ def compare(
 
     What has no response any more is not compared.
 
-    "Higher" needs both: an adjusted p of 1 − level or less, and an interval that leaves out 0. "Equivalent" needs the
-    interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises UsageError where a declared name is
+    "Higher" needs both: an adjusted p of 1 − level or less, and an interval that leaves out 0; below Human, where the
+    test is one-sided, the upper end of the interval at 2·level − 1, which is the one-sided bound at level. "Equivalent"
+    needs the interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises UsageError where a declared name is
     not among the generators.
     """
     # Sorted: the order of a table's lines must not decide what is subtracted from what.
@@ -123,12 +127,17 @@ def _family(
     side: Literal["two-sided", "less"] = "less" if family == "below human" else "two-sided"
     codes = [(names.index(a), names.index(b)) for a, b in pairs]
     found = paired_differences(sums, codes, level, side, declared.seed)
-    narrow = paired_differences(sums, codes, 2 * level - 1, side, declared.seed) if declared.margin else found
+    one_sided = family == "below human"
+    narrow = found
+    if declared.margin or one_sided:
+        narrow = paired_differences(sums, codes, inner_level(level), side, declared.seed)
     p_values = adjusted(np.array([one.p for one in found]), declared.adjust)
     return [
         Comparison(
             names[one.a], names[one.b], family, one.difference, one.interval, one.method, one.test, one.p, float(p),
-            declared.adjust, decide(one.interval, inner.interval, float(p), declared.margin, level), one.pairs, one.note,
+            declared.adjust,
+            decide(one.interval, inner.interval, float(p), declared.margin, level, one_sided=one_sided),
+            one.pairs, one.note, inner.interval.high if one_sided else None,
         )
         for one, inner, p in zip(found, narrow, p_values, strict=True)
     ]  # fmt: skip
@@ -141,11 +150,27 @@ def adjusted(p: Floats, how: Adjust) -> Floats:
     return holm(p) if how == "holm" else benjamini_hochberg(p)
 
 
-def decide(interval: Interval, narrow: Interval, p: float, margin: float, level: float) -> Verdict:
-    """The verdict of a difference with its interval, that at level 2·level − 1, and its adjusted p; see `compare`."""
+def inner_level(level: float) -> float:
+    """Of the two-sided interval whose ends are one-sided bounds at `level`: 0.90 for 0.95."""
+    return max(2 * level - 1, 1e-6)
+
+
+def decide(
+    interval: Interval, narrow: Interval, p: float, margin: float, level: float, *, one_sided: bool = False
+) -> Verdict:
+    """The verdict of a difference with its interval, that at `inner_level`, and its adjusted p; see `compare`.
+
+    `one_sided`: p is of the test that the difference is below 0.
+    """
     if p <= 1 - level + 1e-12:
+        if one_sided:
+            return "b_higher" if narrow.high < 0 else _otherwise(narrow, margin)
         if interval.low > 0:
             return "a_higher"
         if interval.high < 0:
             return "b_higher"
+    return _otherwise(narrow, margin)
+
+
+def _otherwise(narrow: Interval, margin: float) -> Verdict:
     return "equivalent" if margin and within_margin(narrow, margin) else "inconclusive"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from humaneval.comparisons import Comparison, Declared, Family, adjusted, decide
+from humaneval.comparisons import Comparison, Declared, Family, adjusted, decide, inner_level
 from humaneval.domain import Role
 from humaneval.errors import InputError
 from humaneval.statistics.intervals import Interval, wilson
@@ -119,12 +119,13 @@ def _compared(rows: Sequence[Count], declared: Declared, level: float) -> tuple[
         for (a, b), p, p_adjusted in zip(
             chosen, tests, adjusted(np.array(tests), declared.adjust), strict=True
         ):
-            interval, narrow = (_newcombe(by_name[a], by_name[b], at) for at in (level, 2 * level - 1))
-            verdict = decide(interval, narrow, float(p_adjusted), declared.margin, level)
+            interval, narrow = (_newcombe(by_name[a], by_name[b], at) for at in (level, inner_level(level)))
+            one_sided = family == "below human"
+            verdict = decide(interval, narrow, float(p_adjusted), declared.margin, level, one_sided=one_sided)
             made.append(
                 Comparison(
                     a, b, family, by_name[a].score - by_name[b].score, interval, METHOD, test, p, float(p_adjusted), declared.adjust,
-                    verdict, 0,
+                    verdict, 0, bound=narrow.high if one_sided else None,
                 )
             )  # fmt: skip
     return tuple(made)

@@ -50,6 +50,10 @@ class Judgments:
     """Of the passage; as `seconds`."""
     order: Floats | None = None
     """Place of the passage in its row, from 1; as `seconds`."""
+    people: tuple[str, ...] = ()
+    """The workers' labels, in the order of their codes."""
+    stories: tuple[str, ...] = ()
+    """The stories' labels, in the order of their codes."""
 
     @property
     def outcomes(self) -> Floats:
@@ -65,6 +69,14 @@ class Judgments:
     def missed(self) -> Flags:
         """Where the annotator did not mark the machine's (held-out) sentence."""
         return np.not_equal(self.position, self.choice)
+
+    def in_order(self, kept: Flags) -> Codes:
+        """Where the `kept` responses are, by generator, worker and story: an order that no order of lines changes."""
+        at = np.flatnonzero(kept)
+        # A second answer to the same passage may differ in its time alone.
+        times = [one[at] for one in (self.seconds, self.order) if one is not None]
+        codes = (self.choice, self.position, self.story, self.worker, self.generator)
+        return at[np.lexsort((*times, *(one[at] for one in codes)))]
 
     def is_role(self, role: Role) -> Flags:
         """Which responses are to passages by generators of this role."""
@@ -137,13 +149,14 @@ def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | N
         raise InputError("There are no responses to score")
     generator, labels = _labels(frame["generator"])
     names = tuple(str(label) for label in labels)
-    worker = _labels(frame["worker"])[0]
+    worker, people = _labels(frame["worker"])
+    story, stories = _labels(frame["story"])
     return Judgments(
         study=_study(frame),
         names=names,
         roles=_roles(frame, generator, names, control, human),
         worker=worker,
-        story=_labels(frame["story"])[0],
+        story=story,
         generator=generator,
         position=_numbered(frame["position"]),
         choice=_numbered(frame["choice"]),
@@ -154,11 +167,14 @@ def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | N
         words=_measured(frame, "words"),
         order=_measured(frame, "order"),
         passages=_passages(frame),
+        people=tuple(map(str, people)),
+        stories=tuple(map(str, stories)),
     )
 
 
 def _labels(column: pd.Series[Any]) -> tuple[Codes, list[Any]]:
-    codes, labels = pd.factorize(column)
+    # Sorted: the order of a table's lines must change nothing that is computed from the codes.
+    codes, labels = pd.factorize(column, sort=True)
     _refuse(
         column,
         (codes < 0) | np.array([str(label).strip() == "" for label in labels] + [True])[codes],

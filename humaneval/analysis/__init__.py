@@ -20,6 +20,7 @@ from humaneval.analysis.models import (
     omnibus,
     other_intervals,
     standings,
+    story_deviations,
 )
 from humaneval.analysis.people import WorkerLine, mean_seconds, worker_lines
 from humaneval.comparisons import Declared
@@ -61,6 +62,8 @@ class Analysis:
     stories: tuple[str, ...]
     """The stories' names, by the model's codes for them."""
     seed: int
+    story_deviations: tuple[float, ...] = ()
+    """Conditional standard deviations of the model's story modes, in their order; empty without a model."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `score --json --details`: that of `score --json` with a field `details`. Plain values only."""
@@ -119,6 +122,7 @@ def analyse(
     kept = selection.kept
     nobody = Rule(control="none", incomplete=False, duplicates=rule.duplicates, tests=rule.tests)
     others = {NOBODY: nobody, **(also or {})}
+    model = fit(answers, kept)
     return Analysis(
         table=table,
         rules=(
@@ -129,12 +133,13 @@ def analyse(
         intervals=other_intervals(answers, kept, table, seed),
         standings=standings(answers, kept, table, seed),
         luck_off=luck_off(table),
-        model=fit(answers, kept),
+        model=model,
         effects=effects(answers, kept, level, seed),
-        workers=worker_lines(selection, pd.factorize(frame["worker"])[1]),
+        workers=worker_lines(selection),
         seconds=mean_seconds(answers, kept),
-        stories=tuple(str(name) for name in pd.factorize(frame["story"])[1]),
+        stories=answers.stories,
         seed=seed,
+        story_deviations=story_deviations(answers, kept, model) if isinstance(model, MixedModel) else (),
     )
 
 

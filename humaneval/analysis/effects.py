@@ -81,7 +81,7 @@ def effects(answers: Judgments, kept: Flags, level: float, seed: int) -> Effects
     def trend() -> Learning | NotEstimable:
         if answers.order is None:
             return NotEstimable("the responses do not say at which place of a form a passage stood")
-        known = system & ~np.isnan(answers.order)
+        known = answers.in_order(system & ~np.isnan(answers.order))
         return learning(
             detected[known], answers.order[known], answers.worker[known], answers.generator[known], level
         )

@@ -20,7 +20,9 @@ def estimated(compute: Callable[[], T]) -> T | NotEstimable:
     try:
         return compute()
     except InputError as error:
-        return NotEstimable(error.message[:1].lower() + error.message[1:])
+        # What says itself that something is not estimable gives the reason alone: it is said again where it is shown.
+        reason = error.message.rpartition(" not estimable, because ")[2]
+        return NotEstimable(reason[:1].lower() + reason[1:])
 
 
 def plain(value: Any) -> Any:

@@ -56,6 +56,8 @@ set.seed({seed})
 responses <- read.csv("responses_r.csv", stringsAsFactors = TRUE)
 model <- glmer({FORMULA}, data = responses, family = binomial)
 print(summary(model))
-# Do the generators differ at all?
-print(anova(update(model, . ~ . - generator), model))
+# Do the systems differ at all? Human is a ceiling and no competitor.
+systems <- droplevels(subset(responses, role == "system"))
+among <- glmer({FORMULA}, data = systems, family = binomial)
+print(anova(update(among, . ~ . - generator), among))
 """

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from humaneval.analysis.estimating import estimated
 from humaneval.domain import Role
@@ -93,10 +94,10 @@ def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
         )
 
     def ratio() -> Omnibus:
-        columns = answers.outcomes[mine], answers.worker[mine], answers.story[mine]
+        outcomes, workers, stories, names = _columns(answers, mine)
         full, same = (
-            mixed_model(*columns, labels)
-            for labels in (answers.generator[mine], np.zeros(mine.sum(), dtype=np.int64))
+            mixed_model(outcomes, workers, stories, labels)
+            for labels in (names, np.zeros(names.size, dtype=np.int64))
         )
         one = likelihood_ratio(full, same)
         return Omnibus("likelihood ratio of mixed models", one.statistic, one.degrees, one.p)
@@ -113,6 +114,31 @@ def fit(answers: Judgments, kept: Flags) -> MixedModel | NotEstimable:
     if isinstance(found, MixedModel) and not found.converged:
         return NotEstimable(f"the mixed model’s fit did not end: {found.statement}")
     return found
+
+
+def story_deviations(answers: Judgments, kept: Flags, model: MixedModel) -> tuple[float, ...]:
+    """Conditional standard deviations of the stories' modes, on the log odds, in the order of `model.stories`.
+
+    1/√(1/σ² + Σ p(1 − p)) over a story's responses: the curvature of the likelihood and of the spread of stories at
+    the mode, with everything else in the model taken as known.
+    """
+    _, workers, stories, names = _columns(answers, kept & ~answers.is_role(Role.CONTROL))
+    parts = []
+    for labels, order, values in (
+        (names, model.names, model.effects),
+        (workers, model.workers, model.worker_modes),
+        (stories, model.stories, model.story_modes),
+    ):
+        at = {label: place for place, label in enumerate(order)}
+        parts.append(np.asarray(values)[[at[label] for label in labels]])
+    p = special.expit(sum(parts))
+    place = {label: at for at, label in enumerate(model.stories)}
+    information = np.bincount(
+        [place[label] for label in stories], weights=p * (1 - p), minlength=len(model.stories)
+    )
+    if not model.story_sd:
+        return (0.0,) * len(model.stories)
+    return tuple((1.0 / np.sqrt(1.0 / model.story_sd**2 + information)).tolist())
 
 
 def other_intervals(answers: Judgments, kept: Flags, table: ScoreTable, seed: int) -> tuple[Others, ...]:
@@ -186,5 +212,7 @@ def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
 
 
 def _columns(answers: Judgments, mine: Flags) -> tuple[Any, Any, Any, Any]:
+    """Outcomes, workers, stories and generators' names, in an order that is not that of the table's lines."""
+    at = answers.in_order(mine)
     names = np.array(answers.names, dtype=object)
-    return answers.outcomes[mine], answers.worker[mine], answers.story[mine], names[answers.generator[mine]]
+    return answers.outcomes[at], answers.worker[at], answers.story[at], names[answers.generator[at]]

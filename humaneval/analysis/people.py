@@ -42,8 +42,8 @@ class WorkerLine:
     flags: tuple[str, ...]
 
 
-def worker_lines(selection: Selection, names: Any) -> tuple[WorkerLine, ...]:
-    """One line an annotator, tests and second answers aside, in the order of codes; `names` are the workers' labels."""
+def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
+    """One line an annotator, tests and second answers aside, in the order of codes."""
     answers, before = selection.answers, selection.before
     frame = pd.DataFrame(
         {
@@ -76,14 +76,17 @@ def worker_lines(selection: Selection, names: Any) -> tuple[WorkerLine, ...]:
         found["rate"] = pd.Series(rates, index=frame.index).groupby(frame["worker"]).median()
     else:
         found["rate"] = np.nan
-    return tuple(_line(str(names[code]), row) for code, row in found.iterrows())
+    return tuple(
+        _line(answers.people[int(code)], row)
+        for code, (_, row) in zip(found.index.to_numpy(dtype=np.int64), found.iterrows(), strict=True)
+    )
 
 
 def mean_seconds(answers: Judgments, kept: Flags) -> dict[str, float]:
     """Mean in-page seconds of the `kept` answers, by generator, where any are known."""
     if answers.seconds is None:
         return {}
-    known = kept & ~np.isnan(answers.seconds)
+    known = answers.in_order(kept & ~np.isnan(answers.seconds))
     seconds, code = answers.seconds[known], answers.generator[known]
     return {answers.names[one]: float(seconds[code == one].mean()) for one in np.unique(code).tolist()}
 

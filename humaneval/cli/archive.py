@@ -58,6 +58,4 @@ def _check(path: Path, as_json: bool) -> None:
         f"{path}: {found.files} files are as archived, and the {found.responses:,} responses of {found.study} "
         "give scores.json again, byte for byte."
     )
-    if found.details_differ:
-        say(found.details_differ)
     say(f"SHA-256 of its manifest: {found.sha256}")

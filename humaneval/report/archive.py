@@ -34,12 +34,13 @@ from humaneval.study_file import StudyFile
 from humaneval.study_scores import Collected, rule_from
 
 FORMAT = "humaneval archive 1"
-MANIFEST, RESPONSES, STUDY, SCORES, DETAILS = (
+MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
     "MANIFEST.json",
     "responses.csv",
     "study.json",
     "scores.json",
     "details.json",
+    "rule.json",
 )
 DIGITS, DETAIL_DIGITS = 8, 6
 TIME = (1980, 1, 1, 0, 0, 0)
@@ -87,7 +88,7 @@ def archive_files(engine: Engine, name: str, *, tests: bool = False) -> dict[str
             RESPONSES: (Path(folder) / RESPONSES).read_bytes(),
             STUDY: document(about),
             "study.toml": study.settings_text.encode(),
-            "rule.json": document(_rules(settings_of(study), tests)),
+            RULES: document(_rules(settings_of(study), tests)),
             "design.json": document(_design(session, study)),
             "versions.json": document(dict(known.data.repeat.software)),
         }
@@ -110,10 +111,11 @@ def archive_files(engine: Engine, name: str, *, tests: bool = False) -> dict[str
 
 
 class Recomputed(NamedTuple):
-    """The two documents that follow from responses and settings."""
+    """The documents that follow from responses and settings."""
 
     scores: bytes
     details: bytes
+    rules: bytes
 
 
 def recompute(files: Mapping[str, bytes]) -> Recomputed:
@@ -126,11 +128,16 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
         path = Path(folder) / RESPONSES
         path.write_bytes(files[RESPONSES])
         frame = read_responses(path)
-    found = Collected(frame, StudyFile.model_validate(about["settings"]), bool(about["tests"])).analysis()
+    settings, tests = StudyFile.model_validate(about["settings"]), bool(about["tests"])
+    found = Collected(frame, settings, tests).analysis()
     told = found.to_json()
     details = told.pop("details")
     facts = {name: about[name] for name in ("simulated", "forms_set_aside", "design_additions")}
-    return Recomputed(document({**told, **facts}, DIGITS), document(details, DETAIL_DIGITS))
+    return Recomputed(
+        document({**told, **facts}, DIGITS),
+        document(details, DETAIL_DIGITS),
+        document(_rules(settings, tests)),
+    )
 
 
 def document(value: Any, digits: int = 17) -> bytes:

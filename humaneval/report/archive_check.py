@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
@@ -14,7 +15,17 @@ from pydantic import ValidationError
 
 from humaneval import __version__
 from humaneval.errors import InputError
-from humaneval.report.archive import DETAILS, FORMAT, MANIFEST, RESPONSES, SCORES, STUDY, recompute, sha256
+from humaneval.report.archive import (
+    DETAILS,
+    FORMAT,
+    MANIFEST,
+    RESPONSES,
+    RULES,
+    SCORES,
+    STUDY,
+    recompute,
+    sha256,
+)
 
 LARGEST = 2 * 1024**3
 """Bytes that an archive may have once it is unpacked: twenty million responses or so."""
@@ -43,12 +54,12 @@ class Checked(NamedTuple):
     responses: int
     sha256: str
     """Of the manifest."""
-    details_differ: str
-    """Where details came out differently, in a sentence; empty where they did not."""
 
 
 def check_archive(path: Path) -> Checked:
     """Check every hash of the archive at `path`, and that its responses give its scores, byte for byte.
+
+    Its rules have to be those of its study file, and its details those that come out now, up to one in ten thousand.
 
     Raises InputError in one line: what is no archive, what is damaged or changed, what comes out differently.
     """
@@ -67,11 +78,25 @@ def check_archive(path: Path) -> Checked:
     differences = list(_differences(_loaded(files, SCORES), json.loads(again.scores), SCORES, 0.0))
     if differences or again.scores != files[SCORES]:
         first = differences[0] if differences else f"{SCORES}: written in another way"
-        more = f" (and {len(differences) - 1} more)" if len(differences) > 1 else ""
-        raise InputError(f"{path}: the scores come out differently: {first}{more}", _made_with(files))
+        raise InputError(
+            f"{path}: the scores come out differently: {first}{_more(differences)}", _made_with(files)
+        )
+    rules = list(_differences(_loaded(files, RULES), json.loads(again.rules), RULES, 0.0))
+    if rules:
+        raise InputError(
+            f"{path}: the rules are not those of {STUDY}: {rules[0]}{_more(rules)}", _made_with(files)
+        )
     details = list(_differences(_loaded(files, DETAILS), json.loads(again.details), DETAILS, CLOSE))
-    told = f"{len(details)} details come out differently, the first: {details[0]}." if details else ""
-    return Checked(str(about["study"]), len(files), about["responses"], sha256(files[MANIFEST]), told)
+    if details:
+        raise InputError(
+            f"{path}: the scores are right, but details come out differently: {details[0]}{_more(details)}",
+            _made_with(files),
+        )
+    return Checked(str(about["study"]), len(files), about["responses"], sha256(files[MANIFEST]))
+
+
+def _more(differences: Sequence[str]) -> str:
+    return f" (and {len(differences) - 1} more)" if len(differences) > 1 else ""
 
 
 def read_archive(path: Path) -> dict[str, bytes]:
@@ -120,7 +145,7 @@ def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
             raise InputError(
                 f"{path}: {name} is not the file that was archived: its SHA-256 is {sha256(files[name])}, not {digest}", CHANGED
             )  # fmt: skip
-    if lacking := {RESPONSES, STUDY, SCORES, DETAILS} - set(files):
+    if lacking := {RESPONSES, STUDY, SCORES, DETAILS, RULES} - set(files):
         raise InputError(f"{path}: this is no archive of a study: it has no {min(lacking)}")
     return files
 
@@ -145,12 +170,24 @@ def _loaded(files: Mapping[str, bytes], name: str) -> Any:
         raise InputError(f"{name} is no JSON: {error}") from None
 
 
+COMPUTING = ("numpy", "scipy", "pandas")
+"""What figures are computed with."""
+
+
 def _made_with(files: Mapping[str, bytes]) -> str:
     try:
         versions = json.loads(files["versions.json"])
-        return f"It was made with {', '.join(f'{name} {version}' for name, version in versions.items())}."
+        here = {"humaneval-toolkit": __version__, **{name: version(name) for name in COMPUTING}}
+        others = [
+            f"{name} {versions.get(name)} (here: {mine})"
+            for name, mine in here.items()
+            if versions.get(name) != mine
+        ]
     except (ValueError, KeyError, AttributeError):
-        return ""
+        return CHANGED
+    if not others:
+        return "It names the versions that are installed here, so it was changed after it was made."
+    return f"It was changed, or made by another version: {', '.join(others)}."
 
 
 def _differences(archived: Any, again: Any, where: str, close: float) -> Iterator[str]:

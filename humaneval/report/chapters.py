@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from humaneval.analysis import Analysis
 from humaneval.domain import Role
-from humaneval.planning.outlook import outlook
 from humaneval.report import verdicts
 from humaneval.report.charts import heat_maps, order_figure, ranks_figure, story_figure, worker_figure
 from humaneval.report.data import ReportData
 from humaneval.report.effect_tables import (
-    achieved,
-    achieved_outlook,
     agreement_table,
     cues_table,
     effect_sentences,
@@ -41,7 +40,7 @@ def chapters(data: ReportData) -> dict[str, Section]:
         cues(data, analysis),
         picks(analysis),
         order(analysis),
-        model(analysis),
+        model(analysis, data.story_titles),
         annotators(analysis),
         hourly(data),
         Section("methods", "Methods, to paste", (methods_paragraph(data, margin=data.margin),)),
@@ -89,10 +88,9 @@ def plan(data: ReportData, analysis: Analysis) -> Section:
     """What the study meant to find out, and what it can."""
     if data.plan is None or not any(row.role is Role.SYSTEM for row in analysis.table.scores):
         return Section("plan", "Plan", ())
-    after = achieved_outlook(data.plan, analysis)
-    start = data.plan.expected_score
-    figure = power_figure(data.plan, after or outlook(data.plan), achieved(analysis)[0], start)
-    return Section("plan", "Plan against achieved", (plan_table(data.plan, analysis), figure))
+    figure = power_figure(data.plan, analysis)
+    table = plan_table(data.plan, analysis)
+    return Section("plan", "Plan against achieved", (table, figure) if figure else (table,))
 
 
 def cues(data: ReportData, analysis: Analysis) -> Section:
@@ -114,9 +112,9 @@ def order(analysis: Analysis) -> Section:
     )
 
 
-def model(analysis: Analysis) -> Section:
+def model(analysis: Analysis, titles: Mapping[str, str]) -> Section:
     """The mixed model as a check on the scores."""
-    figure = story_figure(analysis)
+    figure = story_figure(analysis, titles)
     nothing = "" if figure or isinstance(analysis.model, NotEstimable) else NO_SPREAD
     return Section(
         "model",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from statistics import median
+from collections.abc import Mapping
+from statistics import NormalDist, median
 
 from scipy.stats import binom
 
 from humaneval.analysis import Analysis
 from humaneval.domain import Role
-from humaneval.report.score_tables import NBSP, named, provenance
+from humaneval.report.score_tables import NBSP, interval_head, named, provenance
 from humaneval.report.svg import Canvas, short, ticks
 from humaneval.report.tables import (
     Cell,
@@ -17,6 +18,7 @@ from humaneval.report.tables import (
     Figure,
     ReportTable,
     number,
+    number_span,
     share,
     span,
     text,
@@ -25,7 +27,7 @@ from humaneval.report.tables import (
 from humaneval.report.words import between, percent
 from humaneval.scoring import GeneratorScore
 from humaneval.statistics.columns import NotEstimable
-from humaneval.statistics.intervals import wilson
+from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.mixed_model import BOUNDARY, MixedModel
 
 EXTREME = 40
@@ -71,7 +73,7 @@ def _heat_map(row: GeneratorScore, at: int, strongest: float) -> str:
     right = sum(line[place] for place, line in enumerate(row.picks))
     canvas = Canvas(
         f"picks-{at}",
-        top + 5 * size + 20,
+        top + 5 * size + 33,
         f"{row.generator}: stood at and marked",
         f"{row.generator}: {right} of {row.n} marked rightly. The numbers are in the table below.",
         left + 5 * size + 6,
@@ -94,14 +96,15 @@ def _heat_map(row: GeneratorScore, at: int, strongest: float) -> str:
             canvas.text(x + size / 2 - 0.5, y + 16, str(times), "middle", "small")
         canvas.rectangle(left + place * size, y, size - 1, size - 1, "found")
     canvas.text(left, top + 5 * size + 13, "across: marked", css="muted small")
+    canvas.text(left, top + 5 * size + 26, "down: stood at", css="muted small")
     return canvas.svg()
 
 
 def ranks_figure(analysis: Analysis) -> Figure | None:
     """How often each system came first among bootstrap replicates, and between which ranks it lay."""
-    found = analysis.standings
-    if isinstance(found, NotEstimable):
+    if isinstance(analysis.standings, NotEstimable):
         return None
+    found = sorted(analysis.standings, key=lambda one: one.rank)
     step, top = 44.0, 26.0
     systems = len(found)
     said = " ".join(
@@ -257,12 +260,16 @@ def worker_figure(analysis: Analysis) -> Figure | None:
     for mark in marks:
         canvas.text(x0 + (x1 - x0) * mark / marks[-1], y1 + 16, f"{mark:g}", "middle", "muted")
     canvas.line(x0, y1, x1, y1, "axis")
-    for one in known:
-        at = x0 + (x1 - x0) * (one.median_seconds or 0.0) / marks[-1], y(one.detected / one.systems)
+    # Shares of few passages are few: golden steps up and down, within a third of a passage, keep marks apart.
+    for place, one in enumerate(sorted(known, key=lambda one: one.median_seconds or 0.0)):
+        apart = ((place * 0.618034) % 1.0 - 0.5) * 0.66 / one.systems
+        if one.detected in (0, one.systems):  # inside the frame
+            apart = abs(apart) if not one.detected else -abs(apart)
+        at = x0 + (x1 - x0) * (one.median_seconds or 0.0) / marks[-1], y(one.detected / one.systems + apart)
         if one.counted:
-            canvas.circle(*at, 3.6, "ring")
+            canvas.circle(*at, 2.6, "ring")
         else:
-            canvas.cross(*at, 3.6, "cross")
+            canvas.cross(*at, 2.6, "cross")
     canvas.text(x0, 12, "Detected, % of the systems’ passages", css="muted")
     canvas.text(x1, 260 - 6, "median seconds a passage", "end", "muted")
     table = ReportTable(
@@ -287,45 +294,55 @@ def worker_figure(analysis: Analysis) -> Figure | None:
         "workers",
         "Annotators: detection against time",
         (canvas.svg(),),
-        f"Circles: annotators who count; crosses: those left out. Dashed: what guessing finds, {percent(luck, 0)}{NBSP}%; "
+        "Circles: annotators who count; crosses: those left out; moved up or down by up to a third of a passage, so that "
+        f"they do not hide each other. Dashed: what guessing finds, {percent(luck, 0)}{NBSP}%; "
         f"band: where at least 95{NBSP}% of annotators would lie who guess on {usual} passages. {provenance(analysis)}",
         table,
     )
 
 
-def story_figure(analysis: Analysis) -> Figure | None:
-    """The stories that stand out most by the mixed model."""
+def story_figure(analysis: Analysis, titles: Mapping[str, str] | None = None) -> Figure | None:
+    """The stories that stand out most by the mixed model, with intervals; `titles` are what to call them, by key."""
     model = analysis.model
     if not isinstance(model, MixedModel) or model.story_sd < BOUNDARY:
         return None
+    titles, level = titles or {}, analysis.table.level
+    reach = NormalDist().inv_cdf((1 + level) / 2)
     modes = sorted(
         (
-            (analysis.stories[int(code)], float(mode))
-            for code, mode in zip(model.stories, model.story_modes, strict=True)
+            (
+                analysis.stories[int(code)],
+                float(mode),
+                Interval(float(mode - reach * sd), float(mode + reach * sd)),
+            )
+            for code, mode, sd in zip(
+                model.stories, model.story_modes, analysis.story_deviations, strict=True
+            )
         ),
         key=lambda one: (-one[1], one[0]),
     )
-    far = sorted(modes, key=lambda one: -abs(one[1]))[:EXTREME]
-    chosen = [one for one in modes if one in far][:EXTREME]
-    reach = max(abs(mode) for _, mode in chosen) or 1.0
-    step, top = 13.0, 22.0
+    far = {one[0] for one in sorted(modes, key=lambda one: -abs(one[1]))[:EXTREME]}
+    chosen = [one for one in modes if one[0] in far]
+    widest = max(max(abs(interval.low), abs(interval.high)) for *_, interval in chosen) or 1.0
+    step, top = 14.0, 22.0
     end = top + step * len(chosen)
+    first, last = chosen[0], chosen[-1]
     canvas = Canvas(
         "stories",
         end + 40,
         "Stories that stand out",
-        f"From {chosen[0][0]} ({chosen[0][1]:+.2f}) to {chosen[-1][0]} ({chosen[-1][1]:+.2f}).",
+        f"From {titles.get(first[0], first[0])} ({first[1]:+.2f}) to {titles.get(last[0], last[0])} ({last[1]:+.2f}).",
     )
-    x0, x1 = 132.0, RIGHT - 6
-    middle, scale = (x0 + x1) / 2, (x1 - x0) * 0.42 / reach
+    x0, x1 = 160.0, RIGHT - 6
+    middle, scale = (x0 + x1) / 2, (x1 - x0) / 2 / widest
     canvas.line(middle, top - 6, middle, end, "axis")
-    for place, (name, mode) in enumerate(chosen):
+    for place, (name, mode, interval) in enumerate(chosen):
         y = top + step * (place + 0.5)
-        canvas.text(x0 - 6, y + 3.5, short(name, 18), "end", "small")
-        canvas.line(middle, y, middle + mode * scale, y, "axis")
-        canvas.circle(middle + mode * scale, y, 3.4, "mark")
-    for value in (-reach, 0.0, reach):
-        shown = f"{value:+.2f}".replace("-", "\N{MINUS SIGN}") if value else "0"
+        canvas.text(x0 - 6, y + 3.5, short(titles.get(name, name), 23), "end", "small")
+        canvas.line(middle + interval.low * scale, y, middle + interval.high * scale, y, "axis")
+        canvas.circle(middle + mode * scale, y, 3.2, "mark")
+    for value in (-widest, 0.0, widest):
+        shown = f"{value:+.1f}".replace("-", "\N{MINUS SIGN}") if value else "0"
         canvas.text(middle + value * scale, end + 15, shown, "middle", "muted")
     canvas.text(x1, end + 33, "effect on the log odds of not being found", "end", "muted")
     of = f"the {len(chosen)} of {len(modes)} stories" if len(modes) > len(chosen) else "the stories"
@@ -333,13 +350,22 @@ def story_figure(analysis: Analysis) -> Figure | None:
         "stories",
         "Stories that stand out",
         (canvas.svg(),),
-        f"Dots: the most likely effects by the mixed model of {of} that lie farthest from 0. To the right: sentences in them "
-        f"escape more often. Such effects are drawn towards 0 by the model. {provenance(analysis)}",
+        f"Dots: the most likely effects by the mixed model of {of} that lie farthest from 0; lines: {percent(level, 0)}{NBSP}% "
+        "intervals by their conditional standard deviations, all else in the model taken as known. To the right: sentences "
+        f"in them escape more often. Such effects are drawn towards 0 by the model. {provenance(analysis)}",
         ReportTable(
             "stories",
             "Most likely effects of stories on the log odds of not being found",
-            (Column("story", "Story", False), Column("effect", "Effect", unit="log odds")),
-            tuple((text(name), number(mode, 3)) for name, mode in modes),
+            (
+                Column("story", "Story", False),
+                Column("title", "Title", False),
+                Column("effect", "Effect", unit="log odds"),
+                Column("interval", interval_head(analysis.table), span=True, unit="log odds"),
+            ),
+            tuple(
+                (text(name), text(titles.get(name, "")), number(mode, 3), number_span(interval))
+                for name, mode, interval in modes
+            ),
         ),
     )
 

@@ -37,7 +37,7 @@ def render_counts(table: CountTable, console: Console) -> None:
             console.print(verdicts.summary(chosen))
             console.print()
     console.print(
-        "From counts alone: who judged what is not known, so comparisons are unpaired (χ²; z one-sided against Human), "
+        "From counts alone: who judged what is not known, so comparisons are unpaired (χ²; z one-sided against Human, whose verdicts go by the one-sided bound: at most), "
         "intervals are Wilson’s and Newcombe’s, and nobody and no story is known to recur. Ranks and the odds of being "
         f"best: 100,000 draws under Jeffreys’ priors, seed {table.seed}."
     )

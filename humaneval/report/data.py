@@ -141,4 +141,6 @@ class ReportData:
     design: DesignFacts | None = None
     examples: tuple[ExampleFacts, ...] = ()
     money: MoneyFacts | None = None
+    story_titles: Mapping[str, str] = field(default_factory=dict)
+    """What to call a story, by its key: its title, or its first words where it has none."""
     repeat: RepeatFacts = field(default_factory=RepeatFacts)

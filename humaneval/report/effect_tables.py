@@ -44,13 +44,19 @@ def achieved(analysis: Analysis) -> tuple[float, float]:
     return median(row.n for row in systems), median(row.score for row in systems)
 
 
-def achieved_outlook(plan: Plan, analysis: Analysis) -> Outlook | None:
-    """What the responses that there are can find, from the scores that there are; None where a score leaves no room."""
+def achieved_plan(plan: Plan, analysis: Analysis) -> Plan | None:
+    """The plan with the annotators and scores that there are; None where a score leaves no room for the effect."""
     n, score = achieved(analysis)
-    annotators = max(1, round(n / plan.share_of_forms))
     if not 0 < score < score + plan.smallest_effect < 1:
         return None
-    return outlook(replace(plan, annotators=annotators, spammers=0.0, top_up=False, expected_score=score))
+    annotators = max(1, round(n / plan.share_of_forms))
+    return replace(plan, annotators=annotators, spammers=0.0, top_up=False, expected_score=score)
+
+
+def achieved_outlook(plan: Plan, analysis: Analysis) -> Outlook | None:
+    """What the responses that there are can find, from the scores that there are; None where a score leaves no room."""
+    found = achieved_plan(plan, analysis)
+    return outlook(found) if found else None
 
 
 def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
@@ -70,29 +76,36 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
     rows = (
         (text("Annotators"), whole(plan.people), whole(analysis.table.annotators.analysed)),
         (text("Responses to each system"), number(before.responses, 1), number(n, 1)),
-        (text("Score that it starts from, %"), share(plan.expected_score), share(score)),
+        (Cell("Score that it starts from, %", "Score that it starts from"), share(plan.expected_score), share(score)),
         (text("Design effect, median over systems"), Cell(""), number(median(effects))),
-        (text("Detectable difference, points: one comparison"), found(before, "detectable"), found(after, "detectable")),
+        (Cell("Detectable difference, points: one comparison", "Detectable difference: one comparison"), found(before, "detectable"), found(after, "detectable")),
         (
-            text("Detectable difference, points: hardest of its family"),
+            Cell("Detectable difference, points: hardest of its family", "Detectable difference: hardest of its family"),
             found(before, "detectable_in_family"),
             found(after, "detectable_in_family"),
         ),
         (
-            text(f"Power for {100 * plan.smallest_effect:.0f} points, %: one comparison"),
+            Cell(
+                f"Power for {100 * plan.smallest_effect:.0f} points, %: one comparison",
+                f"Power for a difference of {plan.smallest_effect:g}: one comparison",
+            ),
             found(before, "power"),
             found(after, "power"),
         ),
-        (text("… as the hardest of its family"), found(before, "power_in_family"), found(after, "power_in_family")),
-        (text("Half width of a score’s interval, points"), share(before.half_width), found(after, "half_width")),
+        (Cell("… as the hardest of its family", f"Power for a difference of {plan.smallest_effect:g}: hardest of its family"), found(before, "power_in_family"), found(after, "power_in_family")),
+        (Cell("Half width of a score’s interval, points", "Half width of a score’s interval"), share(before.half_width), found(after, "half_width")),
     )  # fmt: skip
     return ReportTable(
         "plan",
         "Plan against what was achieved",
         (
             Column("figure", "Figure", False),
-            Column("planned", "Planned"),
-            Column("achieved", "Achieved"),
+            Column(
+                "planned", "Planned", unit="counts; scores, differences, powers and half widths are shares"
+            ),
+            Column(
+                "achieved", "Achieved", unit="counts; scores, differences, powers and half widths are shares"
+            ),
         ),
         rows,
         f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {before.decisive.comparisons if before.decisive else 0} comparisons. Planned: "

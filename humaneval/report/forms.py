@@ -15,7 +15,7 @@ from humaneval.report import words
 from humaneval.report.chapters import chapters
 from humaneval.report.data import ReportData
 from humaneval.report.page import warnings
-from humaneval.report.score_tables import exclusion_table, main_table
+from humaneval.report.score_tables import exclusion_table, main_table, provenance
 from humaneval.report.tables import Column, Figure, ReportTable, Section
 from humaneval.statistics.intervals import Interval
 
@@ -80,11 +80,17 @@ def render_latex(data: ReportData) -> str:
     ]
     for section in sections(data):
         parts.append(f"% {_one_line(section.heading)}")
-        parts += [_latex_table(table) for table in section.tables]
+        parts += [_latex_table(table, _origin(table, data)) for table in section.tables]
     return "\n\n".join(parts) + "\n"
 
 
-def _latex_table(table: ReportTable) -> str:
+def _origin(table: ReportTable, data: ReportData) -> str:
+    """Rule, n and seed for a caption, where the note below the table has them not."""
+    origin = provenance(data.analysis) if data.analysis else ""
+    return "" if origin in table.note else origin
+
+
+def _latex_table(table: ReportTable, origin: str = "") -> str:
     kinds = "".join("r" if column.number else "l" for column in table.columns)
     head = " & ".join(_latex(column.head) for column in table.columns) + r" \\"
     body = []
@@ -92,7 +98,7 @@ def _latex_table(table: ReportTable) -> str:
         if at in table.apart:
             body.append(r"\midrule")
         body.append(" & ".join(_latex(cell.text) for cell in row) + r" \\")
-    caption = _latex(table.title)
+    caption = _latex(f"{table.title}. {origin}" if origin else table.title)
     label = f"\\label{{tab:{table.key.replace('_', '-')}}}"
     note = [f"\\par\\smallskip\\footnotesize {_latex(table.note)}"] if table.note else []
     if len(table.rows) > LONG:
@@ -126,7 +132,7 @@ def _one_line(text: str) -> str:
 
 
 def csv_files(data: ReportData) -> Mapping[str, str]:
-    """A CSV for each table, by file name, with whole numbers behind the digits shown, and a codebook of all columns.
+    """A CSV for each table, by file name, with the numbers behind the digits shown, and a codebook of all columns.
 
     Shares and differences are 0..1 there; an interval has two columns, `…_low` and `…_high`. Text that a spreadsheet
     would run as a formula is made harmless.
@@ -172,5 +178,10 @@ def _names(column: Column) -> tuple[str, ...]:
 
 def _values(column: Column, value: object) -> tuple[object, ...]:
     if not column.span:
-        return (value,)
-    return tuple(value) if isinstance(value, Interval) else (None, None)
+        return (_rounded(value),)
+    return tuple(map(_rounded, value)) if isinstance(value, Interval) else (None, None)
+
+
+def _rounded(value: object) -> object:
+    """Floats to 10 significant digits: the last of 16 are rounding errors, as in 0.7999999999999999."""
+    return float(f"{value:.10g}") if isinstance(value, float) else value

@@ -214,7 +214,8 @@ def _comparisons(table: ScoreTable, margin: float) -> list[str]:
         f"Compared were {'; and, as a family of its own, '.join(families)}.",
         verdicts.method(table.comparisons),
         f"A generator is called higher where the {'' if among and among[0].adjust == 'none' else 'adjusted '}p is "
-        f"{alpha} or less and the interval of the difference leaves out 0.",
+        f"{alpha} or less and the interval of the difference leaves out 0"
+        + (f" (below {below[0].b}: its one-sided bound)." if below else "."),
     ]
     if margin:
         sentences.append(

@@ -16,7 +16,7 @@ from humaneval.report import words
 from humaneval.report.chapters import chapters
 from humaneval.report.data import MoneyFacts, ReportData
 from humaneval.report.plot import ceiling_band, score_plot
-from humaneval.report.score_tables import main_table
+from humaneval.report.score_tables import main_table, provenance
 from humaneval.report.svg import STYLE
 from humaneval.report.tables import Figure
 
@@ -43,6 +43,7 @@ def render_report(data: ReportData) -> str:
         ceiling=ceiling_band(data.table),
         chart_style=Markup(STYLE),
         numbers=Numbers(),
+        origin=origin(data),
         warnings=warnings(data),
         key=_key_facts(data),
         dates=_dates(data),
@@ -50,6 +51,15 @@ def render_report(data: ReportData) -> str:
         payments=_payments(data.money) if data.money else [],
     )  # fmt: skip
     return page + "\n"
+
+
+def origin(data: ReportData) -> str:
+    """By which rule and from how much, and with which seed where anything was drawn."""
+    if data.analysis:
+        return provenance(data.analysis)
+    table = data.table
+    responses = words.count(table.exclusions[-1].responses, "response")
+    return f"Rule {table.rule.hash[:12]}, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{responses}."
 
 
 class Numbers:
@@ -109,6 +119,9 @@ def warnings(data: ReportData) -> list[tuple[str, str]]:
         found.append(
             ("Test or pilot", "These responses were collected to try the study out. They are not results.")
         )
+    if few := words.few(data.table):
+        heading, _, text = few.partition(": ")
+        found.append((f"{heading} annotators or stories", f"{text[:1].upper()}{text[1:]}"))
     return found
 
 

@@ -88,7 +88,7 @@ def main_table(analysis: Analysis) -> ReportTable:
             Column("mean_seconds", "Seconds", unit="seconds a passage"),
         ),
         tuple(rows),
-        note.strip(),
+        f"{note.strip()} {provenance(analysis)}",
         borders(table.scores),
     )
 
@@ -108,6 +108,12 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
     adjust = verdicts.ADJUSTED[chosen[0].adjust]
     title = "Systems compared" if key.endswith("systems") else f"Each system against {chosen[0].b}, one-sided"
     notes = dict.fromkeys(one.note for one in ordered if one.note)
+    bounded = all(one.bound is not None for one in ordered)
+    if bounded:
+        level = f"{percent(analysis.table.level, 0)}{NBSP}%"
+        notes[
+            f"At most: the one-sided bound at {level}, by which the verdict goes, as the test is one-sided."
+        ] = None
     return ReportTable(
         key,
         f"{title}: score of the first minus score of the second, in points",
@@ -115,6 +121,7 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
             Column("pair", "Pair", False),
             Column("difference", "Points", unit="share"),
             Column("interval", interval_head(analysis.table), span=True, unit="share"),
+            *([Column("bound", "At most", unit="share")] if bounded else []),
             Column("p", "p"),
             Column("p_adjusted", "p, unadjusted" if adjust == "unadjusted" else f"p, {adjust}"),
             Column("pairs", "Pairs of answers", unit="pairs of answers by one annotator"),
@@ -122,7 +129,8 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
         ),
         tuple(
             (
-                Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"), points(one.difference), points_span(one.interval), probability(one.p),
+                Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"), points(one.difference), points_span(one.interval),
+                *([points(one.bound)] if bounded and one.bound is not None else []), probability(one.p),
                 probability(one.p_adjusted), whole(one.pairs),
                 Cell(verdicts.outcome(one), one.verdict, one.verdict != "inconclusive"),
             )

@@ -87,6 +87,7 @@ def study_report(
             design=_design(session, study, settings),
             examples=_examples(session, study, settings),
             money=_money(session, study, settings, lines),
+            story_titles=_titles(session, study) if analysis else {},
             repeat=_repeat(session, study, lines, commands),
         )
 
@@ -157,6 +158,15 @@ def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[E
         infills = {name: by_generator[name].sentences[position - 1] for name in settings.design.generators}
         examples.append(ExampleFacts(story.title, sentences, position, infills))
     return tuple(examples)
+
+
+def _titles(session: Session, study: StudyRow) -> dict[str, str]:
+    rows = session.execute(
+        select(StoryRow.key, StoryRow.title, StoryRow.sentence1).where(
+            StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id))
+        )
+    )
+    return {key: title.strip() or " ".join(first.split()[:6]) for key, title, first in rows}
 
 
 def _money(

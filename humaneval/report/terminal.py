@@ -12,7 +12,7 @@ from rich.text import Text
 from humaneval.comparisons import Comparison
 from humaneval.domain import Role
 from humaneval.report import verdicts
-from humaneval.report.words import between, chance, excluded, method, percent, step_name
+from humaneval.report.words import between, chance, excluded, few, method, percent, step_name
 from humaneval.scoring import GeneratorScore, ScoreTable
 
 STYLES = {Role.CONTROL: "dim", Role.SYSTEM: "", Role.HUMAN: "yellow"}
@@ -65,6 +65,8 @@ def render_table(table: ScoreTable, console: Console) -> None:
         if chosen:
             console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
             console.print()
+    if warning := few(table):
+        console.print(Text(_plain(warning, ascii_only), "bold yellow"))
     console.print(_flow(table, ascii_only=ascii_only, tight=tight))
     console.print()
     for sentence in _below(table):
@@ -96,6 +98,9 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
     lines.add_column("Pair", overflow="fold")
     lines.add_column("Points", justify="right", no_wrap=True)
     lines.add_column(f"{percent(level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True)
+    bounded = not tight and chosen[0].bound is not None
+    if bounded:
+        lines.add_column("At most", justify="right", no_wrap=True)
     lines.add_column("p" if tight else "p, adjusted", justify="right", no_wrap=True)
     if not tight:
         lines.add_column("Verdict", overflow="fold")
@@ -105,6 +110,7 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
             f"{one.a} – {one.b}",
             verdicts.signed(one.difference),
             f"{verdicts.signed(one.interval.low)} to {verdicts.signed(one.interval.high)}",
+            *([verdicts.signed(one.bound)] if bounded and one.bound is not None else []),
             verdicts.p_value(one.p_adjusted),
             verdicts.outcome(one),
         ]

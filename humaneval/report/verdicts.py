@@ -8,8 +8,14 @@ from humaneval.analysis.models import Omnibus
 from humaneval.comparisons import Comparison
 from humaneval.report.words import percent
 from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED
 
 ADJUSTED = {"holm": "Holm", "benjamini-hochberg": "Benjamini–Hochberg", "none": "unadjusted"}
+INTERVALS = {
+    PAIRED: "Bonett and Price’s",
+    PAIRED_WIDENED: "Bonett and Price’s at n divided by the design effect",
+}
+"""Methods of intervals, for a reader."""
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -50,7 +56,8 @@ def reading(one: Comparison, level: float) -> str:
     test = f"{one.test}, p\N{NO-BREAK SPACE}{_equals(one.p)}"
     if one.adjust != "none":
         test += f", adjusted ({ADJUSTED[one.adjust]}) {p_value(one.p_adjusted)}"
-    facts = f"{percent(level, 0)}\N{NO-BREAK SPACE}% interval {_span(one)}; {test}"
+    bound = f", one-sided at most {signed(one.bound)}" if one.bound is not None else ""
+    facts = f"{percent(level, 0)}\N{NO-BREAK SPACE}% interval {_span(one)}{bound}; {test}"
     if one.verdict == "equivalent":
         return f"{one.a} and {one.b} are equivalent within the declared margin: {signed(one.difference)} points ({facts})."
     if one.verdict == "inconclusive":
@@ -115,14 +122,27 @@ def method(comparisons: Sequence[Comparison]) -> str:
     if not comparisons:
         return ""
     tests = " or ".join(dict.fromkeys(one.test for one in comparisons))
-    intervals = " or ".join(dict.fromkeys(one.interval_method for one in comparisons))
+    methods = dict.fromkeys(one.interval_method for one in comparisons)
+    intervals = (
+        "Bonett and Price’s, at n divided by the design effect where annotators or stories recur"
+        if {PAIRED, PAIRED_WIDENED}.issubset(methods)
+        else " or ".join(INTERVALS.get(one, one) for one in methods)
+    )
     adjust = comparisons[0].adjust
     how = (
         "p-values are not adjusted"
         if adjust == "none"
         else f"p-values are adjusted within each family by {ADJUSTED[adjust]}"
     )
-    return f"Differences are within annotators. Interval: {intervals}; test: {tests}; {how}."
+    return f"Differences are within annotators. Interval: {intervals}; test: {tests}; {how}.{bounds(comparisons)}"
+
+
+def bounds(comparisons: Sequence[Comparison]) -> str:
+    """What the one-sided verdicts go by, as a sentence with a space before it; empty where there are none."""
+    for one in comparisons:
+        if one.bound is not None:
+            return f" Below {one.b} the test is one-sided, and the verdict goes by the one-sided bound (at most)."
+    return ""
 
 
 def _span(one: Comparison) -> str:

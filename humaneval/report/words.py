@@ -21,6 +21,9 @@ STEPS = {
     "analysed": "Analysed",
 }
 
+ROUGH = 25
+"""With fewer picks on Human passages, five a place, the achieved ceiling is rough."""
+
 ROLES = {"control": "Control", "system": "System", "human": "Human"}
 
 
@@ -71,12 +74,32 @@ def excluded(table: ScoreTable) -> str:
 def chance(table: ScoreTable) -> str:
     """One sentence on the score that chance alone gives."""
     text = f"Chance alone gives {percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%"
-    achieved = table.chance.achieved
+    achieved, picks = table.chance.achieved, sum(table.chance.picks)
+    rough = f" (rough: {count(picks, 'pick')} on Human passages)" if picks < ROUGH else ""
     return (
-        f"{text}; with the positions and picks of this study, {percent(achieved)}\N{NO-BREAK SPACE}%."
+        f"{text}; with the positions and picks of this study, {percent(achieved)}\N{NO-BREAK SPACE}%{rough}."
         if achieved
         else f"{text}."
     )
+
+
+def few(table: ScoreTable) -> str:
+    """A warning where there are fewer than eight annotators or stories; empty where there are more.
+
+    The stories of a generator count, where generators differ those of the one with the fewest.
+    """
+    people, stories = table.annotators.analysed, min(row.stories for row in table.scores)
+    small = [
+        "a single " + noun if number == 1 else f"{number} {plural}"
+        for number, noun, plural in ((people, "annotator", "annotators"), (stories, "story", "stories"))
+        if number < FEWEST
+    ]
+    if not small:
+        return ""
+    who = " and ".join(small)
+    if "a single" in who:
+        return f"Few: {who}. Of what others would answer these numbers say nothing, whatever their intervals."
+    return f"Few: {who}. Intervals and p-values are rough below {FEWEST} of either."
 
 
 def method(scores: Sequence[GeneratorScore]) -> str:
@@ -93,11 +116,11 @@ def method(scores: Sequence[GeneratorScore]) -> str:
         f"Wilson’s score interval at n divided by the design effect ({span}), "
         f"because annotators or stories recur{whose}."
     )
-    few = min(min(row.workers, row.stories) for row in widened)
-    if few == 1:
+    fewest = min(min(row.workers, row.stories) for row in widened)
+    if fewest == 1:
         return f"{text} With a single annotator or story, all its responses count as one."
-    if few < FEWEST:
-        return f"{text} With only {few} annotators or stories such an interval tends to be too narrow."
+    if fewest < FEWEST:
+        return f"{text} With only {fewest} annotators or stories such an interval tends to be too narrow."
     return text
 
 

@@ -57,8 +57,8 @@ class Bootstrap:
         lost = 1.0 - there.size / drawn.size
         if lost > EMPTY:
             raise InputError(
-                f"A bootstrap interval of {what} is not estimable, because {lost:.0%} of the replicates drew no "
-                "response to it",
+                f"A bootstrap interval of {what} is not estimable, because more than {EMPTY:.0%} of the replicates "
+                "drew no response to it",
                 "It has responses by too few workers, or to too few stories.",
             )
         low, high = np.quantile(there, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
@@ -77,14 +77,17 @@ def bootstrap(
 ) -> Bootstrap:
     """Scores in `replicates` samples of clusters drawn with replacement; four columns of one length, outcomes 0 or 1.
 
-    A cluster drawn k times counts k times with all its responses. "both" multiplies independent draws of workers
+    Neither the order of the responses nor the names of the workers change the replicates of a seed. A cluster drawn
+    k times counts k times with all its responses. "both" multiplies independent draws of workers
     and of stories (the pigeonhole bootstrap, Owen 2007): conservative, since it counts the variation of single
     responses about three times. "responses" ignores clusters, for comparison: intervals far too narrow.
 
     Raises InputError where lengths differ, nothing is given, or the clusters drawn from are a single one.
     """
     y = np.asarray(outcomes, dtype=np.float64)
-    (worker, who), (story, which), (generator, names) = map(labelled, (workers, stories, generators))
+    (worker, who), (story, which), (generator, names) = (
+        labelled(column, ordered=True) for column in (workers, stories, generators)
+    )
     if not y.size or not y.shape == worker.shape == story.shape == generator.shape:
         raise InputError(
             "A bootstrap needs outcomes, workers, stories and generators, one each for every response"
@@ -100,6 +103,9 @@ def bootstrap(
     if by == "responses":
         ones, counts = _responses(y, generator, len(names), replicates, rng)
     elif by == "both":
+        answer = generator * 2 + y.astype(np.int64)
+        story = _by_content(story, answer)
+        worker = _by_content(worker, story * 2 * len(names) + answer)
         table = _Crossed.of(y, worker, story, generator, len(names))
         ones, counts = table.replicate(replicates, rng)
     else:
@@ -111,6 +117,21 @@ def bootstrap(
 def _refuse_single(what: str, count: int) -> None:
     if count < 2:
         raise InputError(f"A bootstrap is not estimable, because there is a single {what}")
+
+
+def _by_content(cluster: Codes, content: Codes) -> Codes:
+    """The clusters' codes in an order that follows from what is in them, and not from what they are called.
+
+    A number is drawn for every kind of content and those of a cluster are added up. Clusters with equal sums hold the
+    same, and stay in the order of their labels. Numbers of 40 bits leave room for eight million responses a cluster.
+    """
+    drawn = np.random.default_rng(0).integers(0, 2**40, int(content.max()) + 1)
+    order = np.argsort(cluster, kind="stable")
+    clusters = int(cluster.max()) + 1
+    sums = np.add.reduceat(drawn[content[order]], np.searchsorted(cluster[order], np.arange(clusters)))
+    place = np.empty(clusters, dtype=np.int64)
+    place[np.argsort(sums, kind="stable")] = np.arange(clusters)
+    return place[cluster]
 
 
 def _draws(clusters: int, replicates: int, rng: np.random.Generator) -> Iterator[Weights]:
@@ -135,6 +156,8 @@ def _one_way(
         ],
         axis=1,
     )
+    # By what is in them, so that neither lines nor names decide which cluster is drawn.
+    sums = sums[np.lexsort(sums.T)]
     # Whole numbers below 2^53: no rounding.
     found = np.concatenate([weights @ sums for weights in _draws(clusters, replicates, rng)])
     return found[:, :generators], found[:, generators:]

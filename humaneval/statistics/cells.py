@@ -85,7 +85,8 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
     outcome is neither 0 nor 1.
     """
     y = np.asarray(outcomes, dtype=np.float64)
-    (worker, _), (story, _) = labelled(workers), labelled(stories)
+    # Ordered, so that not even a last digit hangs on the order of the lines.
+    (worker, _), (story, _) = labelled(workers, ordered=True), labelled(stories, ordered=True)
     generator, names = labelled(generators)
     if not y.size:
         raise InputError("A score needs at least one response")
@@ -106,12 +107,16 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
     )
 
 
-def labelled(labels: Any) -> tuple[Codes, list[Any]]:
-    """Labels as codes from 0, and the labels in the order of their codes; a missing label is a label too."""
+def labelled(labels: Any, *, ordered: bool = False) -> tuple[Codes, list[Any]]:
+    """Labels as codes from 0, and the labels in the order of their codes; a missing label is a label too.
+
+    The order is that of first appearance, or with `ordered` that of the labels themselves, which no order of lines
+    changes: what draws at random needs that one.
+    """
     column = labels if isinstance(labels, pd.Series | pd.Index) else np.asarray(labels)
     if isinstance(column, np.ndarray) and column.dtype.kind in "US":
         column = column.astype(object)
-    codes, uniques = pd.factorize(column, use_na_sentinel=False)
+    codes, uniques = pd.factorize(column, use_na_sentinel=False, sort=ordered)
     return np.asarray(codes, dtype=np.int64), list(uniques)
 
 
@@ -126,5 +131,5 @@ def _sums(y: Floats, cluster: Codes, generator: Codes, generators: int) -> Sums:
 def _repeated(y: Floats, worker: Codes, story: Codes, generator: Codes, generators: int) -> Sums:
     pair = worker * (int(story.max()) + 1) + story
     recurs = np.asarray(pd.Series(pair).duplicated(keep=False))
-    among = pd.factorize(pair[recurs])[0].astype(np.int64)
+    among = pd.factorize(pair[recurs], sort=True)[0].astype(np.int64)
     return _sums(y[recurs], among, generator[recurs], generators)

@@ -91,14 +91,14 @@ def position_effect(
         tuple(shown.tolist()),
         tuple(int(count) for count in total.sum(axis=0)),
         tuple(int(count) for count in found.sum(axis=0)),
-        _mantel_haenszel(total, found),
+        _mantel_haenszel(total, found)
+        if shown.size > 1
+        else NotEstimable(f"the machine's sentence is at position {shown[0]} in all of the passages"),
     )
 
 
 def _mantel_haenszel(total: Floats, found: Floats) -> Significance | NotEstimable:
     """The test from counts (strata, positions) of responses and of detections."""
-    if total.shape[1] < 2:
-        return NotEstimable("all passages have the machine's sentence at one position")
     n, hits = total.sum(axis=1), found.sum(axis=1)
     spread = np.divide(hits * (n - hits), np.square(n) * (n - 1), out=np.zeros_like(n), where=n > 1)
     surplus = (found - total * (hits / n)[:, None]).sum(axis=0)

@@ -47,7 +47,9 @@ def sign_flip_test(
     """
     if alternative not in ("two-sided", "less", "greater"):
         raise UsageError(f"There is no alternative {alternative!r}", "two-sided, less or greater.")
-    weights = np.abs(contributions[contributions != 0])
+    # In their own order: that of a table's lines must change neither the draws nor the last digits.
+    contributions = np.sort(contributions)
+    weights = np.sort(np.abs(contributions[contributions != 0]))
     if not weights.size:
         return FlipTest(1.0, "exact")
     observed = float(contributions.sum())

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import betaln, expit, gammaln, xlog1py, xlogy
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import Floats, NotEstimable, check_counts, check_probability, numbers
+from humaneval.statistics.columns import Codes, Floats, NotEstimable, check_counts, check_probability, numbers
 
 CHANCE = 0.2
 
@@ -97,7 +97,7 @@ class SpamPosterior:
     probability: Floats
     """In the order of the arguments, 0..1; for annotators without Control passages it is `share`."""
     share: float
-    """The share of spammers among all annotators."""
+    """The share of spammers among all annotators: the mean of its posterior."""
     honest_mean: float
     """How often honest annotators notice a Control passage."""
     honest_concentration: float
@@ -110,8 +110,9 @@ def spam_posterior(
     """Empirical-Bayes probability that each annotator spams, from how many of her Control passages she noticed.
 
     Two kinds are mixed: spammers notice each passage with probability `chance`; honest annotators with one of their
-    own, drawn from Beta(a, b). Share, a and b are chosen by maximum likelihood over all annotators, with a weak prior
-    that keeps them off the edge: Beta(1, 3) on the share, a mean above `chance`, about 1 to 1,000 for a + b.
+    own, drawn from Beta(a, b). a and b are the likeliest over all annotators, with a weak prior that keeps them off the
+    edge: a mean above `chance`, about 1 to 1,000 for a + b. Over the share, whose prior is Beta(1, 3), probabilities are
+    averaged: 40 of 40 who noticed one passage each are suspected a little, and 1 of 1 more.
 
     Three kinds of unknowns need annotators with three Control passages or more. With fewer give `honest_pass`, the
     probability that an honest annotator notices one: then only the share is estimated. Raises InputError unless
@@ -133,11 +134,11 @@ def spam_posterior(
     seen, out_of = kinds
     spam = _binomial(seen, out_of, chance)
 
-    start = START if honest_pass is None else START[:1]
+    if honest_pass is not None:
+        found = _averaged(spam, _binomial(seen, out_of, honest_pass), weight)
+        return SpamPosterior(found.probability[kind.reshape(-1)], found.share, honest_pass, float("inf"))
 
     def honest(parameters: Floats) -> Floats:
-        if honest_pass is not None:
-            return _binomial(seen, out_of, honest_pass)
         mean, size = _honest(parameters, chance)
         return np.asarray(
             _choose(seen, out_of)
@@ -148,21 +149,41 @@ def spam_posterior(
     def loss(parameters: Floats) -> float:
         share = float(expit(parameters[0]))
         mixed = np.logaddexp(np.log(share) + spam, np.log1p(-share) + honest(parameters))
-        off_centre = float(np.square((parameters[1:] - start[1:]) / WIDTH[: start.size - 1]).sum())
+        off_centre = float(np.square((parameters[1:] - START[1:]) / WIDTH).sum())
         return float(0.5 * off_centre - weight @ mixed - 2.0 * np.log1p(-share)) / k.size
 
     best = minimize(
-        loss, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12, "maxiter": 2000}
+        loss, START, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12, "maxiter": 2000}
     )
-    share = float(expit(best.x[0]))
-    odds = np.log(share) - np.log1p(-share) + spam - honest(best.x)
-    probability = expit(odds)[kind.reshape(-1)]
-    if honest_pass is not None:
-        return SpamPosterior(probability, share, honest_pass, float("inf"))
+    found = _averaged(spam, honest(best.x), weight)
     mean, size = _honest(best.x, chance)
-    return SpamPosterior(probability, share, mean, size)
+    return SpamPosterior(found.probability[kind.reshape(-1)], found.share, mean, size)
 
 
+class _Averaged(NamedTuple):
+    probability: Floats
+    share: float
+
+
+def _averaged(spam: Floats, honest: Floats, weight: Codes) -> _Averaged:
+    """P(spams) by kind of annotator and the share, averaged over the share's posterior.
+
+    `spam` and `honest` are log likelihoods by kind, `weight` how many annotators are of it. The likeliest share alone
+    will not do: where everybody passes it is 0, and nobody could be suspected of anything.
+    """
+    turn = (np.arange(GRID) + 0.5) / GRID
+    # Closest at the ends, where the posterior is steepest: d share = π/2 · sin(π·turn) d turn.
+    share = np.sin(0.5 * np.pi * turn) ** 2
+    spams = np.log(share)[:, None] + spam
+    mixed = np.logaddexp(spams, np.log1p(-share)[:, None] + honest)
+    density = mixed @ weight + 2.0 * np.log1p(-share) + np.log(np.sin(np.pi * turn))
+    probable = np.exp(density - density.max())
+    probable /= probable.sum()
+    return _Averaged(np.asarray(probable @ np.exp(spams - mixed)), float(probable @ share))
+
+
+GRID = 4000
+"""Places at which the share's posterior is computed."""
 START = np.array([-2.2, 2.0, 3.0])
 """Log odds of the share, log odds of the mean between chance and 1, logarithm of a + b: where the search starts."""
 WIDTH = np.array([2.0, 2.0])

@@ -77,8 +77,11 @@ def test_archiving_twice_gives_the_same_bytes(archived: Path, study: str, comman
 
 
 def test_the_scores_come_out_byte_for_byte_where_there_is_no_database(
-    archived: Path, command: Command
+    archived: Path, study: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # As many replicates as in the other program: details that differ are refused.
+    monkeypatch.setattr("humaneval.analysis.models.REPLICATES", 2000)
+    assert command("archive", study, "--out", archived).code == 0
     before = contents(archived)
     done = program(
         "archive", "--check", str(archived), "--json", HUMANEVAL_DATABASE="sqlite:////nowhere/at/all.db",
@@ -167,8 +170,29 @@ def test_one_response_changed_with_care_and_the_scores_are_refused(archived: Pat
     assert said.code == 1
     assert "the scores come out differently: scores.json: " in said.err
     assert " in the archive, " in said.err
-    assert "It was made with " in said.err
-    assert "humaneval-toolkit" in said.err
+    assert "the versions that are installed here, so it was changed after it was made" in said.err
+    assert "boto3" not in said.err
+
+
+def test_another_version_is_named_where_scores_come_out_differently(archived: Path, command: Command) -> None:
+    files = with_one_response_changed(contents(archived))
+    made = {**json.loads(files["versions.json"]), "numpy": "1.0"}
+    archived.write_bytes(zipped(sealed({**files, "versions.json": document(made)})))
+    said = command("archive", "--check", archived)
+    assert said.code == 1
+    assert "It was changed, or made by another version: numpy 1.0 (here: " in said.err
+
+
+def test_a_rule_that_is_not_the_studys_is_refused(archived: Path, command: Command) -> None:
+    files = contents(archived)
+    told = json.loads(files["rule.json"])
+    told[0]["description"] = "Nobody is left out."
+    archived.write_bytes(zipped(sealed({**files, "rule.json": document(told)})))
+    said = command("archive", "--check", archived)
+    assert said.code == 1
+    assert (
+        "the rules are not those of study.json: rule.json 1: description is 'Nobody is left out.'" in said.err
+    )
 
 
 def test_a_score_changed_with_care_is_refused_in_its_last_digit(archived: Path, command: Command) -> None:
@@ -181,14 +205,14 @@ def test_a_score_changed_with_care_is_refused_in_its_last_digit(archived: Path, 
     assert "scores.json: scores 2: interval 1 is" in said.err
 
 
-def test_details_that_differ_are_told_and_no_error(archived: Path, command: Command) -> None:
+def test_details_that_differ_are_refused(archived: Path, command: Command) -> None:
     files = contents(archived)
     told = json.loads(files["details.json"])
     told["seed"] += 1
     archived.write_bytes(zipped(sealed({**files, "details.json": document(told, 6)})))
     said = command("archive", "--check", archived)
-    assert said.code == 0
-    assert "1 details come out differently, the first: details.json: seed is 1" in said.out
+    assert said.code == 1
+    assert "the scores are right, but details come out differently: details.json: seed is 1" in said.err
 
 
 def _added(name: str, data: bytes = b"x") -> Callable[[Files], Files]:
@@ -303,8 +327,12 @@ def test_a_pilot_is_archived_when_it_is_asked_for(
 
 
 @pytest.mark.slow
-def test_a_fresh_environment_with_the_package_gives_the_same_scores(archived: Path, tmp_path: Path) -> None:
+def test_a_fresh_environment_with_the_package_gives_the_same_scores(
+    archived: Path, study: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The wheel in an environment of its own; its libraries are the ones of this environment, for there is no network."""
+    monkeypatch.setattr("humaneval.analysis.models.REPLICATES", 2000)
+    assert command("archive", study, "--out", archived).code == 0
     for package in ("build", "hatchling"):
         if find_spec(package) is None:
             lacking(f"the package {package}", "pip install 'humaneval-toolkit[test]'")

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.comparisons import Comparison, Declared
+from humaneval.comparisons import Comparison, Declared, decide
 from humaneval.errors import UsageError
 from humaneval.exclusions import Rule
 from humaneval.report import verdicts
 from humaneval.scoring import ScoreTable, score
+from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import benjamini_hochberg, holm
 
 BETTER = re.compile(r"\b(higher|lower|better|worse|above|below|outperform\w*|beats?)\b", re.I)
@@ -103,13 +104,30 @@ def test_higher_is_never_said_of_an_interval_that_holds_zero(
         assert -1 <= one.interval.low <= one.interval.high <= 1
         assert 0 <= one.p <= one.p_adjusted <= 1
         told = one.verdict in ("a_higher", "b_higher")
-        assert not told or not one.interval.low <= 0 <= one.interval.high
+        # Below Human the test is one-sided, and so is what the verdict goes by.
+        assert not told or (
+            not one.interval.low <= 0 <= one.interval.high if one.bound is None else one.bound < 0
+        )
         sentence = verdicts.reading(one, table.level)
         if not told:
             assert not BETTER.search(
                 sentence.replace("It is not shown that", "").replace(f"{one.a} is below {one.b}", "")
             )
     json.dumps(table.to_json(), allow_nan=False)
+
+
+def test_a_one_sided_test_is_not_vetoed_by_a_two_sided_interval() -> None:
+    two_sided, inner = Interval(-0.372, 0.003), Interval(-0.341, -0.029)
+    assert decide(two_sided, inner, 0.027, 0.0, 0.95, one_sided=True) == "b_higher"
+    assert decide(two_sided, inner, 0.027, 0.0, 0.95) == "inconclusive"
+    # The test is of "below" alone, and its p still has to be small.
+    assert decide(two_sided, inner, 0.06, 0.0, 0.95, one_sided=True) == "inconclusive"
+    assert decide(Interval(0.1, 0.4), Interval(0.12, 0.3), 0.001, 0.0, 0.95, one_sided=True) == "inconclusive"
+    for seed in range(40):
+        for one in compared({"x": 0.6, "human": 0.8}, annotators=40, seed=seed).comparisons:
+            assert one.bound is not None
+            assert one.difference <= one.bound < one.interval.high
+            assert (one.verdict == "b_higher") == (one.p_adjusted <= 0.05 and one.bound < 0)
 
 
 def test_what_is_not_there_any_more_is_not_compared() -> None:

@@ -71,8 +71,24 @@ def test_one_control_each_needs_to_be_told_what_honest_people_notice() -> None:
     assert isinstance(found, SpamPosterior)
     # nearly the gate's arithmetic, 1.3 %, drawn a little by the prior
     assert found.share == pytest.approx(0.0625, abs=0.01)
-    assert found.probability[0] == pytest.approx(float(spam_given_pass(found.share, 1, 0.9999)))
+    assert found.probability[0] == pytest.approx(float(spam_given_pass(found.share, 1, 0.9999)), rel=0.02)
     assert found.probability[-1] > 0.99
+
+
+def test_where_everybody_passes_nobody_is_certain_to_have_read() -> None:
+    forty, one = (spam_posterior([1] * n, [1] * n, honest_pass=0.95) for n in (40, 1))
+    assert isinstance(forty, SpamPosterior)
+    assert isinstance(one, SpamPosterior)
+    # By hand: the share's posterior is Beta(1, 3) times (0.2 s + 0.95 (1 - s))^n.
+    grid = (np.arange(200_000) + 0.5) / 200_000
+    for n, found in ((40, forty), (1, one)):
+        mixed = 0.2 * grid + 0.95 * (1 - grid)
+        weight = (1 - grid) ** 2 * mixed**n
+        assert found.probability[0] == pytest.approx(
+            (weight * 0.2 * grid / mixed).sum() / weight.sum(), rel=1e-4
+        )
+        assert found.share == pytest.approx((weight * grid).sum() / weight.sum(), rel=1e-4)
+    assert 0.005 < forty.probability[0] < 0.01 < 0.05 < one.probability[0] < 0.1
 
 
 def test_annotators_without_controls_keep_the_share() -> None:
