@@ -113,7 +113,10 @@ class _Curve:
 
 
 def _reached(alone: float | None, family: float | None) -> str:
-    said = ["with no number of responses" if one is None else f"with {one:,.0f} responses" for one in (alone, family)]
+    said = [
+        "with no number of responses" if one is None else f"with {one:,.0f} responses"
+        for one in (alone, family)
+    ]
     return f"it is reached {said[0]} for one comparison, {said[1]} for the hardest"
 
 

@@ -166,7 +166,12 @@ def _titles(session: Session, study: StudyRow) -> dict[str, str]:
             StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id))
         )
     )
-    return {key: title.strip() or " ".join(first.split()[:6]) for key, title, first in rows}
+    return {key: title.strip() or _first_words(first) for key, title, first in rows}
+
+
+def _first_words(sentence: str) -> str:
+    words = sentence.split()
+    return " ".join(words[:6]) + "…" * (len(words) > 6)
 
 
 def _money(
