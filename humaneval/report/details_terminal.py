@@ -41,7 +41,9 @@ def render_details(analysis: Analysis, console: Console) -> None:
 def _print(table: ReportTable, console: Console) -> None:
     rows = table.rows[:MOST]
     console.print(Text(table.title, "bold"))
-    for part in _parts(table, rows, console.width):
+    for number, part in enumerate(_parts(table, rows, console.width)):
+        if number:
+            console.print()
         lines = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
         for at, width in zip(part, _widths(table, rows, part, console.width), strict=True):
             column = table.columns[at]
