@@ -73,10 +73,11 @@ def _md(text: str) -> str:
 
 
 def render_latex(data: ReportData) -> str:
-    """The tables for a paper: `\\input` it; needs booktabs, and longtable for long ones."""
+    """The tables for a paper: `\\input` it; needs booktabs, graphicx, and longtable for long ones."""
     parts = [
-        "% Needs \\usepackage{booktabs,longtable}; compile with UTF-8.",
+        "% Needs \\usepackage{booktabs,graphicx,longtable}; compile with UTF-8.",
         f"% {_one_line(data.title)}",
+        FITTED,
     ]
     for section in sections(data):
         parts.append(f"% {_one_line(section.heading)}")
@@ -100,19 +101,46 @@ def _latex_table(table: ReportTable, origin: str = "") -> str:
         body.append(" & ".join(_latex(cell.text) for cell in row) + r" \\")
     caption = _latex(f"{table.title}. {origin}" if origin else table.title)
     label = f"\\label{{tab:{table.key.replace('_', '-')}}}"
-    note = [f"\\par\\smallskip\\footnotesize {_latex(table.note)}"] if table.note else []
+    note = [f"{{\\par\\smallskip\\footnotesize {_latex(table.note)}\\par}}"] if table.note else []
     if len(table.rows) > LONG:
+        head = " & ".join(_stacked(column) for column in table.columns) + r" \\"
+        size = r"\tiny" if _characters(table) > SCRIPT_LINE else r"\scriptsize"
         lines = [
-            f"\\begin{{longtable}}{{{kinds}}}", f"\\caption{{{caption}}}{label}\\\\", r"\toprule", head, r"\midrule", r"\endhead", *body,
-            r"\bottomrule", r"\end{longtable}", *note,
+            rf"\begingroup{size}\setlength{{\tabcolsep}}{{2pt}}", f"\\begin{{longtable}}{{{kinds}}}", f"\\caption{{{caption}}}{label}\\\\", r"\toprule", head, r"\midrule", r"\endhead", *body,
+            r"\bottomrule", r"\end{longtable}", r"\endgroup", *note,
         ]  # fmt: skip
     else:
         lines = [
-            r"\begin{table}", r"\centering", f"\\caption{{{caption}}}", label, f"\\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule",
-            *body, r"\bottomrule", r"\end{tabular}", *note, r"\end{table}",
+            r"\begin{table}", r"\centering", f"\\caption{{{caption}}}", label, r"\tablefitted{%", f"\\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule",
+            *body, r"\bottomrule", r"\end{tabular}}", *note, r"\end{table}",
         ]  # fmt: skip
     return "\n".join(lines)
 
+
+def _characters(table: ReportTable) -> int:
+    """Of the longest line, about, where the words of a head stand below each other."""
+    cells = zip(*([cell.text for cell in row] for row in table.rows), strict=True)
+    return sum(
+        1 + max(map(len, (*column.head.split(" "), *of)))
+        for column, of in zip(table.columns, cells, strict=True)
+    )
+
+
+SCRIPT_LINE = 85
+"""Characters that fit beside each other in LaTeX's scriptsize, where the text is as wide as in `article`."""
+
+
+def _stacked(column: Column) -> str:
+    """A head whose words stand below each other."""
+    lines = r"\\".join(map(_latex, column.head.split(" ")))
+    return rf"\shortstack[{'r' if column.number else 'l'}]{{{lines}}}" if r"\\" in lines else lines
+
+
+FITTED = (
+    "\\providecommand{\\tablefitted}[1]{\\sbox0{#1}\\ifdim\\wd0>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox0}"
+    "\\else\\usebox0\\fi}"
+)
+"""A table that is wider than the text is made as wide as it."""
 
 LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
