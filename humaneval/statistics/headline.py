@@ -163,11 +163,14 @@ def paired_differences(
     """The differences of `pairs` of generators (all if None), each with interval and p; unadjusted.
 
     Interval: Bonett and Price's (2012) with q = n_e/(n_e + 2): d·q ± t·√((π̃ − (d·q)²)/(n_e + 2)), where
-    π̃ = (n_e·π + 2)/(n_e + 2), π is the share of discordant ones among all pairs of answers by the same worker,
-    and n_e = (π − d²)/V. V is the two-way cluster-robust variance of d over workers and stories, whose clusters
+    π̃ = (n_e·π + 2)/(n_e + 2), π is the share of discordant pairs of answers, and n_e = (π − d²)/V. V is the two-way cluster-robust variance of d over workers and stories, whose clusters
     reach across both generators; t has (fewest clusters − 1) degrees of freedom (Cameron and Miller 2015). n_e is
     at most twice the number of pairs. Where no worker and no story recurs but in a pair, n_e is the number of
     pairs and t the normal quantile: the published interval.
+
+    Where every worker judged both equally often the pairs are those of one worker, each worker weighing as in d;
+    elsewhere π is a(1−b) + b(1−a), of unrelated answers: few workers who judged both say little of it, and V knows
+    what they have in common.
 
     Test: exact McNemar where every worker judged both once; else the sign of each worker's contribution is flipped.
     Both take stories as they came. Where a story recurs within a generator, its contributions are flipped too,
@@ -207,20 +210,19 @@ class _Facts:
 
     variances: Floats
     discordant: Floats
-    """Pairs of answers by one worker that differ: first 1, second 0, plus the reverse."""
-    together: Floats
-    """All pairs of answers by one worker."""
+    """Share of the pairs of answers by one worker that differ, each worker weighing as in a score; where all workers
+    judged both equally often."""
     by_worker: Floats
     by_story: Floats
 
     @classmethod
     def of(cls, table: Cells) -> _Facts:
         ones, counts = table.workers.ones, table.workers.counts
-        one_way = ones.T @ (counts - ones)
+        share = ones / np.maximum(counts, 1)
+        one_way = ones.T @ (1.0 - share)
         return cls(
             _variances(table),
-            one_way + one_way.T,
-            counts.T @ counts,
+            (one_way + one_way.T) / np.maximum(table.n, 1)[:, None],
             table.workers.clusters(),
             table.stories.clusters(),
         )
@@ -251,11 +253,11 @@ def _difference(
     means, n = table.means, table.n
     d = float(means[a] - means[b])
     pairs = int(np.minimum(table.workers.counts[:, a], table.workers.counts[:, b]).sum())
-    if facts.together[a, b]:
-        discordant = float(facts.discordant[a, b] / facts.together[a, b])
+    counts = table.workers.counts
+    if np.array_equal(counts[:, a], counts[:, b]):
+        discordant = float(facts.discordant[a, b])
     else:
         discordant = float(means[a] * (1.0 - means[b]) + means[b] * (1.0 - means[a]))
-    # Pairs are weighted by worker here, so where workers differ in number it can fall short of d² by a little.
     spread = max(discordant - d * d, 0.0)
     workers, stories = int(facts.by_worker[a, b]), int(facts.by_story[a, b])
     fewest, most = min(workers, stories), float(min(n[a], n[b]))
