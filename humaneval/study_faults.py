@@ -30,7 +30,7 @@ def fault(
     cause = first.get("ctx", {}).get("error")
     settings = cause.settings if isinstance(cause, TogetherError) else (".".join(map(str, first["loc"][:2])),)
     for setting in settings:
-        if _sets(options, setting):
+        if setting.startswith("design.") and _sets(options, setting):
             item = f"{item} " if (item := _item(first["loc"])) else ""
             option = setting.rpartition(".")[2].replace("_", "-")
             return SettingsError(f"--{option}: {item}{reason}", "See humaneval study create --help.")
@@ -84,6 +84,7 @@ REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "bool_type": lambda of: "must be true or false",
     "bool_parsing": lambda of: "must be true or false",
     "string_type": lambda of: "must be text",
+    "string_pattern_mismatch": lambda of: f"is not of the form {of['pattern']}",
     "string_too_long": lambda of: f"may have at most {of['max_length']} characters",
     "tuple_type": lambda of: "must be a list",
     "too_short": lambda of: f"must name at least {of['min_length']}, and names {of['actual_length']}",

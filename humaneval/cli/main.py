@@ -149,8 +149,8 @@ def _run(arguments: list[str] | None) -> int:
 
 def _plain(message: str) -> str:
     """What click says of a value of the wrong kind, without its names for kinds: `integer range`, for example."""
-    for kind, words in (("integer", "whole number"), ("float", "number")):
-        message = re.sub(rf"is not a valid {kind}( range)?\.$", f"is not a {words}.", message)
+    for kind, words in (("integer|whole number", "whole number"), ("float|number", "number")):
+        message = re.sub(rf"is not a valid ({kind})( range)?\.$", f"is not a {words}.", message)
     return message
 
 

@@ -122,8 +122,8 @@ def test_the_mixed_model_is_lme4s(answers: pd.DataFrame) -> None:
 )
 def test_bootstrap_intervals(answers: pd.DataFrame, by: By, low: float, high: float) -> None:
     drawn = bootstrap(answers.ok, answers.w, answers.item, answers.g, by, replicates=10_000)
-    # The reference is of one run with 2,000 replicates: its ends vary by some thousandths.
-    assert drawn.difference("group2", "group1") == pytest.approx((low, high), abs=0.008)
+    # The reference is of one run with 2,000 replicates: the ends of the widest have a standard error of .0045.
+    assert drawn.difference("group2", "group1") == pytest.approx((low, high), abs=0.012)
 
 
 def test_the_headline_says_that_nobody_is_in_both_groups(answers: pd.DataFrame) -> None:

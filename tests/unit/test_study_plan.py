@@ -171,10 +171,10 @@ def test_study_plan_takes_a_width_and_an_icc(command: Callable[..., Any]) -> Non
 @pytest.mark.parametrize(
     ("option", "value", "reason"),
     [
-        ("--effect", "nan", "'nan' is not a valid number"),
+        ("--effect", "nan", "'nan' is not a number"),
         ("--spammers", "inf", "in the range"),
         ("--power", "0", "in the range"),
-        ("--annotators", "many", "'many' is not a valid whole number"),
+        ("--annotators", "many", "'many' is not a whole number"),
         ("--annotators", "10000000000000000000", "1<=x<=100000"),
         ("--width", "0.6", "in the range"),
     ],
