@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pandas as pd
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
 from humaneval.analysis import Analysis, analyse
 from humaneval.comparisons import Declared
@@ -14,6 +15,7 @@ from humaneval.exclusions import Rule
 from humaneval.scoring import ScoreTable, score
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
+from humaneval.store.tables import HitRow, StudyRow
 from humaneval.studies import get_study, settings_of
 from humaneval.study_file import ExclusionRule, StudyFile
 
@@ -67,11 +69,23 @@ def collected(engine: Engine, name: str, *, tests: bool = False, everything: boo
         row = get_study(session, name)
         lines = response_lines(session, row, everything=everything)
         settings = settings_of(row)
-    if not lines:
-        raise InputError(
-            f"study {name!r} has no responses yet", f"`humaneval collect {name}` fetches submitted work."
-        )
+        if not lines:
+            raise no_responses(session, row)
     return Collected(pd.DataFrame(lines), settings, tests)
+
+
+def no_responses(session: Session, study: StudyRow) -> InputError:
+    """What to say of a study without responses: where it is up, and how to fetch what was submitted there."""
+    endpoints = session.scalars(
+        select(HitRow.endpoint).where(HitRow.study_id == study.id).distinct().order_by(HitRow.endpoint)
+    ).all()
+    fetch = " and ".join(f"`humaneval collect {study.name} --to {endpoint}`" for endpoint in endpoints)
+    return InputError(
+        f"study {study.name!r} has no responses yet",
+        f"{fetch} fetches submitted work."
+        if fetch
+        else f"Next: `humaneval publish {study.name} --to local`.",
+    )
 
 
 def rule_from(settings: ExclusionRule, *, tests: bool = False) -> Rule:

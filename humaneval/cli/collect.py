@@ -35,6 +35,8 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
         emit({"study": study, "endpoint": endpoint, **asdict(found)})
         return
     say(f"{found.submissions} submitted, {found.new} of them new; {found.responses} responses in all.")
+    if not found.submissions:
+        _tell_elsewhere(app, study, endpoint)
     if found.rebuilt:
         say(f"{found.rebuilt} never reached our server and were taken from {endpoint}'s answers.")
     if found.not_handed_over:
@@ -51,3 +53,12 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
         say(f"Somebody is not on the exclusion list yet; the next `collect` tries again: {reason}")
     for difference in found.differences:
         say(f"Differs: {difference}")
+
+
+def _tell_elsewhere(app: App, study: str, endpoint: str) -> None:
+    """Where else the study is up, if it is: it may be there that people answered."""
+    from humaneval.crowd.progress import study_status
+
+    for line in study_status(app.engine, study):
+        if line.endpoint != endpoint:
+            say(f"The study is also up at {line.endpoint}: humaneval collect {study} --to {line.endpoint}")

@@ -88,13 +88,13 @@ def _responses(app: App, study: str, file: Path, excel: bool, everything: bool, 
     from humaneval.store.engine import reading
     from humaneval.store.queries import response_lines
     from humaneval.studies import get_study
+    from humaneval.study_scores import no_responses
 
     with reading(app.engine) as session:
-        lines = response_lines(session, get_study(session, study), everything=everything)
-    if not lines:
-        raise InputError(
-            f"study {study!r} has no responses yet", f"`humaneval collect {study}` fetches submitted work."
-        )
+        row = get_study(session, study)
+        lines = response_lines(session, row, everything=everything)
+        if not lines:
+            raise no_responses(session, row)
     write_responses(pd.DataFrame(lines), file, excel=excel)
     if as_json:
         emit({"study": study, "file": file, "responses": len(lines)})

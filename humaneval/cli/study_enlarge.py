@@ -37,8 +37,8 @@ def enlarge(
     Says what they cost and what was added before, and asks. Each call adds anew. The next `publish` puts up HITs
     for the new rows alone.
     """
-    from humaneval.additions import WARNING, propose
     from humaneval.additions import enlarge as add
+    from humaneval.additions import propose
 
     proposed = propose(app.engine, name, annotators)
     if dry_run:
@@ -57,11 +57,12 @@ def enlarge(
         emit({"study": name, **proposed.to_json(), **made.to_json()})
         return
     say(f"Study {name!r} now has {counted(made.rows_after, 'row')}; it had {made.rows_before:,}.")
-    say(f"{WARNING} Responses that were in: {made.responses_before:,}.", err=True)
     say(f"Next: humaneval publish {name}")
 
 
 def _tell(name: str, annotators: int, proposed: Proposal) -> None:
+    from humaneval.additions import WARNING
+
     say(
         f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has {proposed.rows_after:,}."
     )
@@ -72,6 +73,8 @@ def _tell(name: str, annotators: int, proposed: Proposal) -> None:
         f"{dollars(proposed.fees)} fees"
     )
     say(f"at Mechanical Turk's rates; {proposed.minutes / 60:,.1f} hours of people's time.")
+    if proposed.responses_before:
+        say(f"{WARNING} Responses that are in: {proposed.responses_before:,}.", err=True)
 
 
 def _confirm(name: str, annotators: int, proposed: Proposal) -> None:

@@ -151,13 +151,12 @@ def power_warning(planned: Plan, seen: Outlook) -> str:
     if family is None or family.power_in_family >= planned.power:
         return ""
     needed = family.annotators_needed_in_family
-    enough = (
-        "" if needed is None else f" {crowd(_with(planned, needed))} would give {percent(planned.power)}."
-    )
+    found, wanted = _apart(family.power_in_family, planned.power)
+    enough = "" if needed is None else f" {crowd(_with(planned, needed))} would give {wanted}."
     as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
     return (
         f"Too small for what you want to find: a difference of {points(planned.smallest_effect)}{as_one} "
-        f"would be found in {percent(family.power_in_family)} of such studies.{enough}"
+        f"would be found in {found} of such studies.{enough}"
     )
 
 

@@ -18,8 +18,8 @@ from humaneval.planning.power import (
     power_unpaired,
 )
 
-MOST = 10_000_000
-"""More annotators than that are none."""
+MOST = 100_000
+"""A study has no more annotators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +96,13 @@ def fewest_annotators(plan: Plan, enough: Callable[[Plan], bool]) -> int | None:
     most = 1
     while not fits(most):
         most *= 2
-        if most > MOST:
+        if most * unit > 2 * MOST:
             return None
     less = most // 2
     while most - less > 1:
         middle = (less + most) // 2
         less, most = (less, middle) if fits(middle) else (middle, most)
-    return most * unit
+    return most * unit if most * unit <= MOST else None
 
 
 @dataclass(frozen=True, slots=True)

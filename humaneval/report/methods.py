@@ -118,7 +118,8 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
         if design.rows == 1:
             made = "; 1 form was made"
         seed = f" (seed {design.seed})" if design.seed is not None else ""
-        order = f", in orders by a {design.order}" if design.order else ""
+        by = "orders by a " if design.order.endswith("square") else ""
+        order = f", in {by}{design.order}" if design.order else ""
         sentences.append(
             f"{form}{order}{made} at random{seed}, so that generators are balanced over positions and places in the form."
         )

@@ -78,7 +78,7 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         f"{seen.correlation:.2f}): the calculation of the last column of the plan’s table. Solid: one comparison "
         f"alone; dashed: as the hardest of its family of {seen.decisive.comparisons}. Upright line: the n achieved, {n:,.0f}. Level "
         f"dashed line: the power wanted, {percent(base.power, 0)}{NBSP}%; {_reached(*wanted)}. {provenance(analysis)}",
-        _table(of, marks, n, planned),
+        _table(of, marks, n),
     )
 
 
@@ -120,14 +120,11 @@ def _reached(alone: float | None, family: float | None) -> str:
     return f"it is reached {said[0]} for one comparison, {said[1]} for the hardest"
 
 
-def _table(of: _Curve, marks: list[float], n: float, planned: float) -> ReportTable:
-    names = {round(n): " (achieved)"}
-    names[round(planned)] = names.get(round(planned), "") + " (planned)"
-    sizes = sorted({*(round(mark) for mark in marks), *names} - {0})
+def _table(of: _Curve, marks: list[float], n: float) -> ReportTable:
     rows = []
-    for size in sizes:
-        one = of.at(size)
-        rows.append((Cell(f"{size:,}{names.get(size, '')}", size), share(one.alone), share(one.in_family)))
+    for size in sorted({*marks, n} - {0}):
+        one, achieved = of.at(size), " (achieved)" if size == n else ""
+        rows.append((Cell(f"{size:,.4g}{achieved}", size), share(one.alone), share(one.in_family)))
     return ReportTable(
         "power",
         "Power by the number of responses to each generator, %",

@@ -22,7 +22,7 @@ from humaneval.report.tables import (
     whole,
     why_not,
 )
-from humaneval.report.words import ROLES, count, percent, step_name
+from humaneval.report.words import ROLES, count, notes, percent, step_name
 from humaneval.scoring import GeneratorScore, ScoreTable
 from humaneval.statistics.columns import NotEstimable
 
@@ -88,7 +88,9 @@ def main_table(analysis: Analysis) -> ReportTable:
             Column("mean_seconds", "Seconds", unit="seconds a passage"),
         ),
         tuple(rows),
-        f"{note.strip()} {provenance(analysis)}",
+        " ".join(
+            [note.strip(), *notes((row.generator, row.note) for row in table.scores), provenance(analysis)]
+        ),
         borders(table.scores),
     )
 
@@ -107,13 +109,13 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
     ordered = sorted(chosen, key=lambda one: -abs(one.difference))
     adjust = verdicts.ADJUSTED[chosen[0].adjust]
     title = "Systems compared" if key.endswith("systems") else f"Each system against {chosen[0].b}, one-sided"
-    notes = dict.fromkeys(one.note for one in ordered if one.note)
+    said = notes((f"{one.a} – {one.b}", one.note) for one in ordered)
     bounded = all(one.bound is not None for one in ordered)
     if bounded:
         level = f"{percent(analysis.table.level, 0)}{NBSP}%"
-        notes[
+        said.append(
             f"At most: the one-sided bound at {level}, by which the verdict goes, as the test is one-sided."
-        ] = None
+        )
     return ReportTable(
         key,
         f"{title}: score of the first minus score of the second, in points",
@@ -136,7 +138,7 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
             )
             for one in ordered
         ),
-        " ".join([*notes, provenance(analysis)]),
+        " ".join([*said, provenance(analysis)]),
     )  # fmt: skip
 
 

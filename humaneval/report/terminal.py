@@ -12,7 +12,7 @@ from rich.text import Text
 from humaneval.comparisons import Comparison
 from humaneval.domain import Role
 from humaneval.report import verdicts
-from humaneval.report.words import between, chance, excluded, few, method, percent, step_name
+from humaneval.report.words import between, chance, excluded, few, method, notes, percent, step_name
 from humaneval.scoring import GeneratorScore, ScoreTable
 
 STYLES = {Role.CONTROL: "dim", Role.SYSTEM: "", Role.HUMAN: "yellow"}
@@ -145,6 +145,8 @@ def _below(table: ScoreTable) -> list[str]:
         chance(table),
         method(table.scores),
         *filter(None, [verdicts.method(table.comparisons)]),
+        *notes((row.generator, row.note) for row in table.scores),
+        *notes((f"{one.a} – {one.b}", one.note) for one in table.comparisons),
         f"Rule {table.rule.hash[:12]}. {table.rule.describe()}",
     ]
 

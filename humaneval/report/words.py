@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from humaneval.exclusions import ExclusionStep
 from humaneval.scoring import GeneratorScore, ScoreTable
@@ -100,6 +100,19 @@ def few(table: ScoreTable) -> str:
     if "a single" in who:
         return f"Few: {who}. Of what others would answer these numbers say nothing, whatever their intervals."
     return f"Few: {who}. Intervals and p-values are rough below {FEWEST} of either."
+
+
+def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
+    """What intervals cannot know, once each, with what it is said of: of (name, note), the note empty where there is none.
+
+    >>> notes([("ilm", "Too narrow."), ("lm", ""), ("sa", "Too narrow.")])
+    ['ilm, sa: Too narrow.']
+    """
+    of: dict[str, list[str]] = {}
+    for name, note in noted:
+        if note:
+            of.setdefault(note, []).append(name)
+    return [f"{', '.join(names)}: {note}" for note, names in of.items()]
 
 
 def method(scores: Sequence[GeneratorScore]) -> str:

@@ -227,3 +227,19 @@ def test_the_default_paired_test_keeps_its_level() -> None:
 
 def test_shuffled_labels_of_the_published_table_show_no_difference() -> None:
     assert calibration.share(calibration.published_shuffle, 60) <= 0.1
+
+
+@pytest.mark.parametrize("alike", [0, 4, 8])
+def test_few_workers_who_judged_both_do_not_decide_how_wide_a_difference_is(alike: int) -> None:
+    """In partial designs most workers judge one of two generators: of 47 here, eight judge both, so many of them alike."""
+    a = np.repeat([1, 0, 1, 0], [6, 14, 4, 4])  # the last eight are by those who judged both
+    first = np.repeat([1, 0], [4, 4])
+    both = np.concatenate(
+        [first[: alike // 2], 1 - first[alike // 2 : 8 - alike // 2], first[8 - alike // 2 :]]
+    )
+    b = np.concatenate([both, np.repeat([1, 0], [21 - both.sum(), both.sum() - 2])])
+    found = paired_difference(a, np.arange(28), np.arange(28) % 20, b, np.arange(20, 47), np.arange(27) % 20)
+    assert found.difference == pytest.approx(10 / 28 - 21 / 27)
+    assert found.interval.low < found.difference < found.interval.high
+    assert 0.4 < found.interval.high - found.interval.low < 0.75
+    assert not found.note

@@ -32,7 +32,15 @@ def test_every_cent_of_a_study_is_explained_at_every_step(
     began = platform.balance()
     up_there = put_up(engine, design={"annotators": 4})
     assert books(engine, platform) == Reconciled(
-        began - Decimal("3.84"), began, Decimal(0), Decimal("3.84"), Decimal(0), Decimal(0), Decimal(0), Decimal(0), ()
+        began - Decimal("3.84"),
+        began,
+        Decimal(0),
+        Decimal("3.84"),
+        Decimal(0),
+        Decimal(0),
+        Decimal(0),
+        Decimal(0),
+        (),
     )
     first, second, third = (answer(up_there, name) for name in ("Ada", "Ben", "Cleo"))
     person("Dana").accept(up_there.preview).open()
