@@ -168,7 +168,7 @@ def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
 
 def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
     """What most said of each item, and how many items that was; where two answers are equally frequent, a tie."""
-    _need_items(frame)
+    need_items(frame)
     rows, sizes = [], []
     for key, part in _groups(frame, by):
         votes: Counter[str] = Counter()
@@ -219,7 +219,7 @@ def preference(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) ->
 
 def workload(frame: pd.DataFrame) -> Summary:
     """How many people there were, and how many judgments a person gave."""
-    _need_workers(frame)
+    need_workers(frame)
     n = frame.groupby(WORKER)[VALUE].size().to_numpy()
     row = (
         len(n),
@@ -240,7 +240,7 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
     are. The mean over workers counts everybody alike, however much they did. Somebody's second answer to an item is
     left out and counted: it is no agreement between people.
     """
-    _need_items(frame)
+    need_items(frame)
     notes = []
     item = pd.Series(list(zip(frame[ITEM], frame[COLUMN], strict=True)), index=frame.index)
     known = bool(frame[WORKER].notna().all())
@@ -290,12 +290,14 @@ def _groups(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...
     return [(tuple(key), part) for key, part in frame.groupby(list(by), sort=True)]
 
 
-def _need_items(frame: pd.DataFrame) -> None:
+def need_items(frame: pd.DataFrame) -> None:
+    """UsageError where the file does not say what was judged."""
     if frame[ITEM].isna().any():
         raise UsageError("this needs to know what was judged: --item COLUMN")
 
 
-def _need_workers(frame: pd.DataFrame) -> None:
+def need_workers(frame: pd.DataFrame) -> None:
+    """UsageError where the file does not say who judged."""
     if frame[WORKER].isna().any():
         raise UsageError("the file does not say who answered", "Name the column: --worker COLUMN.")
 

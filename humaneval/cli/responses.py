@@ -105,7 +105,9 @@ def import_(
 )
 @click.option(
     "--show",
-    type=click.Choice(["means", "counts", "majority", "agreement", "preference", "workload", "differences"]),
+    type=click.Choice(
+        ["means", "counts", "majority", "agreement", "preference", "workload", "workers", "differences"]
+    ),
     help="[default: means where all values are numbers, else counts]",
 )
 @click.option("--by", multiple=True, metavar="COLUMN", help="One line for each of its values.")
@@ -207,8 +209,9 @@ def _summary(
 ) -> Summary:
     from humaneval import summaries
     from humaneval.differences import differences
+    from humaneval.reliability import reliability
 
-    if by and kind in ("agreement", "preference", "workload"):
+    if by and kind in ("agreement", "preference", "workload", "workers"):
         raise UsageError(
             f"--by does not go with --show {kind}", "Look at one group at a time: --where COLUMN=TEXT."
         )
@@ -219,6 +222,7 @@ def _summary(
         "agreement": lambda: summaries.agreement(frame, valid),
         "preference": lambda: summaries.preference(sheet, frame, options),
         "workload": lambda: summaries.workload(frame),
+        "workers": lambda: reliability(frame),
         "differences": lambda: differences(frame, by, methods),
     }
     return made[kind]()
