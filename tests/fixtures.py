@@ -17,7 +17,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from sqlalchemy import Engine, Table, create_engine, func, make_url, select, text
+from sqlalchemy import Connection, Engine, Table, create_engine, func, make_url, select, text
 from sqlalchemy.exc import OperationalError
 
 from humaneval.crowd.endpoints import local
@@ -28,7 +28,7 @@ from humaneval.market import MarketServer, Mode, open_market
 from humaneval.settings import Settings, database_url
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import upgrade
-from humaneval.store.tables import Base, StoryRow
+from humaneval.store.tables import Base
 from humaneval.stories import bundled_stories
 from humaneval.story_store import add_stories
 from humaneval.studies import create_study
@@ -141,15 +141,7 @@ def generated(
     path = tmp_path_factory.mktemp("generated") / "generated.db"
     shutil.copy(sqlite_template, path)
     engine = open_engine(f"sqlite:///{path}", pool=False)
-    add_stories(engine, stories)
-    blanks = blanks_of(stories, (1, 2, 3, 4, 5))
-    for request in (
-        GeneratorRequest("control"),
-        GeneratorRequest("human"),
-        GeneratorRequest("replay", checkpoint=str(EXAMPLES)),
-    ):
-        for generator in build(request):
-            run(engine, generator, blanks)
+    _generate(engine, stories)
     with engine.connect() as connection:
         found = {
             table: [dict(row) for row in connection.execute(select(table)).mappings()]
@@ -159,21 +151,38 @@ def generated(
     return {table: rows for table, rows in found.items() if rows}
 
 
+def _generate(engine: Engine, stories: tuple[Story, ...]) -> None:
+    add_stories(engine, stories)
+    blanks = blanks_of(stories, (1, 2, 3, 4, 5))
+    for request in (
+        GeneratorRequest("control"),
+        GeneratorRequest("human"),
+        GeneratorRequest("replay", checkpoint=str(EXAMPLES)),
+    ):
+        for generator in build(request):
+            run(engine, generator, blanks)
+
+
+def _insert(connection: Connection, generated: Rows) -> None:
+    for table, rows in generated.items():
+        connection.execute(table.insert(), rows)
+        if connection.dialect.name == "postgresql" and "id" in table.c:
+            newest = select(func.max(table.c.id)).scalar_subquery()
+            connection.execute(select(func.setval(func.pg_get_serial_sequence(table.name, "id"), newest)))
+
+
 @pytest.fixture(scope="session")
-def study_factory(generated: Rows) -> Callable[..., StudyFile]:
+def study_factory(generated: Rows, stories: tuple[Story, ...]) -> Callable[..., StudyFile]:
     """Makes a study of the four bundled generators in a database; settings by section, for example
     `factory(engine, "s", design={"annotators": 8}, hit={"reward": "0.50"})`."""
 
     def make(engine: Engine, name: str = "study", **sections: dict[str, Any]) -> StudyFile:
         with engine.begin() as connection:
-            if connection.scalar(select(func.count()).select_from(StoryRow)) == 0:
-                for table, rows in generated.items():
-                    connection.execute(table.insert(), rows)
-                    if engine.dialect.name == "postgresql" and "id" in table.c:
-                        newest = select(func.max(table.c.id)).scalar_subquery()
-                        connection.execute(
-                            select(func.setval(func.pg_get_serial_sequence(table.name, "id"), newest))
-                        )
+            empty = not any(connection.scalar(select(func.count()).select_from(table)) for table in generated)
+            if empty:
+                _insert(connection, generated)
+        if not empty:  # what is there stays, and the rest is added
+            _generate(engine, stories)
         settings, source = read_study_file(None, overrides=sections)
         create_study(engine, name, settings, source)
         return settings
