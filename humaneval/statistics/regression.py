@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from humaneval.errors import InputError
+from humaneval.errors import InputError, UsageError
 from humaneval.statistics.cells import Floats, labelled
 
 Correction: TypeAlias = Literal["none", "clusters", "clusters and rows"]
@@ -77,6 +77,35 @@ def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
         if np.abs(x @ beta).max() > 30.0:
             raise InputError(
                 "The regression is not estimable, because some group's outcomes are all equal",
+                "Leave that group out, or look at its interval alone.",
+            )
+    return Logistic(beta, np.asarray(np.linalg.inv(information), dtype=np.float64), fitted, likelihood)
+
+
+def logistic_above(outcomes: ArrayLike, x: Floats, floor: float) -> Logistic:
+    """Logistic regression of how often the right one of m is found, `floor` = 1/m by luck: P = g + (1 − g)·σ(xβ).
+
+    By Fisher scoring; the covariance is that of the expected information, as R's `binomial(mafc.logit(m))` of psyphy
+    has it. Arguments and errors otherwise as for `logistic`; also where a group does no better than luck.
+    """
+    if not 0.0 <= floor < 1.0:
+        raise UsageError(f"{floor:g} is not a share that luck finds", "Give 1/m: 0.2 for one of five.")
+    y, x = _checked(outcomes, x)
+    beta, last = np.zeros(x.shape[1]), -np.inf
+    for _ in range(100):
+        sigma = special.expit(x @ beta)
+        fitted = floor + (1.0 - floor) * sigma
+        slope = (1.0 - floor) * sigma * (1.0 - sigma)
+        variance = fitted * (1.0 - fitted)
+        information = (x * (slope**2 / variance)[:, None]).T @ x
+        likelihood = float(special.xlogy(y, fitted).sum() + special.xlogy(1.0 - y, 1.0 - fitted).sum())
+        if abs(likelihood - last) < 1e-12 * (1.0 + abs(likelihood)):
+            break
+        last = likelihood
+        beta = beta + np.linalg.solve(information, x.T @ (slope * (y - fitted) / variance))
+        if np.abs(x @ beta).max() > 30.0:
+            raise InputError(
+                "The regression is not estimable, because some group does no better than luck or finds all",
                 "Leave that group out, or look at its interval alone.",
             )
     return Logistic(beta, np.asarray(np.linalg.inv(information), dtype=np.float64), fitted, likelihood)

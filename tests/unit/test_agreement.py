@@ -18,6 +18,7 @@ from humaneval.statistics.agreement import (
     Metric,
     Tally,
     bootstrap_agreement,
+    conger_kappa,
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
@@ -90,6 +91,21 @@ def test_chance_corrected_agreement_of_data_c() -> None:
     assert gwet_ac1(counts) == pytest.approx(0.77544, abs=5e-6)
     assert fleiss_kappa(counts) == pytest.approx(0.76117, abs=5e-6)
     assert randolph_kappa(counts) == pytest.approx(0.77273, abs=5e-6)
+
+
+def test_congers_kappa_of_data_c_and_cohens() -> None:
+    cells = [
+        (unit, value, rater)
+        for rater, line in enumerate(DATA_C)
+        for unit, value in enumerate(line.split())
+        if value != "."
+    ]
+    assert conger_kappa(*zip(*cells, strict=True)) == pytest.approx(0.76207, abs=5e-6)  # irrCAC
+    # Cohen's of the table [[20, 5], [10, 15]]
+    pairs = [("y", "y")] * 20 + [("y", "n")] * 5 + [("n", "y")] * 10 + [("n", "n")] * 15
+    flat = [(unit, value, rater) for unit, pair in enumerate(pairs) for rater, value in enumerate(pair)]
+    assert conger_kappa(*zip(*flat, strict=True)) == pytest.approx(0.4, abs=1e-12)
+    assert str(conger_kappa([1, 2], ["a", "b"], ["w", "w"])) == "not estimable, because there is one rater"
 
 
 def test_alpha_of_three_coders() -> None:

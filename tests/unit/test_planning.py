@@ -23,6 +23,7 @@ from humaneval.planning.power import (
     power_exact,
     power_paired,
     power_unpaired,
+    responses_arcsine,
     responses_paired,
     responses_unpaired,
     sd_of_icc,
@@ -40,6 +41,7 @@ def test_unpaired_powers_are_those_of_power_prop_test() -> None:
     needed = [ceil(responses_unpaired(0.45, other)) for other in (0.41, 0.39, 0.35, 0.29, 0.20)]
     assert needed == [2404, 1062, 376, 142, 54]
     assert round(responses_unpaired(0.45, 0.41, alpha=0.05 / 21)) == 4610
+    assert round(responses_arcsine(0.45, 0.41), 2) == 2403.31  # pwr.2p.test
 
 
 def test_paired_numbers_are_connors() -> None:
