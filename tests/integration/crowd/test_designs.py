@@ -150,11 +150,13 @@ def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enla
     assert achieved["responses per passage"] == (0, 1)
     assert achieved["stories met twice in a form"] == (0, 0)
     assert found.chance_achieved is not None
+    before = verb("study", "enlarge", "study", "--annotators", "2", "--dry-run")
+    assert WARNING in before.err
     said = verb("study", "enlarge", "study", "--annotators", "2", "--reason", "written down before", "--yes")
     assert said.code == 0
     assert "now has 6 rows; it had 4" in said.out
     assert WARNING in said.err
-    assert "Responses that were in: 12." in said.err
+    assert "Responses that are in: 12." in said.err
     for line in ("study audit study", "score study"):
         assert "written down before" in verb(*line.split()).out
         (addition,) = verb(*line.split(), "--json").document["design_additions"]
