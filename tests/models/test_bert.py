@@ -485,14 +485,14 @@ def test_what_is_hidden_lies_in_one_sentence_or_is_single() -> None:
 def test_the_command_trains_from_scratch_and_on_from_a_folder(tmp_path: Path) -> None:
     from click.testing import CliRunner
 
-    from generators.training.masked_lm_training import bert
+    from humaneval.cli.main import cli
 
     lines = [{"id": story.id, "sentences": story.sentences} for story in STORIES[:6]]
     (tmp_path / "some.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     given = ["--stories", str(tmp_path / "some.jsonl"), "--minutes", "0.005", "--device", "cpu"]
 
     def run(*more: str) -> Any:
-        return CliRunner().invoke(bert, [*given, *more])
+        return CliRunner().invoke(cli, ["train", "bert", *given, *more])
 
     first = run("--from-scratch", "--out", "first")
     assert "loss" in first.output, first.exception

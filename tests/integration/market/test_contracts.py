@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from humaneval.cli.market import market
+from humaneval.cli.main import cli
 from tests.integration.market.asking import balances, refusal
 
 NewHit = Callable[..., dict[str, Any]]
@@ -210,7 +210,7 @@ class TestEvents:
 
     def kept(self, tmp_path: Path) -> list[tuple[str, str]]:
         path = str(tmp_path / "market.db")
-        reply = CliRunner().invoke(market, ["events", "--database", path, "--json"])
+        reply = CliRunner().invoke(cli, ["market", "events", "--database", path, "--json"])
         events = [each["document"]["Events"][0] for each in json.loads(reply.output)["events"]]
         return [(event["EventType"], event["HITId"]) for event in events]
 
