@@ -68,13 +68,13 @@ def power_of(
         added = 1 + (again * by_worker.alike + (plan.per_story(n) - 1) * by_story.alike) / (
             a * (1 - a) + b * (1 - b)
         )
-        return power_unpaired(a, b, n / added, min(error * 2, 1 - plan.level) if one_sided else error)
+        return power_unpaired(a, b, n / added, error * 2 if one_sided else error)
     shared = min(by_worker.across, min(a, b) - a * b)
     spread = a * (1 - a) + b * (1 - b) - 2 * plan.together * shared
     added = again * by_worker.difference + (plan.per_story(n) - 1) * by_story.difference
     effective = n / (1 + max(added, 0.0) / spread)
     difference = abs(a - b)
-    reach = _reach(plan, n)
+    reach = _reach(plan, n, one_sided=one_sided)
     if plan.together == 1 and effective <= COUNTABLE:
         return power_exact(
             spread + difference**2, difference, effective, error, one_sided=one_sided, reach=reach
@@ -158,9 +158,10 @@ def chances(plan: Plan, low: float, high: float, comparisons: int, *, one_sided:
     )
 
 
-def _reach(plan: Plan, n: float) -> float:
-    """Standard errors of a difference's interval: t with as many degrees of freedom as there are clusters, less one."""
+def _reach(plan: Plan, n: float, *, one_sided: bool) -> float:
+    """Standard errors to the end of a difference's interval, or to its one-sided bound: t with as many degrees of freedom
+    as there are clusters, less one."""
     people = n / plan.share_of_forms / plan.forms_each
     fewest = min(people, float(plan.stories or n))
-    half = (1 + plan.level) / 2
+    half = plan.level if one_sided else (1 + plan.level) / 2
     return float(stdtrit(fewest - 1, half)) if fewest > 2 else float(ndtri(half)) * 3

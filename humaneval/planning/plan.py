@@ -120,16 +120,6 @@ class Plan:
             return 1.0
         return (self._drawn - 1) / max(self.generators - self.always - 1, 1)
 
-    @property
-    def pairs(self) -> float:
-        """Forms that count and show both of two generators."""
-        return self.responses * self.together
-
-    @property
-    def family_error(self) -> float:
-        """At which p the hardest comparison of the systems is decided."""
-        return self.error_of(self.comparisons)
-
     def error_of(self, comparisons: int) -> float:
         """At which p the hardest of so many comparisons is decided, by the rule that was declared."""
         return (1 - self.level) / (max(comparisons, 1) if self.adjust != "none" else 1)

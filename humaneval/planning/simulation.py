@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from humaneval.comparisons import decide
+from humaneval.comparisons import decide, inner_level
 from humaneval.errors import UsageError
 from humaneval.planning.gate import GUESS, gate
 from humaneval.planning.plan import CHANCE, Plan
@@ -150,6 +150,7 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     where = layout(rows, plan.forms_each, pair)
     rng = np.random.default_rng([seed, studies])
     family = (plan.comparisons or plan.below_human) if plan.adjust != "none" else 1
+    below = not plan.comparisons
     found = np.zeros(2, dtype=np.int64)
     for _ in range(studies):
         spams, counts = _crowd(plan, where, rng)
@@ -157,9 +158,10 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
         kept = counts[where.forms]
         one = _tested(where, outcomes, kept, plan)
         if one is not None:
-            wanted: Literal["a_higher", "b_higher"] = "a_higher" if plan.comparisons else "b_higher"
+            wanted: Literal["a_higher", "b_higher"] = "b_higher" if below else "a_higher"
             found += [
-                decide(one.interval, one.interval, min(1.0, one.p * times), 0.0, plan.level) == wanted
+                decide(one.interval, one.interval, min(1.0, one.p * times), 0.0, plan.level, one_sided=below)
+                == wanted
                 for times in (1, family)
             ]
     alone, in_family = (int(number) / studies for number in found)
@@ -173,7 +175,7 @@ def _tested(where: Layout, outcomes: Outcomes, kept: Outcomes, plan: Plan) -> Pa
     table = cells(*(column[kept] for column in columns))
     if plan.comparisons:
         return paired_differences(table, [(0, 1)], plan.level)[0]
-    return paired_differences(table, [(1, 0)], plan.level, "less")[0]
+    return paired_differences(table, [(1, 0)], inner_level(plan.level), "less")[0]
 
 
 def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:

@@ -249,11 +249,11 @@ def test_below_human_is_a_family_of_its_own_and_one_sided() -> None:
     seen = outlook(Plan(300, comparisons=0, below_human=1)).below_human
     assert seen is not None
     assert (seen.low, seen.high) == (pytest.approx(0.7), 0.8)
-    # Its interval is two-sided all the same: alone it finds hardly more than at half the error.
     assert seen.annotators_needed == seen.annotators_needed_in_family
     two = outlook(Plan(300, comparisons=0, below_human=2)).below_human
     assert two is not None
-    assert seen.power - 0.04 < two.power_in_family < seen.power
+    # By the one-sided bound, as the report decides: alone it finds more than at half the error.
+    assert seen.power - 0.15 < two.power_in_family < seen.power - 0.04
     assert seen.detectable is not None
     short = outlook(Plan(300, comparisons=0, below_human=1, smallest_effect=seen.detectable)).below_human
     assert short is not None
@@ -288,7 +288,7 @@ def test_answers_cannot_be_more_alike_than_their_scores_allow() -> None:
 
 def test_forms_that_show_some_generators_give_each_fewer_responses_and_fewer_pairs() -> None:
     whole = Plan(annotators=140, always=1, spammers=0.0)
-    assert (whole.responses, whole.pairs) == (140, 140)
+    assert (whole.responses, whole.responses * whole.together) == (140, 140)
     part = replace(whole, passages_per_row=4)  # the control and 3 of 7: Fano's plane 20 times
     assert (part.responses, part.pairs) == (60, 20)
     assert chances(part).power < chances(whole).power
