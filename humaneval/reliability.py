@@ -10,6 +10,7 @@ import pandas as pd
 from humaneval.importing.sheet import listed
 from humaneval.statistics.aggregation import Aggregate, dawid_skene, mace, majority_vote
 from humaneval.summaries import COLUMN, ITEM, VALUE, WORKER, Summary, need_items, need_workers
+from humaneval.text import counted
 
 COLUMNS = ("worker", "answers", "with the majority", "right, by Dawid-Skene", "knows, by MACE")
 SMOOTHING = 0.1
@@ -44,7 +45,9 @@ def reliability(frame: pd.DataFrame) -> Summary:
         notes.append(f"{listed(slow)} did not converge.")
     single = int((np.bincount(items) == 1).sum())
     if single:
-        notes.append(f"{single} items with one answer say nothing of anybody, and count as right.")
+        notes.append(
+            f"Of {counted(single, 'item')} with one answer nothing is known; that answer counts as right."
+        )
     return Summary(COLUMNS, rows, tuple(notes), digits=3)
 
 

@@ -10,9 +10,10 @@ from humaneval.report import verdicts, words
 from humaneval.report.dossier import Dossier
 from humaneval.report.heds import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
 from humaneval.report.methods import PLATFORMS, listed, of_role, several
-from humaneval.report.words import between, count, percent
+from humaneval.report.words import between, percent
 from humaneval.statistics.columns import NotEstimable
 from humaneval.statistics.pay import HourlyPay, Pay
+from humaneval.text import counted
 
 MARK = "sentence {}"
 
@@ -169,7 +170,7 @@ def _design(known: Dossier) -> dict[str, Answer]:
     checked += [4] if by_person else []
     checked += [5] if rule.control == "row" else []
     noticed = (
-        f" {gate.passed:,} of {count(gate.n, 'Control passage')} were noticed before that." if gate else ""
+        f" {gate.passed:,} of {counted(gate.n, 'Control passage')} were noticed before that." if gate else ""
     )
     fixed = "before the first answer was collected" if rule.tests != "only" else "when the study was made"
     minutes = settings.hit.assignment_minutes

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from humaneval.domain import SENTENCES, Role
 from humaneval.report import verdicts, words
 from humaneval.report.data import DesignFacts, ReportData
-from humaneval.report.words import count, percent
+from humaneval.report.words import percent
 from humaneval.scoring import ScoreTable
+from humaneval.text import counted
 
 PLATFORMS = {
     "production": "Amazon Mechanical Turk",
@@ -113,8 +114,8 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
         f"the generators were {listed(whose)}."
     ]
     if design.passages_per_row:
-        form = f"A form showed {count(design.passages_per_row, 'passage')}, one by each generator and no two from one story"
-        made = f"; {count(design.rows, 'form')} were made" if design.rows and design.rows > 1 else ""
+        form = f"A form showed {counted(design.passages_per_row, 'passage')}, one by each generator and no two from one story"
+        made = f"; {counted(design.rows, 'form')} were made" if design.rows and design.rows > 1 else ""
         if design.rows == 1:
             made = "; 1 form was made"
         seed = f" (seed {design.seed})" if design.seed is not None else ""
@@ -148,7 +149,7 @@ def _annotators(data: ReportData) -> list[str]:
         forms = f" with one form{each}" if many == 1 else f" with up to {many} forms{each}"
     places = [PLATFORMS.get(name, name) for name in data.repeat.endpoint.split(", ") if name]
     where = f" through {listed(places)}" if places else ""
-    sentences = [f"Answers of {count(table.annotators.collected, who)}{forms} were collected{where}."]
+    sentences = [f"Answers of {counted(table.annotators.collected, who)}{forms} were collected{where}."]
     free = data.repeat.endpoint == "link" and not (money and money.rewards)
     if money and money.reward is not None and money.reward > 0 and not free and not data.simulated:
         paid = f"The reward was ${money.reward} a form"
@@ -172,7 +173,7 @@ def _exclusions(data: ReportData) -> list[str]:
     if table.control is not None:
         gate = table.control
         sentences.append(
-            f"Before anybody was left out for missing it, {gate.passed:,} of {count(gate.n, 'Control passage')} "
+            f"Before anybody was left out for missing it, {gate.passed:,} of {counted(gate.n, 'Control passage')} "
             f"{'was' if gate.n == 1 else 'were'} noticed."
         )
     return sentences

@@ -19,6 +19,7 @@ from humaneval.report.plot import ceiling_band, score_plot
 from humaneval.report.score_tables import main_table, provenance
 from humaneval.report.svg import STYLE
 from humaneval.report.tables import Figure
+from humaneval.text import counted
 
 SYMBOLS = {"USD": "$", "GBP": "£", "EUR": "€"}
 
@@ -58,7 +59,7 @@ def origin(data: ReportData) -> str:
     if data.analysis:
         return provenance(data.analysis)
     table = data.table
-    responses = words.count(table.exclusions[-1].responses, "response")
+    responses = counted(table.exclusions[-1].responses, "response")
     return f"Rule {table.rule.hash[:12]}, n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{responses}."
 
 
@@ -93,7 +94,7 @@ def _environment() -> Environment:
     environment.filters["markup"] = Markup
     environment.globals |= {
         "chance": words.chance,
-        "count": words.count,
+        "count": counted,
         "excluded": words.excluded,
         "method": words.method,
         "roles": words.ROLES,
@@ -107,7 +108,7 @@ def warnings(data: ReportData) -> list[tuple[str, str]]:
     """What must stand above everything else: a heading and a sentence each."""
     found = []
     if data.simulated:
-        who = words.count(data.simulated, "annotator")
+        who = counted(data.simulated, "annotator")
         are = "is a program" if data.simulated == 1 else "are programs"
         found.append(
             (

@@ -22,9 +22,10 @@ from humaneval.report.tables import (
     whole,
     why_not,
 )
-from humaneval.report.words import ROLES, count, notes, percent, step_name
+from humaneval.report.words import ROLES, notes, percent, step_name
 from humaneval.scoring import GeneratorScore, ScoreTable
 from humaneval.statistics.columns import NotEstimable
+from humaneval.text import counted
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -33,7 +34,9 @@ def provenance(analysis: Analysis) -> str:
     """By which rule, from how much and with which seed: the end of every caption."""
     table = analysis.table
     responses = table.exclusions[-1].responses
-    return f"Rule {table.rule.hash[:12]}, n{NBSP}={NBSP}{count(responses, 'response')}, seed {analysis.seed}."
+    return (
+        f"Rule {table.rule.hash[:12]}, n{NBSP}={NBSP}{counted(responses, 'response')}, seed {analysis.seed}."
+    )
 
 
 def named(row: GeneratorScore) -> Cell:

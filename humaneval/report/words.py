@@ -8,6 +8,7 @@ from humaneval.exclusions import ExclusionStep
 from humaneval.scoring import GeneratorScore, ScoreTable
 from humaneval.statistics.headline import FEWEST, WIDENED
 from humaneval.statistics.intervals import Interval
+from humaneval.text import counted
 
 STEPS = {
     "collected": "Collected",
@@ -41,11 +42,6 @@ def between(interval: Interval) -> str:
     return f"{percent(interval.low)}–{percent(interval.high)}"
 
 
-def count(number: int, noun: str) -> str:
-    """`1 annotator`, `1,200 annotators`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def step_name(step: ExclusionStep, table: ScoreTable) -> str:
     """What a step of the exclusion flow did, for a reader."""
     if step.step == "tests" and table.rule.tests == "only":
@@ -68,14 +64,14 @@ def excluded(table: ScoreTable) -> str:
         if step.annotators_out and step.step not in ("tests", "collected")
     ]
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    return f"{people.excluded:,} of {count(people.collected, 'annotator')} excluded{why}; {people.analysed:,} analysed."
+    return f"{people.excluded:,} of {counted(people.collected, 'annotator')} excluded{why}; {people.analysed:,} analysed."
 
 
 def chance(table: ScoreTable) -> str:
     """One sentence on the score that chance alone gives."""
     text = f"Chance alone gives {percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%"
     achieved, picks = table.chance.achieved, sum(table.chance.picks)
-    rough = f" (rough: {count(picks, 'pick')} on Human passages)" if picks < ROUGH else ""
+    rough = f" (rough: {counted(picks, 'pick')} on Human passages)" if picks < ROUGH else ""
     return (
         f"{text}; with the positions and picks of this study, {percent(achieved)}\N{NO-BREAK SPACE}%{rough}."
         if achieved

@@ -290,10 +290,10 @@ def test_forms_that_show_some_generators_give_each_fewer_responses_and_fewer_pai
     whole = Plan(annotators=140, always=1, spammers=0.0)
     assert (whole.responses, whole.responses * whole.together) == (140, 140)
     part = replace(whole, passages_per_row=4)  # the control and 3 of 7: Fano's plane 20 times
-    assert (part.responses, part.pairs) == (60, 20)
+    assert (part.responses, part.responses * part.together) == (60, 20)
     assert chances(part).power < chances(whole).power
     single = replace(whole, passages_per_row=2)
-    assert (single.responses, single.pairs) == (20, 0)
+    assert (single.responses, single.responses * single.together) == (20, 0)
     assert outlook(single).correlation == 0
     # All responses are compared, as the analysis does it: not only those by the same annotator.
     assert chances(replace(part, annotators=1400)).power > power_paired(0.4, 0.5, 200) + 0.2
