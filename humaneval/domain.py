@@ -69,7 +69,7 @@ class Blank:
         """The story's five sentences with `sentence` at the blank."""
         kept = self.story.sentences
         at = self.position - 1
-        return (*kept[:at], sentence, *kept[at + 1 :])  # type: ignore[return-value]
+        return (*kept[:at], sentence, *kept[at + 1 :])  # type: ignore[return-value]  # five again
 
 
 @dataclass(frozen=True, slots=True)

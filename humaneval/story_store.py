@@ -53,5 +53,5 @@ def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
                 known += 1
                 other_split += row.split != story.split
         if new:
-            session.execute(StoryRow.__table__.insert(), new)  # type: ignore[attr-defined]
+            session.execute(StoryRow.__table__.insert(), new)  # type: ignore[attr-defined]  # a Table, typed as less
     return Imported(len(new), known, other_split)

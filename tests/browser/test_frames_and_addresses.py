@@ -183,8 +183,8 @@ def test_C77_no_address_looks_like_advertising_and_nothing_comes_from_elsewhere(
 
 
 def _weight(request: object) -> int:
-    response = request.response()  # type: ignore[attr-defined]
-    return len(response.body()) if response.ok and request.method == "GET" else 0  # type: ignore[attr-defined]
+    response = request.response()
+    return len(response.body()) if response.ok and request.method == "GET" else 0
 
 
 def test_a_proxy_may_have_the_forms_in_a_folder(study: PublishedStudy) -> None:

@@ -93,9 +93,9 @@ def _server_pages(engine: Engine, platform: MTurk) -> Iterator[str]:
     client = Client(create_app(Settings(market_url=platform.endpoint.api_url), engine))
 
     def masked(response: object) -> str:
-        text = response.text.replace(str(key), "KEY")  # type: ignore[attr-defined]
+        text = response.text.replace(str(key), "KEY")
         text = re.sub(r'(name="token" value=)"[^"]+"', r'\1"TOKEN"', text)
-        return f"{response.status} {response.headers} {text}"  # type: ignore[attr-defined]
+        return f"{response.status} {response.headers} {text}"
 
     yield masked(client.get(f"/form/{key}"))
     for number in range(ROWS):

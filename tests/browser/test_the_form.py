@@ -178,11 +178,11 @@ def test_where_no_answer_comes_the_button_waits_and_comes_back(page: Page, study
     page.goto(study.accept())
     fill_in(page, [1, 1, 1, 1])
     page.route("**/form/*", lambda route: route.fulfill(status=204))  # the browser stays on the page
-    width = page.get_by_role("button").bounding_box()["width"]  # type: ignore[index]
+    width = page.get_by_role("button").bounding_box()["width"]
     send(page)
     button = page.get_by_role("button", name="Sending…")
     expect(button).to_be_disabled()
-    assert button.bounding_box()["width"] == width  # type: ignore[index]
+    assert button.bounding_box()["width"] == width
     page.clock.fast_forward(11_000)
     expect(page.get_by_role("button", name="Send my answers")).to_be_enabled()
     page.unroute("**/form/*")

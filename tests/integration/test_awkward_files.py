@@ -152,7 +152,7 @@ def test_C61_any_stories_that_a_spreadsheet_writes_come_back_equal(
     out = io.StringIO(newline="")
     if line_end == "\r":  # Python 3.11's writer leaves a line feed unquoted where lines end with CR
         quoting = csv.QUOTE_ALL
-    writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end, quoting=quoting)  # type: ignore[arg-type]
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end, quoting=quoting)
     writer.writerow(["storyid", "storytitle", *(f"sentence{n}" for n in range(1, 6))])
     for number, sentences in enumerate(stories):
         writer.writerow([f"id{number}", "", *sentences])

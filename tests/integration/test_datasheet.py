@@ -105,7 +105,7 @@ def test_every_number_in_it_is_one_of_score_json_of_the_plan_or_of_the_study_fil
     shown = dossier(sqlite_engine, "study")
     take(shown.settings.model_dump(mode="json"))
     pay = shown.pay
-    take([pay.in_page.median, pay.union.median, pay.work_time.median])  # type: ignore[union-attr]
+    take([pay.in_page.median, pay.union.median, pay.work_time.median])
     # The scale, Connor’s year, alpha, the higher of the two scores planned for, passages of a form.
     take([1, 2, 3, 4, 5, 1987, 0.05, 0.5, len(shown.settings.design.generators)])
     hashes = re.compile(r"SHA-256 [0-9a-f]{64}")

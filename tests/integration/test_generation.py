@@ -377,7 +377,7 @@ def test_the_control_sentence_is_the_papers_unless_told_otherwise() -> None:
 def test_human_gives_each_sentence_back_and_is_ok_even_where_it_holds_several(
     sqlite_engine: Engine,
 ) -> None:
-    story = Story("two", ("He ran. She sat.", *STORY.sentences[1:]))  # type: ignore[arg-type]
+    story = Story("two", ("He ran. She sat.", *STORY.sentences[1:]))
     add_stories(sqlite_engine, [story])
     (human,) = build(GeneratorRequest("human"))
     run(sqlite_engine, human, blanks_of([story], POSITIONS))

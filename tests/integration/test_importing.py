@@ -280,7 +280,7 @@ QUALTRICS = (
     ["Start Date", "End Date", "Response Type", "IP Address", "Duration (in seconds)", "Finished", "Response ID",
      "Recipient Email", "PROLIFIC_PID", *["Which, if any?\nMark one."] * 8],
     ['{"ImportId":"startDate","timeZone":"America/Denver"}', '{"ImportId":"endDate","timeZone":"America/Denver"}',
-     *('{"ImportId":"%s"}' % name for name in IDS)],  # noqa: UP031
+     *('{"ImportId":"%s"}' % name for name in IDS)],  # noqa: UP031 - braces are the text
 )  # fmt: skip
 
 

@@ -312,7 +312,7 @@ def test_what_is_drawn_follows_the_shares_within_the_limits() -> None:
     chance = (torch.arange(1000) + 0.5) / 1000
 
     def counts(**given: Any) -> list[int]:
-        return torch.bincount(choose(logits, chance, Visiting(**given)), minlength=4).tolist()  # type: ignore[no-any-return]
+        return torch.bincount(choose(logits, chance, Visiting(**given)), minlength=4).tolist()
 
     assert counts(top_p=1.0) == [500, 300, 150, 50]
     assert counts(top_p=0.8) == [625, 375, 0, 0]

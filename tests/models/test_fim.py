@@ -37,11 +37,9 @@ def pieces() -> Any:
     """A vocabulary of the kind of Llama's: a space is ▁, one is put before every text, and rare characters are bytes."""
     single = [f"<0x{byte:02X}>" for byte in range(256)]
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]  # type: ignore[list-item]
-    )
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]  # type: ignore[list-item]
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
     )
     words = [word for story in STORIES for sentence in story.sentences for word in sentence.split()]
     trainer = trainers.BpeTrainer(
@@ -87,7 +85,7 @@ def fim(folder: Path, **options: str) -> Fim:
 
 def refusal(folder: Path | str, **options: str) -> str:
     with pytest.raises((InputError, UsageError)) as caught:
-        made(folder, **options)  # type: ignore[arg-type]
+        made(folder, **options)
     assert caught.value.hint
     return str(caught.value)
 

@@ -64,7 +64,7 @@ def test_the_lm_never_sees_what_stands_behind_the_blank_and_the_ilm_does(
     for blank in blanks:
         sentences = blank.story.sentences
         behind = tuple("Nobody came." if n >= blank.position else s for n, s in enumerate(sentences))
-        changed.append(replace(blank, story=Story(blank.story.id, behind, blank.story.title)))  # type: ignore[arg-type]
+        changed.append(replace(blank, story=Story(blank.story.id, behind, blank.story.title)))
     for kind, same in (("lm", True), ("ilm", False)):
         before = [infill.text for infill in build(kind).infill(blanks)]
         after = [infill.text for infill in build(kind).infill(changed)]

@@ -64,7 +64,7 @@ def test_generating_goes_on_where_a_kill_stopped_it(
     class Killed(BaseException):
         pass
 
-    def infill(given):  # type: ignore[no-untyped-def]
+    def infill(given):
         for number, infill in enumerate(again.infill(given)):
             if number == 60:
                 raise Killed

@@ -31,7 +31,7 @@ def gradients(model: Any, *parts: Batch) -> tuple[float, Gradients]:
     total = 0.0
     for part in parts:
         loss = weighted_loss(model, place(part, "cpu"))
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         total += float(loss.detach())
     return total, {name: value.grad.clone() for name, value in model.named_parameters()}
 
@@ -60,7 +60,7 @@ def test_loss_and_gradient_are_those_of_the_baselines_padded_micro_batches(
     total = 0.0
     for piece in np.array_split(np.arange(24), 3):
         part = plain.loss(model, torch.from_numpy(ids[piece]), torch.from_numpy(types[piece])) / 3
-        part.backward()  # type: ignore[no-untyped-call]
+        part.backward()
         total += float(part.detach())
     assert loss == pytest.approx(total, rel=1e-5)
     agree(ours, {name: value.grad for name, value in model.named_parameters()}, 1e-5)
@@ -168,7 +168,7 @@ def test_G27_a_model_that_has_learned_its_answers_by_heart_ends_them(
     batch = next(training_batches(corpus, "ilm", seed=0, size=8))
     for _ in range(80):
         loss = weighted_loss(model, place(batch, "cpu"))
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         adam.step()
         adam.zero_grad()
     model.eval()

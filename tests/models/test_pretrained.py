@@ -316,7 +316,7 @@ def hub(gpt2: Path) -> Iterator[str]:
             if self.command == "GET":
                 self.wfile.write(body)
 
-        do_HEAD = do_GET  # noqa: N815
+        do_HEAD = do_GET  # noqa: N815 - the name is http.server's
 
         def log_message(self, *_: object) -> None: ...
 
@@ -396,7 +396,7 @@ def test_G07_the_range_of_transformers_is_bounded_and_both_its_ends_are_tried() 
     """`.ci/run` runs the models' tests with the oldest that is allowed, too."""
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (bounds,) = (r for r in wanted["optional-dependencies"]["models"] if r.startswith("transformers"))
-    oldest, below = re.fullmatch(r"transformers>=([\d.]+),<(\d+)", bounds).groups()  # type: ignore[union-attr]
+    oldest, below = re.fullmatch(r"transformers>=([\d.]+),<(\d+)", bounds).groups()
     assert version(oldest) <= version(transformers.__version__) < (int(below),)
     tried = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert '"transformers==$oldest"' in tried

@@ -13,4 +13,4 @@ def first(self: TurkClient, what: str, operation: str, **request: Any) -> Iterat
     return islice(every(self, what, operation, **request), 1)
 
 
-TurkClient.pages = first  # type: ignore[method-assign]
+TurkClient.pages = first

@@ -149,7 +149,7 @@ answers = st.lists(
 @given(answers, st.randoms())
 def test_order_and_names_change_nothing(entries: list[tuple[int, int, int]], random: object) -> None:
     def run(columns: list[tuple[int, int, int]], model: object) -> dict[object, dict[object, float]]:
-        fit = model(*zip(*columns, strict=True))  # type: ignore[operator]
+        fit = model(*zip(*columns, strict=True))
         return {
             stimulus: dict(zip(fit.values, row.tolist(), strict=True))
             for stimulus, row in zip(fit.stimuli, fit.posterior, strict=True)
@@ -163,10 +163,10 @@ def test_order_and_names_change_nothing(entries: list[tuple[int, int, int]], ran
         before = run(entries, model)
         assert all(sum(row.values()) == pytest.approx(1) for row in before.values())
         shuffled = [(10 - stimulus, worker + 7, value) for stimulus, worker, value in entries]
-        random.shuffle(shuffled)  # type: ignore[attr-defined]
+        random.shuffle(shuffled)
         after = run(shuffled, model)
         for stimulus, row in before.items():
-            assert after[10 - stimulus] == pytest.approx(row, abs=1e-6)  # type: ignore[operator]
+            assert after[10 - stimulus] == pytest.approx(row, abs=1e-6)
 
 
 def test_one_response_one_value_one_worker() -> None:

@@ -64,7 +64,7 @@ def test_one_way_spread_is_that_of_the_sandwich(by: module.By) -> None:
 def test_two_way_intervals_are_wider_than_one_way_and_those_wider_than_naive() -> None:
     widths = {}
     for by in ("responses", "workers", "both"):
-        low, high = bootstrap(Y, WORKER, STORY, GENERATOR, by, seed=5).interval("x")  # type: ignore[arg-type]
+        low, high = bootstrap(Y, WORKER, STORY, GENERATOR, by, seed=5).interval("x")
         widths[by] = high - low
     assert widths["both"] > 1.2 * widths["workers"] > 0
     assert widths["both"] > 1.2 * widths["responses"] > 0

@@ -183,7 +183,7 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(InputError, match="both generators"):
         paired_difference([1], ["a"], [1], [], [], [])
     with pytest.raises(UsageError, match="no alternative"):
-        sign_flip_test(np.ones(3), "larger")  # type: ignore[arg-type]
+        sign_flip_test(np.ones(3), "larger")
 
 
 def test_sign_flips_of_any_numbers_agree_with_all_sign_vectors() -> None:

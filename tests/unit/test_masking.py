@@ -63,11 +63,11 @@ def exact(p: float) -> dict[tuple[MaskedSpan, ...], float]:
             yield spans, (1 - p) * chance
 
     found: Counter[tuple[MaskedSpan, ...]] = Counter()
-    found[mask_of((DOCUMENT, 0, 5))] += p  # type: ignore[assignment]
-    found[mask_of((PARAGRAPH, 0, 5))] += (1 - p) * p  # type: ignore[assignment]
+    found[mask_of((DOCUMENT, 0, 5))] += p
+    found[mask_of((PARAGRAPH, 0, 5))] += (1 - p) * p
     for first, a in sentence((0, 3), [(0, 1), (2, 3)]):
         for second, b in sentence((4, 5), [(4, 5)]):
-            found[mask_of(*first, *second)] += (1 - p) ** 2 * a * b  # type: ignore[assignment]
+            found[mask_of(*first, *second)] += (1 - p) ** 2 * a * b
     return dict(found)
 
 

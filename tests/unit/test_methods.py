@@ -35,7 +35,7 @@ def responses(
 
 
 def told(table: ScoreTable, **facts: object) -> str:
-    return methods_paragraph(replace(ReportData("t", table), **facts))  # type: ignore[arg-type]
+    return methods_paragraph(replace(ReportData("t", table), **facts))
 
 
 def test_a_whole_study_is_told_with_its_counts_methods_and_hashes() -> None:

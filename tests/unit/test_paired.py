@@ -127,7 +127,7 @@ def test_cochrans_q_is_that_of_statsmodels() -> None:
 @given(outcomes, st.randoms())
 def test_cochrans_q_does_not_know_order_nor_names(rows: list[list[int]], random: object) -> None:
     before = cochran_q(rows)
-    random.shuffle(rows)  # type: ignore[attr-defined]
+    random.shuffle(rows)
     after = cochran_q([[row[2], row[0], row[3], row[1]] for row in rows])
     assert isinstance(after, NotEstimable) == isinstance(before, NotEstimable)
     if not isinstance(before, NotEstimable):
@@ -177,7 +177,7 @@ def test_what_are_no_pairs_is_refused() -> None:
 @pytest.mark.parametrize("table", [[], [1, 0], [[1], [0]], np.empty((0, 3))])
 def test_cochrans_q_needs_a_table(table: object) -> None:
     with pytest.raises(InputError, match="needs a table"):
-        cochran_q(table)  # type: ignore[arg-type]
+        cochran_q(table)
 
 
 def test_cochrans_q_says_when_nobody_differs() -> None:

@@ -85,7 +85,7 @@ def test_the_union_is_that_of_the_seconds_covered(rows: list[tuple[int, int, int
         {s for group, start, length in rows if group == one for s in range(start, start + length)}
         for one in range(4)
     ]
-    random.shuffle(rows)  # type: ignore[attr-defined]
+    random.shuffle(rows)
     groups, start, length = (np.array(column) for column in zip(*rows, strict=True))
     found = union_of_intervals(groups, start.astype(float), (start + length).astype(float), 4)
     assert found.tolist() == [len(seconds) for seconds in covered]

@@ -69,7 +69,7 @@ def test_one_stratum_is_pearsons_test(table: list[tuple[int, int]]) -> None:
 )
 def test_order_and_numbering_change_nothing(rows: list[tuple[int, int, int]], random: object) -> None:
     before = position_effect(*zip(*rows, strict=True)).significance
-    random.shuffle(rows)  # type: ignore[attr-defined]
+    random.shuffle(rows)
     after = position_effect(
         [outcome for outcome, _, _ in rows],
         [5 - place for _, place, _ in rows],

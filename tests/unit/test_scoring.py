@@ -113,7 +113,7 @@ def test_c50_every_exclusion_is_counted_and_the_rule_has_a_hash() -> None:
 
 def test_a_rule_with_words_that_it_does_not_know_is_an_error() -> None:
     with pytest.raises(UsageError, match="no control 'everyone'") as error:
-        Rule(control="everyone")  # type: ignore[arg-type]
+        Rule(control="everyone")
     assert error.value.hint == "There are: annotator, row, none."
 
 

@@ -60,7 +60,7 @@ def reasons(reading: Reading) -> list[str]:
 
 def refusal(path: Path, **options: str) -> InputError:
     with pytest.raises(InputError) as caught:
-        read_stories(path, **options)  # type: ignore[arg-type]
+        read_stories(path, **options)
     assert str(path) in caught.value.message
     assert "\n" not in caught.value.message + caught.value.hint
     assert caught.value.hint

@@ -163,7 +163,7 @@ def test_study_plan_says_what_is_more_than_none(command: Callable[..., Any]) -> 
 def test_study_plan_takes_a_width_and_an_icc(command: Callable[..., Any]) -> None:
     design = {"generators": SYSTEMS}
     wide, narrow = (planned(command, "--width", width, design=design) for width in ("0.1", "0.02"))
-    taken = [int(re.search(r"take ([\d,]+) annotators", out)[1].replace(",", "")) for out in (wide, narrow)]  # type: ignore[index]
+    taken = [int(re.search(r"take ([\d,]+) annotators", out)[1].replace(",", "")) for out in (wide, narrow)]
     assert taken[0] < 110 < 2000 < taken[1]
     assert "correlated by 0.100" in planned(command, "--icc", "0.1", design=design)
 

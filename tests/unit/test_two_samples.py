@@ -100,12 +100,12 @@ def test_what_is_no_comparison_is_refused() -> None:
     with pytest.raises(InputError, match="at least one response on either side"):
         chi_square(0, 0, 5, 10)
     with pytest.raises(InputError, match="x1 = nan is not a count"):
-        z_test(float("nan"), 10, 5, 10)  # type: ignore[arg-type]
+        z_test(float("nan"), 10, 5, 10)
     with pytest.raises(InputError, match=r"x2 = 2\.5 is not a count"):
-        fisher_exact(1, 10, 2.5, 10)  # type: ignore[arg-type]
+        fisher_exact(1, 10, 2.5, 10)
     with pytest.raises(InputError, match="11 of 10 is not a share"):
         newcombe(11, 10, 5, 10)
     with pytest.raises(UsageError, match="'higher' is not an alternative"):
-        z_test(1, 2, 1, 2, "higher")  # type: ignore[arg-type]
+        z_test(1, 2, 1, 2, "higher")
     with pytest.raises(UsageError, match="'higher' is not an alternative"):
-        fisher_exact(1, 2, 1, 2, "higher")  # type: ignore[arg-type]
+        fisher_exact(1, 2, 1, 2, "higher")

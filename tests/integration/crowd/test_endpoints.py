@@ -103,7 +103,7 @@ def wire(market: MarketServer, monkeypatch: pytest.MonkeyPatch) -> Wire:
     """Every AWS client's requests, with keys in the environment that are nobody's."""
     wire, real = Wire(market.url), boto3.Session
 
-    class Recorded(real):  # type: ignore[misc, valid-type]
+    class Recorded(real):
         def client(self, *args: Any, **kwargs: Any) -> Any:
             client = super().client(*args, **kwargs)
             client.meta.events.register("before-send.mturk", wire)

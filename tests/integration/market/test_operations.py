@@ -51,7 +51,7 @@ def _hit(**changes: Any) -> dict[str, Any]:
 
 
 NO_HIT, NO_WORKER, NO_TYPE = {"HITId": "3NONE"}, {"WorkerId": "A1NOBODY"}, {"QualificationTypeId": "3NONE"}
-NOTHING = set()  # type: ignore[var-annotated]
+NOTHING = set()
 
 
 def empty(_: Scene, reply: dict[str, Any]) -> bool:

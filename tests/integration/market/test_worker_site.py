@@ -255,7 +255,7 @@ class TestQualifications:
         ada, luc, nemo = person("Ada", "GB"), person("Luc", "CA"), person("Nemo")
 
         def accepts(worker: Any, at: str) -> int:
-            return worker.post(f"{at}/accept", csrf=worker.csrf()).status  # type: ignore[no-any-return]
+            return worker.post(f"{at}/accept", csrf=worker.csrf()).status
 
         assert [accepts(worker, path) for worker in (ada, luc, nemo)] == [403, 303, 403]
         assert [accepts(worker, other) for worker in (ada, luc, nemo)] == [303, 303, 403]
