@@ -21,7 +21,7 @@ from humaneval.crowd.words import plain_words
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, OutboxRow, PaymentRow, StudyRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 
@@ -62,6 +62,7 @@ def compensate(
         raise UsageError("a compensation needs an amount above zero")
     if platform.endpoint.name == "link":
         raise PlatformError("no compensation can be paid by link", "Pay it where you pay these people.")
+    _refuse_if_submitted(engine, name, platform, assignment)
     with writing(engine) as session:
         study = hold_study(session, name)
         work = _lost_work(session, study, platform.endpoint.name, assignment)
@@ -142,6 +143,23 @@ def settle_compensations(engine: Engine, name: str, platform: Platform) -> int:
             payment = session.get_one(PaymentRow, payment_id)
             payment.state, payment.paid_at = "paid", now()
     return len(due) - len(paid)
+
+
+def _refuse_if_submitted(engine: Engine, name: str, platform: Platform, assignment: str) -> None:
+    """Ask the platform, too: what nobody has collected yet is submitted all the same, and would be paid twice."""
+    with reading(engine) as session:
+        work = _lost_work(session, get_study(session, name), platform.endpoint.name, assignment)
+        worker = external_worker_id(session, work.worker_id)
+        hit = session.get_one(HitRow, work.hit_id)
+    if hit.external_id is None or hit.closed_at is not None or not platform.knows(hit.external_id):
+        return
+    if any(
+        (one.external_id, one.worker) == (assignment, worker) for one in platform.submissions(hit.external_id)
+    ):
+        raise UsageError(
+            f"assignment {assignment} was submitted at {platform.endpoint.name}, and is not collected yet",
+            "Run `humaneval collect`; then pay it with `humaneval approve`.",
+        )
 
 
 def _lost_work(session: Session, study: StudyRow, endpoint: str, assignment: str) -> AssignmentRow:

@@ -22,7 +22,7 @@ from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import Trouble
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, PaymentRow
+from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
 
 LETTER = {"subject": "Your work", "text": "Thank you. It is paid."}
@@ -134,6 +134,31 @@ def test_C23_submitted_work_is_paid_as_such_and_not_compensated(
     with pytest.raises(UsageError, match="no assignment"):
         pay(sqlite_engine, platform, "3NOBODYS")
     assert len(listed()) == 1
+
+
+def test_C23_what_was_submitted_is_not_compensated_before_it_is_collected(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, listed: Callable
+) -> None:
+    assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    time_is_over(sqlite_engine)
+    with pytest.raises(UsageError, match="was submitted at local, and is not collected yet"):
+        pay(sqlite_engine, platform, assignment)
+    assert payments(sqlite_engine) == []
+    assert len(listed()) == 1
+    collect(sqlite_engine, "study", platform)
+    assert approve(sqlite_engine, "study", platform) == 1
+
+
+def test_C23_somebody_whose_hit_is_deleted_is_compensated(
+    sqlite_engine: Engine, lost: Callable, platform: MTurk
+) -> None:
+    work = lost(sqlite_engine)
+    with reading(sqlite_engine) as session:
+        (hit,) = session.scalars(select(HitRow.external_id)).all()
+    work.give_back()
+    platform.expire(hit)
+    platform.close(hit)
+    assert pay(sqlite_engine, platform, work.id).made_now
 
 
 @pytest.fixture
