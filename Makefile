@@ -19,7 +19,7 @@ test: $(VENV)/.test browser-tools
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Every kind of generator learns the echo corpus, Ray loses actors: some minutes.
+# Every kind of generator learns the echo corpus, Ray loses actors, twenty thousand schedules: about two hours.
 test-long: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 

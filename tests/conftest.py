@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest_plugins = ["tests.fixtures", "tests.commands", "tests.chromium", "tests.compiled"]
+pytest_plugins = ["tests.fixtures", "tests.commands", "tests.chromium", "tests.compiled", "tests.pace"]
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = ("HUMANEVAL_", "AWS_", "DATABASE_URL", "PROLIFIC_")
