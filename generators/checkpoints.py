@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +75,6 @@ class Checkpoint:
 def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card) -> None:
     """Write a checkpoint, its weights in full precision. InputError where that fails: the one before is then still whole."""
     import torch
-    from safetensors import SafetensorError
 
     weights = {
         name: (value.to(torch.float32) if value.is_floating_point() else value).contiguous().cpu()
@@ -86,16 +85,28 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
         "architectures": [type(model).__name__],
         "dtype": "float32",
     }
+    with saving(folder, complete) as part:
+        save_tensors(weights, part / WEIGHTS, {"format": "pt"})
+        write_json(part / CONFIG, config)
+        (part / TOKENIZER).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
+        write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
+
+
+@contextmanager
+def saving(folder: Path, complete: Callable[[Path], bool]) -> Iterator[Path]:
+    """Where to write the files of a checkpoint; they take their places in `folder` once all of them are on the disk.
+
+    InputError where anything fails; `complete` tells whether there is one from before.
+    """
+    from safetensors import SafetensorError
+
     part = folder / PART
     try:
         folder.mkdir(parents=True, exist_ok=True)
         settle(folder)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        save_tensors(weights, part / WEIGHTS, {"format": "pt"})
-        write_json(part / CONFIG, config)
-        (part / TOKENIZER).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
-        write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
+        yield part
         for path in (*part.iterdir(), part):
             sync(path)
         part.rename(folder / NEXT)

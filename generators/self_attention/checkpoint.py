@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from generators import checkpoints as common
-from generators.checkpoints import CARD, NEXT, PART, PROBE, Card, read_card
+from generators.checkpoints import CARD, PROBE, Card, read_card
 from generators.self_attention.model import SelfAttention
 from generators.self_attention.plan import Architecture
 from generators.self_attention.vocabulary import Vocabulary, open_vocabulary, save_vocabulary
@@ -41,31 +40,12 @@ def save(
     folder: Path, model: SelfAttention, architecture: Architecture, vocabulary: Vocabulary, card: Card
 ) -> None:
     """Write a checkpoint. InputError where that fails: the one before is then still whole."""
-    from safetensors import SafetensorError
-
-    part = folder / PART
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        common.settle(folder)
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
+    with common.saving(folder, complete) as part:
         weights = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items()}
         save_tensors(weights, part / WEIGHTS, {"format": "pt"})
         common.write_json(part / CONFIG, {"model_type": KIND, **asdict(architecture)})
         save_vocabulary(vocabulary, part / WORDS)
         common.write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
-        for path in (*part.iterdir(), part):
-            common.sync(path)
-        part.rename(folder / NEXT)
-        common.sync(folder)
-        common.settle(folder)
-    except (OSError, SafetensorError) as error:
-        shutil.rmtree(part, ignore_errors=True)
-        reason = getattr(error, "strerror", None) or first_line(error)
-        raise InputError(
-            f"the checkpoint in {folder} cannot be written: {reason}",
-            "The one before it is still whole." if complete(folder) else "Make room, or name another folder.",
-        ) from None
 
 
 def complete(folder: Path) -> bool:
