@@ -110,17 +110,17 @@ def serve(
     if port is None:
         port = urlsplit(app.settings.market_url).port or DEFAULT_PORT
     # Here, so that listing the commands needs no web server.
-    from humaneval.market import Faults, MarketServer, Mode, open_account, open_market
+    from humaneval.market import Faults, MarketServer, Mode, open_market
     from humaneval.market.faults import read_plan
 
     keys = _keys(app, keys_file)
     trouble = None if faults is None else Faults(read_plan(faults), fault_seed)
     engine = open_market(database)
     try:
-        open_account(engine, Mode(mode), balance=balance)
         server = MarketServer(
             engine, mode=Mode(mode), host=host, port=port, public_url=public_url, keys=keys, trouble=trouble,
             invited=registration == "invited" or (registration is None and not _is_here(host, public_url)),
+            balance=balance,
         )  # fmt: skip
         _announce(server, mode, keys, keys_file, as_json=as_json)
         server.serve_forever()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from flask import Flask
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
@@ -47,12 +49,14 @@ def create_market_app(
     keys: Keys | None = None,
     trouble: TroubleMaker | None = None,
     invited: bool = False,
+    balance: Decimal | None = None,
 ) -> Flask:
     """The application over an opened market.
 
     `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo` and invitations. With `keys` every call of the API
     must be signed. `trouble` is asked what goes wrong with each step; where it is a plan of faults, it also moves
     the clock and can be replaced while the application runs. `invited`: workers come by invitation, not by name alone.
+    `balance` is what a new account opens with; nothing is made before all else was found right.
     """
     if not is_site(public_url):
         raise SettingsError(
@@ -61,7 +65,7 @@ def create_market_app(
         )
     if isinstance(trouble, Faults):
         clock = trouble.moved(clock)
-    seals = Seals(open_account(engine, mode, public_url=public_url, clock=clock))
+    seals = Seals(open_account(engine, mode, balance=balance, public_url=public_url, clock=clock))
     market = Market(engine, mode, clock)
     site = WorkerSite(market, seals, public_url, invited=invited)
     app = Flask(__name__)

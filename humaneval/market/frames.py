@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, render_template, request
+import re
+
+from flask import Blueprint, Response, render_template, request, url_for
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from humaneval.market.answers import Field, UnusableAnswerError
@@ -10,7 +12,7 @@ from humaneval.market.hits import find_hit
 from humaneval.market.market import Market
 from humaneval.market.questions import HtmlQuestion, read_question
 from humaneval.market.refusals import RefusedError
-from humaneval.market.security import origin_of, protect_answer, protect_content
+from humaneval.market.security import origin_of, protect_answer, protect_content, protect_hand_on
 from humaneval.market.submissions import submit
 from humaneval.market.wording import TOO_LARGE, NotPossibleError
 
@@ -19,11 +21,13 @@ NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 
 SUBMIT_PATH = "/mturk/externalSubmit"
 
-_CLOSED_ADDRESSES = tuple(
-    f"https://{host}{SUBMIT_PATH}"
-    for host in ("www.mturk.com", "workersandbox.mturk.com", "worker.mturk.com")
+_CLOSED_SUBMIT = re.compile(r"(https?:)?//(www|worker|workersandbox)\.mturk\.com/mturk/externalSubmit")
+"""Where HTML written for the real MTurk sends its form. Nobody answers there any more."""
+
+_CLOSED_SCRIPT = re.compile(
+    r"(https?:)?//(s3\.amazonaws\.com/mturk-public|mturk-public\.s3\.amazonaws\.com)/externalHIT_v1\.js"
 )
-"""Where HTML written for the real MTurk posts to. Nobody answers there any more."""
+"""MTurk's own script, which puts the assignment's id into such a form: without it answers belong to no work."""
 
 
 def frames_blueprint(market: Market, public_url: str) -> Blueprint:
@@ -42,10 +46,27 @@ def frames_blueprint(market: Market, public_url: str) -> Blueprint:
             )
         if not isinstance(asked, HtmlQuestion):
             return protect_content(Response("This HIT's page is elsewhere.", 404, content_type="text/plain"))
-        html = asked.html
-        for closed in _CLOSED_ADDRESSES:
-            html = html.replace(closed, origin + SUBMIT_PATH)
+        script = origin + url_for("static", filename="external-hit.js")
+        html = _CLOSED_SUBMIT.sub(lambda _: origin + SUBMIT_PATH, asked.html)
+        html = _CLOSED_SCRIPT.sub(lambda _: script, html)
         return protect_content(Response(html, content_type="text/html; charset=utf-8"))
+
+    @blueprint.get(SUBMIT_PATH)
+    def hand_on() -> Response:
+        # MTurk took answers in the address, too. A look at an address stores nothing here: this page sends them on.
+        try:
+            assignment_id = _assignment_id()
+        except NotPossibleError as error:
+            return _shown(error.message, error.status)
+        fields = [(name, value) for name, value in request.args.items(multi=True) if name != "assignmentId"]
+        page = render_template(
+            "hand_on.html",
+            action=origin + SUBMIT_PATH,
+            assignment_id=assignment_id,
+            fields=fields,
+            origin=origin,
+        )
+        return protect_hand_on(Response(page, content_type="text/html; charset=utf-8"), origin)
 
     @blueprint.post(SUBMIT_PATH)
     def external_submit() -> Response:
@@ -60,13 +81,7 @@ def frames_blueprint(market: Market, public_url: str) -> Blueprint:
         return _shown("", 200)
 
     def _store() -> None:
-        assignment_id = request.form.get("assignmentId") or request.args.get("assignmentId", "")
-        if not assignment_id:
-            raise NotPossibleError("The form came without an assignmentId, so it belongs to no work.", 400)
-        if assignment_id == NOT_ACCEPTED:
-            raise NotPossibleError(
-                "This was a preview. Accept the HIT first; then your answer is stored.", 400
-            )
+        assignment_id = _assignment_id()
         fields = [
             Field(name, value) for name, value in request.form.items(multi=True) if name != "assignmentId"
         ]
@@ -78,3 +93,13 @@ def frames_blueprint(market: Market, public_url: str) -> Blueprint:
         return protect_answer(Response(page, status, content_type="text/html; charset=utf-8"), origin)
 
     return blueprint
+
+
+def _assignment_id() -> str:
+    """Whose answers a request brings. Raises NotPossibleError for nobody's, and for those of a preview."""
+    assignment_id = request.form.get("assignmentId") or request.args.get("assignmentId", "")
+    if not assignment_id:
+        raise NotPossibleError("The form came without an assignmentId, so it belongs to no work.", 400)
+    if assignment_id == NOT_ACCEPTED:
+        raise NotPossibleError("This was a preview. Accept the HIT first; then your answer is stored.", 400)
+    return assignment_id

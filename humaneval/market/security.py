@@ -129,6 +129,15 @@ def protect_answer(response: Response, public_origin: str) -> Response:
     return _common(response)
 
 
+def protect_hand_on(response: Response, public_origin: str) -> Response:
+    """Headers for a page in the frame that sends the answers in its address on to us, and does nothing else."""
+    response.headers["Content-Security-Policy"] = (
+        f"default-src 'none'; style-src {public_origin}; script-src {public_origin}; form-action {public_origin}; "
+        "frame-ancestors *; base-uri 'none'"
+    )
+    return _common(response)
+
+
 def protect_content(response: Response) -> Response:
     """Headers for a requester's own HTML: in a box of its own even where it is opened outside the frame."""
     response.headers["Content-Security-Policy"] = f"sandbox {FRAME_SANDBOX}; frame-ancestors 'self'"

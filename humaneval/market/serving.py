@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import socket
+from decimal import Decimal
 from threading import Thread
 from types import TracebackType
 from urllib.parse import urlsplit
@@ -43,6 +45,7 @@ class MarketServer:
         keys: Keys | None = None,
         trouble: TroubleMaker | None = None,
         invited: bool = False,
+        balance: Decimal | None = None,
     ) -> None:
         self._socket = _listen(host, port)
         try:
@@ -59,6 +62,7 @@ class MarketServer:
                 keys=keys,
                 trouble=trouble,
                 invited=invited,
+                balance=balance,
             )
         except BaseException:
             self._socket.close()
@@ -142,6 +146,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise PrerequisiteError(
-            f"The marketplace cannot listen on {host}:{port}: {error.strerror}", "Choose another --port."
+            f"The marketplace cannot listen on {host}:{port}: {error.strerror}",
+            f"Choose another {'--host' if error.errno == errno.EADDRNOTAVAIL else '--port'}.",
         ) from None
     return listening

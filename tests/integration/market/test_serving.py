@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,34 @@ def test_what_cannot_be_served_is_refused_in_words(tmp_path: Path) -> None:
     assert isinstance(refused(*database, "--public-url", "https://lab.example/panel?x"), SettingsError)
     assert isinstance(refused(*database, "--balance", "1.005"), UsageError)
     assert isinstance(refused(*database, "--host", "host.invalid"), PrerequisiteError)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--public-url", "https://panel.lab.example"),  # without keys
+        ("--public-url", "panel.lab.example"),
+        ("--host", "192.0.2.1"),
+        ("--balance", "-1"),
+    ],
+)
+def test_a_start_that_failed_leaves_no_account_whose_balance_could_not_be_chosen_any_more(
+    tmp_path: Path, wrong: tuple[str, str]
+) -> None:
+    database = tmp_path / "market.db"
+    refused("--database", str(database), "--mode", "sandbox", *wrong)
+    funded = CliRunner().invoke(cli, ["market", "fund", "5", "--database", str(database)])
+    assert isinstance(funded.exception, StoreError)
+    with closing(MarketServer(open_market(database), mode=Mode.LOCAL, balance=Decimal("5.00"))):
+        funded = CliRunner().invoke(cli, ["market", "fund", "5", "--database", str(database)])
+    assert "$10.00 are available now" in funded.output
+
+
+def test_an_address_of_another_machine_is_told_from_a_port_in_use(tmp_path: Path) -> None:
+    error = refused(
+        "--database", str(tmp_path / "market.db"), "--host", "192.0.2.1", "--public-url", "http://localhost"
+    )
+    assert error.hint == "Choose another --host."
 
 
 def test_a_copy_made_while_it_is_in_use_is_a_whole_marketplace(tmp_path: Path) -> None:
