@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -223,7 +224,7 @@ def key(file: Path, as_json: bool) -> None:
         emit({"file": str(file), "key": key_id})
         return
     say(f"Access key {key_id} written to {file}.")
-    say(f"Serve with --keys {file}; programs find it by AWS_SHARED_CREDENTIALS_FILE={file}")
+    say(f"Serve with --keys {file}; programs find it by AWS_SHARED_CREDENTIALS_FILE={file.resolve()}")
 
 
 @market.command()
@@ -248,6 +249,46 @@ def fund(amount: Decimal, database: str, as_json: bool) -> None:
         emit({"added": amount, "available": available})
     else:
         say(f"Added ${amount}; ${available} are available now.")
+
+
+DAY = click.DateTime(["%Y-%m-%d"])
+
+
+@market.command()
+@click.option("--since", type=DAY, metavar="DAY", help="Count from this day on, YYYY-MM-DD in UTC.")
+@click.option("--before", type=DAY, metavar="DAY", help="Count the days before this one.")
+@database_option
+@json_option
+def earnings(since: datetime | None, before: datetime | None, database: str, as_json: bool) -> None:
+    """Print what each worker earned: name, worker id, work approved, rewards, bonuses, both; and what waits for review.
+
+    The marketplace moves no money: by this list the people who run it pay. Work counts on the day of its approval, a
+    bonus on the day of its payment. What waits for review is all that waits now.
+    """
+    from humaneval.market import open_market
+    from humaneval.market.earnings import earnings as earned_by_each
+
+    _refuse_missing(database)
+    if since and before and since >= before:
+        raise UsageError(
+            "there is no day from --since to --before", "--before names the day after the last one."
+        )
+    engine = open_market(database)
+    try:
+        rows = earned_by_each(
+            engine,
+            since=since and since.replace(tzinfo=UTC),
+            before=before and before.replace(tzinfo=UTC),
+        )
+    finally:
+        engine.dispose()
+    names = ("name", "worker", "approved", "rewards", "bonuses", "earned", "waiting")
+    if as_json:
+        emit({"workers": [{name: getattr(row, name) for name in names} for row in rows]})
+        return
+    say("\t".join(names))
+    for row in rows:
+        say("\t".join(str(getattr(row, name)) for name in names))
 
 
 @market.command()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -54,8 +55,13 @@ class Transaction:
 def open_market(path: Path | str) -> Engine:
     """The engine of the market's own SQLite file, which is made when it is not there.
 
-    Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`).
+    Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`). A new file is
+    its owner's alone: the key that signs workers' links is in it. SQLite gives the files beside it the same rights.
     """
+    with suppress(
+        OSError
+    ):  # it is there, or cannot be: then the words are those for a file that cannot be opened
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     engine = open_engine(f"sqlite:///{path}")
     try:
         open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)

@@ -86,7 +86,8 @@ class Keys:
         secret = self._pairs.get(claim.id)
         if secret is None:
             raise NotSignedError(
-                "UnrecognizedClientException", "This marketplace does not know the access key."
+                "UnrecognizedClientException",
+                "This marketplace does not know the access key. AWS_ACCESS_KEY_ID counts before a credentials file.",
             )
         moment = request.headers.get("X-Amz-Date", "")
         if (claim.day, claim.region, claim.service) != (moment[:8], REGION, SERVICE):
@@ -124,7 +125,7 @@ def read_file(file: Path) -> Keys:
         # Not the error's own words: they may quote the line, and the line may hold a secret.
         raise SettingsError(
             f"{file} is not a file of access keys",
-            "Each profile has the lines aws_access_key_id and aws_secret_access_key.",
+            "Each profile has a name of its own, and the lines aws_access_key_id and aws_secret_access_key.",
         ) from None
     return Keys(pairs)
 

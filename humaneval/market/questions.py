@@ -114,7 +114,11 @@ def _fields(root: ElementTree.Element, schema: str, content: str) -> dict[str, s
     found: dict[str, str] = {}
     for child in root:
         name = child.tag.removeprefix(f"{{{schema}}}")
-        if name not in wanted or name in found or len(child):
+        if name in wanted and len(child):
+            raise invalid(
+                f"{name} must be text, and there are elements in it: put it into <![CDATA[ and ]]>."
+            )
+        if name not in wanted or name in found:
             raise invalid(
                 f"{name.rpartition('}')[2]} does not belong there: {' and '.join(wanted)} must each stand once."
             )

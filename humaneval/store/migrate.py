@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -133,8 +134,10 @@ def backup(engine: Engine, target: Path | None = None) -> Path:
     part = target.with_name(target.name + ".part")
     try:
         part.unlink(missing_ok=True)
+        part.touch(mode=0o600)
         with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
             live.backup(copy)
+        shutil.copymode(source, part)  # whoever may not read the database may not read its copy
         part.rename(target)
     except (sqlite3.Error, OSError) as error:
         with suppress(OSError):

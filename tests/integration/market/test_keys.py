@@ -165,13 +165,17 @@ def test_the_workers_site_asks_for_no_key(client: FlaskClient) -> None:
     assert client.get("/signin").status_code == 200
 
 
-def test_a_made_key_is_its_owners_alone_and_works_at_both_ends(tmp_path: Path) -> None:
+def test_a_made_key_is_its_owners_alone_and_works_at_both_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "keys"
-    made = CliRunner().invoke(cli, ["market", "key", str(file)])
+    monkeypatch.chdir(tmp_path)
+    made = CliRunner().invoke(cli, ["market", "key", "keys"])
     assert made.exit_code == 0, made.output
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     secret = file.read_text().split()[-1]
     assert secret not in made.output
+    assert f"AWS_SHARED_CREDENTIALS_FILE={file}" in made.output
     command = [sys.executable, "-m", "humaneval", "market", "serve", "--port", "0", "--json"]
     command += ["--database", str(tmp_path / "market.db"), "--keys", str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:

@@ -42,6 +42,13 @@ def test_a_form_for_any_of_amazons_addresses_is_sent_here(
     assert "mturk.com" not in shown
 
 
+def test_html_that_stands_bare_in_its_question_is_told_where_to_go(mturk: Any, new_hit: Any) -> None:
+    bare = page_of().replace("<![CDATA[<!DOCTYPE html>", "").replace("]]>", "")
+    bare = re.sub("<html.*</html>", "<form></form>", bare, flags=re.DOTALL)
+    with pytest.raises(mturk.exceptions.RequestError, match="CDATA"):
+        new_hit(Question=bare)
+
+
 @pytest.mark.parametrize("address", [SCRIPT, "//mturk-public.s3.amazonaws.com/externalHIT_v1.js"])
 def test_mechanical_turks_own_script_comes_from_the_marketplace(
     address: str, new_hit: Any, person: Any

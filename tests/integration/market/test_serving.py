@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -125,6 +126,21 @@ def test_a_start_that_failed_leaves_no_account_whose_balance_could_not_be_chosen
     with closing(MarketServer(open_market(database), mode=Mode.LOCAL, balance=Decimal("5.00"))):
         funded = CliRunner().invoke(cli, ["market", "fund", "5", "--database", str(database)])
     assert "$10.00 are available now" in funded.output
+
+
+def test_the_file_and_its_copies_are_their_owners_alone(tmp_path: Path) -> None:
+    """The key that signs workers' links is in it."""
+    database = tmp_path / "market.db"
+    engine = open_market(database)
+    create_market_app(engine, mode=Mode.LOCAL, public_url="http://localhost:1")
+    copy = tmp_path / "copy.db"
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob("market.db*")} == {0o600}
+    for readable in (0o600, 0o640):
+        database.chmod(readable)
+        CliRunner().invoke(cli, ["market", "backup", str(copy), "--database", str(database)])
+        assert stat.S_IMODE(copy.stat().st_mode) == readable
+        copy.unlink()
+    engine.dispose()
 
 
 def test_an_address_of_another_machine_is_told_from_a_port_in_use(tmp_path: Path) -> None:

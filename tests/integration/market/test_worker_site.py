@@ -283,6 +283,8 @@ class TestQualifications:
         ("kind", "rest", "words"),
         [
             ("2F1QJWKUDD8XADTFD2Q0G6UTO95ALH", {"Comparator": "Exists"}, "no Masters"),
+            ("2ARFPLSP75KLA8M8DH1HTEQVJT3SY6", {"Comparator": "Exists"}, "no Masters"),
+            ("00000000000000000060", {"Comparator": "EqualTo", "IntegerValues": [1]}, "no Worker_Adult"),
             ("3OWNTYPE", {"Comparator": "Exists"}, "does not exist"),
             (PERCENT, {"Comparator": "GreaterThan"}, "must have 1"),
             (PERCENT, {"Comparator": "EqualTo", "LocaleValues": [{"Country": "US"}]}, "cannot be used"),
