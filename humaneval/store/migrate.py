@@ -54,11 +54,22 @@ def known_revision(
                 "Name another database with --database.",
             )
     if found not in (None, head) and not _known(engine, found, versions, metadata):
+        if _is_markets(found) != _is_markets(head):
+            of = ("studies", "a marketplace")
+            raise StoreError(
+                f"{_name(engine)} is a database of {of[_is_markets(found)]}, and here one of {of[_is_markets(head)]} is needed",
+                "Name another database with --database.",
+            )
         raise StoreError(
             f"{_name(engine)} is of revision {found}, which this version does not know",
             "A newer humaneval made it: install that version.",
         )
     return found
+
+
+def _is_markets(named: str | None) -> bool:
+    """Whether a revision is one of the marketplace's own file."""
+    return named is not None and named.startswith("m")
 
 
 def _name(engine: Engine) -> str:

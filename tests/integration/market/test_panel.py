@@ -49,6 +49,7 @@ def test_a_list_of_people_gets_a_link_each_and_the_same_one_again(
     assert form is not None
     assert ada.submit(page, form, {}).url == f"{panel.url}/hits"
     assert "Ada" in ada.get(f"{panel.url}/hits").html
+    assert 'href="/link"' in ada.get(f"{panel.url}/my-work").html
     assert links["Ada"] in ada.get(f"{panel.url}/link").html
 
 

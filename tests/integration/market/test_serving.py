@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import Engine
 
 from humaneval.cli.main import cli
 from humaneval.errors import HumanEvalError, PrerequisiteError, SettingsError, StoreError, UsageError
 from humaneval.market import Keys, MarketServer, Mode, create_market_app, open_market
+from tests.commands import Command
 
 
 def refused(*arguments: str) -> HumanEvalError:
@@ -141,6 +143,16 @@ def test_the_file_and_its_copies_are_their_owners_alone(tmp_path: Path) -> None:
         assert stat.S_IMODE(copy.stat().st_mode) == readable
         copy.unlink()
     engine.dispose()
+
+
+def test_a_database_of_studies_and_one_of_a_marketplace_are_not_taken_for_one_another(
+    command: Command, sqlite_engine: Engine, sqlite_database: str, tmp_path: Path
+) -> None:
+    studies = sqlite_database.removeprefix("sqlite:///")
+    assert "is a database of studies" in command("market", "fund", "5", "--database", studies).err
+    open_market(tmp_path / "market.db").dispose()
+    said = command("--database", str(tmp_path / "market.db"), "stories", "list")
+    assert (said.code, "is a database of a marketplace" in said.err) == (1, True)
 
 
 def test_an_address_of_another_machine_is_told_from_a_port_in_use(tmp_path: Path) -> None:
