@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import click
 
 from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
-from humaneval.errors import StoreError, UsageError
+from humaneval.errors import InputError, StoreError, UsageError
 from humaneval.fees import money
 
 if TYPE_CHECKING:
@@ -192,7 +192,10 @@ def _people(names: tuple[str, ...], file: Path | None) -> list[str]:
 
     A list may have empty lines between its names.
     """
-    listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
+    try:
+        listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not UTF-8", "Save the list as UTF-8.") from None
     people = [*names, *filter(None, listed)]
     if not all(name.strip() for name in people):
         raise UsageError("a name is empty, or has nothing but spaces", "No link was printed or revoked.")

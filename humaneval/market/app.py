@@ -10,7 +10,6 @@ from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.wrappers import Response
 
-from humaneval.errors import SettingsError
 from humaneval.market.admin import TOKEN, admin_blueprint
 from humaneval.market.database import Clock, Mode, open_account
 from humaneval.market.faults import Faults
@@ -20,7 +19,7 @@ from humaneval.market.keys import Keys
 from humaneval.market.market import Market
 from humaneval.market.mishaps import unseen_blueprint
 from humaneval.market.pages import WorkerSite, pages_blueprint
-from humaneval.market.security import Seals, is_site
+from humaneval.market.security import Seals, check_site
 from humaneval.market.trouble import TroubleMaker, WithTrouble
 from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
@@ -58,11 +57,7 @@ def create_market_app(
     the clock and can be replaced while the application runs. `invited`: workers come by invitation, not by name alone.
     `balance` is what a new account opens with; nothing is made before all else was found right.
     """
-    if not is_site(public_url):
-        raise SettingsError(
-            f"{public_url!r} is not where a marketplace can be reached",
-            "Give scheme, host and port only, for example https://panel.lab.example.",
-        )
+    check_site(public_url)
     if isinstance(trouble, Faults):
         clock = trouble.moved(clock)
     seals = Seals(open_account(engine, mode, balance=balance, public_url=public_url, clock=clock))

@@ -10,14 +10,18 @@ from humaneval.errors import UsageError
 from humaneval.market import workplace
 from humaneval.market.database import Mode, known_account, transaction
 from humaneval.market.entry_pages import LINK_PATH
-from humaneval.market.security import Seals
+from humaneval.market.security import Seals, check_site
 from humaneval.market.tables import Worker
 from humaneval.market.wording import NotPossibleError
 from humaneval.store.types import now
 
 
 def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:
-    """For each name its own link; who is not there yet is made. UsageError for a name that cannot be one: none is made."""
+    """For each name its own link; who is not there yet is made. UsageError for a name that cannot be one: none is made.
+
+    SettingsError for a `public_url` that links cannot begin with.
+    """
+    check_site(public_url)
     mode, seals = _account(engine)
     with transaction(engine, mode, now, writes=True) as work:
         try:
@@ -49,7 +53,8 @@ def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
 
 
 def invitation(engine: Engine, public_url: str) -> str:
-    """The link by which anybody who has it registers under a name that is free."""
+    """The link by which anybody who has it registers under a name that is free. SettingsError as above."""
+    check_site(public_url)
     return f"{public_url.rstrip('/')}/signin?invitation={_account(engine)[1].invitation()}"
 
 

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from flask import Request, Response
 from itsdangerous import BadSignature, Signer, URLSafeSerializer, URLSafeTimedSerializer
 
+from humaneval.errors import SettingsError
+
 COOKIE = "market_worker"
 SIGNED_IN_SECONDS = 30 * 24 * 3600
 
@@ -97,6 +99,15 @@ def is_site(url: str) -> bool:
         )
     except ValueError:
         return False
+
+
+def check_site(url: str) -> None:
+    """Raises SettingsError where `url` is not a whole site: a link that began with it would lead nowhere."""
+    if not is_site(url):
+        raise SettingsError(
+            f"{url!r} is not where a marketplace can be reached",
+            "Give scheme, host and port only, for example https://panel.lab.example.",
+        )
 
 
 def comes_from_elsewhere(request: Request, public_origin: str) -> bool:

@@ -182,3 +182,22 @@ def test_links_begin_where_the_marketplace_was_last_served_unless_told_otherwise
     with pytest.raises(SettingsError):
         MarketServer(books, mode=Mode.LOCAL, public_url="http://localhost/panel")
     assert beginning() == server.url
+
+
+@pytest.mark.parametrize("wrong", ["panel.lab.example", "https://panel.lab.example/turk"])
+def test_no_link_is_printed_that_would_lead_nowhere(
+    command: Command, panel: MarketServer, wrong: str
+) -> None:
+    for names in ((), ("Ada",)):
+        said = command("market", "invite", *names, "--public-url", wrong)
+        assert (said.code, said.out) == (2, "")
+        assert "is not where a marketplace can be reached" in said.err
+
+
+def test_a_list_of_people_that_is_not_utf_8_is_refused_in_words(
+    command: Command, panel: MarketServer
+) -> None:
+    Path("people.txt").write_bytes("Jörg\n".encode("latin-1"))
+    said = command("market", "invite", "--file", "people.txt")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("Error: people.txt is not UTF-8\n")
