@@ -58,9 +58,8 @@ def open_market(path: Path | str) -> Engine:
     Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`). A new file is
     its owner's alone: the key that signs workers' links is in it. SQLite gives the files beside it the same rights.
     """
-    with suppress(
-        OSError
-    ):  # it is there, or cannot be: then the words are those for a file that cannot be opened
+    # Where it is there already, or cannot be, the words are those for a file that cannot be opened.
+    with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     engine = open_engine(f"sqlite:///{path}")
     try:

@@ -25,7 +25,7 @@ function turkSetAssignmentID(formName, buttonName) {
   const field = document.getElementById("assignmentId");
   if (field) field.value = assignment;
   if (button && assignment === "ASSIGNMENT_ID_NOT_AVAILABLE") {
-    const words = "You must ACCEPT the HIT before you can submit the results.";
+    const words = "A preview: accept the HIT to send it";
     button.disabled = true;
     button.value = words;
     if (button.tagName === "BUTTON") button.textContent = words;
