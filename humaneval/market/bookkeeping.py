@@ -8,11 +8,11 @@ the HIT did go back to available. A bonus and its fee leave available at once; a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from sqlalchemy import bindparam, delete, func, or_, select
+from sqlalchemy import bindparam, delete, func, or_, select, union
 from sqlalchemy.orm import Session
 
 from humaneval.market.database import Mode, Transaction
@@ -157,26 +157,33 @@ def refresh(work: Transaction, hit: Hit) -> Counts:
 
 def something_is_due(work: Transaction) -> bool:
     """Whether time alone has changed anything since it was last looked at."""
-    return bool(work.session.scalar(_ANYTHING_DUE, _moments(work)))
+    return bool(work.session.scalar(_ANYTHING_DUE, _moments(work.now)))
 
 
-def let_time_pass(work: Transaction) -> None:
+def turning_points(work: Transaction) -> list[datetime]:
+    """The moments, up to now and with it, that time must stop at: a HIT whose review policy waits may have become
+    Reviewable there, and the policy decides before whatever came later."""
+    return [*sorted(work.session.scalars(_TURNS, _moments(work.now))), work.now]
+
+
+def let_time_pass(work: Transaction, until: datetime) -> None:
     """Abandon what ran out, approve what waited too long, expire what is past its time, each as of its own moment;
     dispose of what has been kept for long enough."""
-    moments = _moments(work)
+    moments = _moments(until)
     late = work.session.scalars(_LATE, moments).all()
     for assignment in late:
         assignment.state, assignment.ended_at = State.ABANDONED, assignment.deadline
-        note(work, "AssignmentAbandoned", assignment.hit, assignment)
+        note(replace(work, now=assignment.deadline), "AssignmentAbandoned", assignment.hit, assignment)
     waiting = work.session.scalars(_UNREVIEWED, moments).all()
     for assignment in waiting:
+        assert assignment.auto_approve_at is not None
         pay_reward(work, assignment)
         assignment.state, assignment.approved_at = State.APPROVED, assignment.auto_approve_at
-        note(work, "AssignmentApproved", assignment.hit, assignment)
+        note(replace(work, now=assignment.auto_approve_at), "AssignmentApproved", assignment.hit, assignment)
     expiring = work.session.scalars(_EXPIRING, moments).all()
     for hit in expiring:
         hit.expired = True
-        note(work, "HITExpired", hit)
+        note(replace(work, now=hit.expires_at), "HITExpired", hit)
     changed = {hit.number: hit for hit in (*expiring, *(item.hit for item in (*late, *waiting)))}
     for hit in changed.values():
         refresh(work, hit)
@@ -186,8 +193,8 @@ def let_time_pass(work: Transaction) -> None:
         note(work, "HITDisposed", hit)
 
 
-def _moments(work: Transaction) -> dict[str, datetime]:
-    return {"now": work.now, "kept_since": work.now - timedelta(days=KEPT_DAYS)}
+def _moments(now: datetime) -> dict[str, datetime]:
+    return {"now": now, "kept_since": now - timedelta(days=KEPT_DAYS)}
 
 
 # Asked at every request, so they are made once.
@@ -203,6 +210,12 @@ _OUTDATED = select(Hit).where(
     ~select(Assignment.number)
     .where(Assignment.hit_number == Hit.number, Assignment.state == State.SUBMITTED)
     .exists(),
+)
+_TURNS = union(
+    select(Hit.expires_at).where(Hit.policy_due, Hit.expired.is_(False), Hit.expires_at <= _NOW),
+    select(Assignment.deadline)
+    .join(Assignment.hit)
+    .where(Hit.policy_due, Assignment.state == State.ACCEPTED, Assignment.deadline <= _NOW),
 )
 _ANYTHING_DUE = select(or_(*(query.exists() for query in (_LATE, _UNREVIEWED, _EXPIRING, _OUTDATED))))
 

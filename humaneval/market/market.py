@@ -20,7 +20,7 @@ from humaneval.market import (
     review_policies,
     reviews,
 )
-from humaneval.market.bookkeeping import let_time_pass, something_is_due
+from humaneval.market.bookkeeping import let_time_pass, something_is_due, turning_points
 from humaneval.market.database import Clock, Mode, Transaction, transaction
 from humaneval.store.types import now
 
@@ -118,5 +118,6 @@ class Market:
     @staticmethod
     def _let_time_pass(work: Transaction) -> None:
         if something_is_due(work):
-            let_time_pass(work)
-            review_policies.apply_due_policies(work)
+            for moment in turning_points(work):
+                let_time_pass(work, moment)
+                review_policies.apply_due_policies(work)

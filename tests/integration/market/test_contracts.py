@@ -248,6 +248,28 @@ class TestEvents:
             )
         ]
 
+    def test_what_time_alone_did_is_told_with_the_moment_it_was_done_at(
+        self, mturk: Any, new_hit: NewHit, person: SignIn, clock: Any, tmp_path: Path
+    ) -> None:
+        kinds = ["AssignmentAbandoned", "AssignmentApproved", "HITExpired"]
+        hit = new_hit(AutoApprovalDelayInSeconds=7200)
+        mturk.update_notification_settings(
+            HITTypeId=hit["HITTypeId"], Notification={**self.SNS, "EventTypes": kinds}
+        )
+        person("Ada").accept(hit["HITId"])
+        person("Grace").do(hit["HITId"])
+        began = clock.now
+        clock.pass_time(days=3)
+        mturk.get_hit(HITId=hit["HITId"])
+        reply = CliRunner().invoke(
+            cli, ["market", "events", "--database", str(tmp_path / "market.db"), "--json"]
+        )
+        told = [each["document"]["Events"][0] for each in json.loads(reply.output)["events"]]
+        assert [(each["EventType"], each["EventTimestamp"]) for each in told] == [
+            (kind, f"{began + timedelta(hours=hours):%Y-%m-%dT%H:%M:%SZ}")
+            for kind, hours in zip(kinds, (1, 2, 24), strict=True)
+        ]
+
     def test_settings_can_be_switched_off_and_on_and_replaced(
         self, mturk: Any, new_hit: NewHit, tmp_path: Path
     ) -> None:

@@ -235,6 +235,30 @@ class TestPlurality:
         mturk.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=clock.now)
         assert mturk.list_review_policy_results_for_hit(**call)["HITReviewReport"] == before
 
+    @pytest.mark.parametrize("in_hand", [False, True])
+    def test_C16_what_comes_after_a_hits_end_comes_after_its_policy_though_nobody_looked_meanwhile(
+        self, mturk: Any, new_hit: NewHit, person: SignIn, clock: Any, in_hand: bool
+    ) -> None:
+        decides = plurality(
+            QuestionIds="A",
+            ApproveIfWorkerAgreementScoreIsAtLeast=100,
+            RejectIfWorkerAgreementScoreIsLessThan=100,
+        )
+        hit = new_hit(
+            MaxAssignments=5,
+            LifetimeInSeconds=3600,
+            AssignmentDurationInSeconds=5400,
+            AutoApprovalDelayInSeconds=7200,
+            HITReviewPolicy=decides,
+        )
+        who = (("Ada", "cat"), ("Grace", "cat"), ("Mary", "dog"))
+        ids = [person(name).do(hit["HITId"], A=answer) for name, answer in who]
+        if in_hand:
+            person("Joan").accept(hit["HITId"])
+        clock.pass_time(days=2)
+        assert [status(mturk, each) for each in ids] == ["Approved", "Approved", "Rejected"]
+        assert balances(mturk) == (Decimal("9998.80"), Decimal("0.00"))
+
     def test_what_was_rejected_or_missed_known_answers_can_be_left_out(
         self, mturk: Any, new_hit: NewHit, person: SignIn
     ) -> None:
