@@ -6,12 +6,11 @@ from decimal import Decimal
 
 from flask import Flask
 from sqlalchemy import Engine
-from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.wrappers import Response
 
 from humaneval.market.admin import TOKEN, admin_blueprint
-from humaneval.market.database import Clock, Mode, open_account
+from humaneval.market.database import BUSY, Clock, Mode, open_account
 from humaneval.market.faults import Faults
 from humaneval.market.frames import frames_blueprint
 from humaneval.market.help import help_blueprint
@@ -89,13 +88,14 @@ def create_market_app(
             response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
         return response
 
-    @app.errorhandler(OperationalError)
-    def busy(error: OperationalError) -> Response:
-        app.logger.warning("The database is busy: %s", error.orig)
+    def busy(error: Exception) -> Response:
+        app.logger.warning("The database is busy: %s", getattr(error, "orig", error))
         response = site.problem(
             "The marketplace is busy. Nothing was lost: go back and try again in a moment.", 503
         )
         response.headers["Retry-After"] = "2"
         return response
 
+    for kind in BUSY:
+        app.register_error_handler(kind, busy)
     return app

@@ -13,7 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
 
 from humaneval.errors import SettingsError, StoreError
@@ -31,6 +32,9 @@ HEAD = "m0001"
 
 OPENING_BALANCE = Decimal("10000.00")
 
+BUSY = (OperationalError, NoConnectionError)
+"""What comes of waiting too long: for the write lock, or for a connection while all wait for the lock."""
+
 
 class Mode(StrEnum):
     """`local` counts every cent; `sandbox` has a balance that never falls, as MTurk's sandbox had."""
@@ -43,13 +47,14 @@ class Mode(StrEnum):
 class Transaction:
     """One transaction at the market: everything an operation may look at, and the moment it happens at.
 
-    `site` is the worker site's address, where it is known.
+    `site` is the worker site's address, where it is known; `request_id` names the call that it is for.
     """
 
     session: Session
     now: datetime
     mode: Mode
     site: str = ""
+    request_id: str = ""
 
 
 def open_market(path: Path | str) -> Engine:

@@ -103,7 +103,7 @@ def create_additional_assignments(work: Transaction, params: Params) -> Reply:
     """CreateAdditionalAssignmentsForHIT."""
     refuse_repeat(work, "CreateAdditionalAssignmentsForHIT", params)
     add_places(work, _kept_hit(work, params["HITId"]), params["NumberOfAdditionalAssignments"])
-    remember(work, "CreateAdditionalAssignmentsForHIT", params, new_entity_id())
+    remember(work, "CreateAdditionalAssignmentsForHIT", params, work.request_id)
     return {}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import string
+import uuid
 
 _ALPHABET = string.ascii_uppercase + string.digits
 
@@ -16,6 +17,11 @@ def new_entity_id() -> str:
 def new_worker_id() -> str:
     """A worker's id: A and 13 characters."""
     return "A" + _random(13)
+
+
+def new_request_id() -> str:
+    """One call's id, as AWS's services give every call one."""
+    return str(uuid.uuid4())
 
 
 def _random(length: int) -> str:

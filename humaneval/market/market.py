@@ -85,11 +85,14 @@ class Market:
         self.site = ""
         """The worker site's address, once there is one."""
 
-    def perform(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Carry out one requester operation. Raises RefusedError; then nothing was changed."""
+    def perform(self, name: str, params: Mapping[str, Any], request_id: str = "") -> dict[str, Any]:
+        """Carry out one requester operation. Raises RefusedError; then nothing was changed.
+
+        `request_id` is what the caller is told that this call is called.
+        """
         operation = OPERATIONS[name]
         with self.writing() if operation.writes else self.reading() as work:
-            return operation.run(work, params)
+            return operation.run(replace(work, request_id=request_id), params)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:

@@ -11,7 +11,6 @@ from humaneval.fees import bonus_fee
 from humaneval.market.bookkeeping import balance, dollars, pay_reward, post, refresh
 from humaneval.market.database import OPENING_BALANCE, Mode, Transaction
 from humaneval.market.hits import described, find_hit
-from humaneval.market.identifiers import new_entity_id
 from humaneval.market.notes import note
 from humaneval.market.paging import page
 from humaneval.market.refusals import RefusedError, invalid, no_such_assignment, wrong_assignment_state
@@ -103,7 +102,7 @@ def send_bonus(work: Transaction, params: Params) -> Reply:
     bonus = Bonus(assignment=assignment, cents=cents, fee_cents=fee, reason=reason, paid_at=work.now)
     post(work, "bonus", assignment.hit, assignment, available=-(cents + fee), paid=cents, fees=fee)
     work.session.add(bonus)
-    remember(work, "SendBonus", params, new_entity_id())
+    remember(work, "SendBonus", params, work.request_id)
     return {}
 
 

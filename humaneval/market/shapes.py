@@ -37,19 +37,22 @@ def operation_model(name: str) -> OperationModel | None:
 def read_times(value: Any, shape: Shape) -> Any:
     """A parsed JSON body with its timestamps, which are epoch seconds, as aware datetimes.
 
-    What does not fit the shape is left as it is, for `faults` to name; a timestamp that is none becomes None,
-    since botocore's validator fails on numbers that no calendar has.
+    A null is a member left out, as AWS's own clients and services hold it. What does not fit the shape is left as it
+    is, for `faults` to name; a timestamp that is none becomes None, since botocore's validator fails on numbers that
+    no calendar has.
     """
     if isinstance(shape, StructureShape) and isinstance(value, dict):
         return {
             name: read_times(item, shape.members[name]) if name in shape.members else item
             for name, item in value.items()
+            if item is not None
         }
     if isinstance(shape, ListShape) and isinstance(value, list):
         return [read_times(item, shape.member) for item in value]
     if shape.type_name == "timestamp":
-        readable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LATEST
-        return _EPOCH + timedelta(seconds=value) if readable else None
+        readable = isinstance(value, int | float) and not isinstance(value, bool) and value < _LATEST
+        # Whatever is before 1970 is past, and clients cannot read every such time back.
+        return _EPOCH + timedelta(seconds=max(value, 0)) if readable else None
     return value
 
 

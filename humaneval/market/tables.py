@@ -270,7 +270,7 @@ class Entry(MarketTable):
 
 
 class RequestToken(MarketTable):
-    """A UniqueRequestToken that has done its work, and the id it made. It counts for a day."""
+    """A UniqueRequestToken that has done its work, and the id of what it made or of its call. It counts for a day."""
 
     __tablename__ = "request_tokens"
 

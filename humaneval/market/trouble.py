@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from waitress.channel import ClientDisconnected
 from werkzeug.wrappers import Response
 
+from humaneval.market.identifiers import new_request_id
 from humaneval.market.shapes import service_model
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 TARGET = "MTurkRequesterServiceV20170117."
 CONTENT_TYPE = "application/x-amz-json-1.1"
+REQUEST_ID = "x-amzn-RequestId"
+"""The header with the id that every call has."""
 
 
 class Trouble(Enum):
@@ -87,7 +90,7 @@ class _Failure(NamedTuple):
         if step in SITE_STEPS:
             return Response(self.message, self.status, content_type="text/plain")
         body = json.dumps(error_body(self.kind, self.message, self.code))
-        return Response(body, self.status, content_type=CONTENT_TYPE)
+        return Response(body, self.status, headers={REQUEST_ID: new_request_id()}, content_type=CONTENT_TYPE)
 
 
 _AGAIN = "Try your call again."

@@ -13,16 +13,16 @@ from typing import Any, NoReturn
 
 from botocore.model import OperationModel
 from flask import Blueprint, Response, request
-from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from humaneval.market.database import Clock
+from humaneval.market.database import BUSY, Clock
+from humaneval.market.identifiers import new_request_id
 from humaneval.market.keys import Keys, NotSignedError
 from humaneval.market.market import Market
 from humaneval.market.paging import emptied
 from humaneval.market.refusals import RefusedError
 from humaneval.market.shapes import faults, operation_model, read_times, write_times
-from humaneval.market.trouble import CONTENT_TYPE, TARGET, Trouble, error_body, happening
+from humaneval.market.trouble import CONTENT_TYPE, REQUEST_ID, TARGET, Trouble, error_body, happening
 
 _log = logging.getLogger(__name__)
 
@@ -42,12 +42,13 @@ def wire_blueprint(market: Market, keys: Keys | None, clock: Clock) -> Blueprint
 
     @blueprint.post("/")
     def call() -> Response:
+        request_id = new_request_id()
         try:
             if "Origin" in request.headers:
                 raise _WireError(403, "AccessDeniedException", "No web page may call this API.")
             if keys is not None:
                 keys.check(request, clock())
-            answer = _answer(200, _perform(market))
+            answer = _answer(200, _perform(market, request_id))
         except NotSignedError as error:
             answer = _answer(error.status, error_body(error.kind, error.message))
         except RequestEntityTooLarge:
@@ -55,6 +56,7 @@ def wire_blueprint(market: Market, keys: Keys | None, clock: Clock) -> Blueprint
             answer = _answer(413, body)
         except _WireError as error:
             answer = _answer(error.status, error.body)
+        answer.headers[REQUEST_ID] = request_id
         # Clients whose own clock is wrong take the time from here.
         answer.date = clock()
         return answer
@@ -62,15 +64,15 @@ def wire_blueprint(market: Market, keys: Keys | None, clock: Clock) -> Blueprint
     return blueprint
 
 
-def _perform(market: Market) -> Any:
+def _perform(market: Market, request_id: str) -> Any:
     operation = _operation()
     params = _params(operation)
     try:
-        reply = market.perform(operation.name, params)
+        reply = market.perform(operation.name, params, request_id)
     except RefusedError as refusal:
         raise _WireError(400, "RequestError", refusal.message, refusal.code) from None
-    except OperationalError as error:
-        _log.warning("%s: the database is busy: %s", operation.name, error.orig)
+    except BUSY as error:
+        _log.warning("%s: the database is busy: %s", operation.name, getattr(error, "orig", error))
         raise _WireError(
             503, "ServiceFault", "Try your call again.", "AWS.MechanicalTurk.ServiceUnavailable"
         ) from None
@@ -106,8 +108,7 @@ def _params(operation: OperationModel) -> Any:
         raise _WireError(400, "SerializationException", "The body is not a JSON object.")
     if shape is None:
         return {}
-    # A null is a parameter left out, as AWS's own clients and services hold it.
-    given = read_times({name: value for name, value in body.items() if value is not None}, shape)
+    given = read_times(body, shape)
     wrong = faults(given, shape)
     if wrong:
         count = f"{len(wrong)} validation error{'s' if len(wrong) > 1 else ''} detected"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from sqlalchemy import Engine
 
 from humaneval.market import Mode, Trouble
+from humaneval.market.serving import THREADS
 from tests.integration.market.asking import balances, refusal
 
 NewHit = Callable[..., dict[str, Any]]
@@ -72,6 +75,24 @@ def test_C04_a_bonus_with_the_same_token_is_paid_once(mturk: Any, new_hit: NewHi
     payments = mturk.list_bonus_payments(AssignmentId=assignment_id)["BonusPayments"]
     assert [payment["BonusAmount"] for payment in payments] == ["1.00", "1.00"]
     assert balances(mturk)[0] == Decimal("10000.00") - Decimal("1.20") - 2 * Decimal("1.20")
+
+
+def test_C04_a_repeat_names_the_request_that_did_the_work(
+    mturk: Any, new_hit: NewHit, person: SignIn
+) -> None:
+    worker, hit = person(), new_hit()
+    bonus = {
+        "WorkerId": worker.id,
+        "AssignmentId": worker.do(hit["HITId"]),
+        "BonusAmount": "1",
+        "Reason": "R",
+    }
+    extend = {"HITId": hit["HITId"], "NumberOfAdditionalAssignments": 1}
+    for call, params in ((mturk.send_bonus, bonus), (mturk.create_additional_assignments_for_hit, extend)):
+        done = call(**params, UniqueRequestToken="t")["ResponseMetadata"]["RequestId"]
+        with pytest.raises(ClientError, match=done) as repeated:
+            call(**params, UniqueRequestToken="t")
+        assert repeated.value.response["ResponseMetadata"]["RequestId"] != done
 
 
 def test_C11_approving_twice_is_refused_with_the_state_and_pays_once(
@@ -152,13 +173,14 @@ def test_C17_an_amount_that_is_not_dollars_and_cents_is_refused(
     assert refusal(new_hit, Reward=amount) == "ValidationException"
 
 
+@pytest.mark.parametrize("year", [1970, 1969, 1])
 def test_C22_a_hit_expired_with_a_time_long_past_can_be_reviewed_and_then_deleted(
-    mturk: Any, new_hit: NewHit, person: SignIn
+    mturk: Any, new_hit: NewHit, person: SignIn, year: int
 ) -> None:
     hit = new_hit()
     assignment_id = person().do(hit["HITId"])
     assert refusal(mturk.delete_hit, HITId=hit["HITId"]) == "InvalidHITState"
-    mturk.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=datetime(1970, 1, 1, tzinfo=UTC))
+    mturk.update_expiration_for_hit(HITId=hit["HITId"], ExpireAt=datetime(year, 1, 1, tzinfo=UTC))
     assert hit_now(mturk, hit)["HITStatus"] == "Reviewable"
     assert refusal(mturk.delete_hit, HITId=hit["HITId"]) == "InvalidHITState"
     mturk.reject_assignment(AssignmentId=assignment_id, RequesterFeedback="Empty")
@@ -252,6 +274,21 @@ def test_C68_without_retries_throttling_reaches_the_caller(
 ) -> None:
     troubles.append(Trouble.THROTTLED)
     assert refusal(connect(retries=0).get_account_balance) == "ThrottlingException"
+
+
+def test_C25_where_every_connection_waits_programs_and_people_are_told_to_try_again(
+    connect: Callable[..., Any], person: SignIn, engine: Engine
+) -> None:
+    worker, mturk = person(), connect(retries=0)
+    engine.pool._timeout = 0.01  # type: ignore[attr-defined]  # of the pool that files get
+    with ExitStack() as stack:
+        # One fewer than the server has threads.
+        for _ in range(THREADS - 1):
+            stack.enter_context(engine.connect())
+        assert refusal(mturk.get_account_balance) == "ServiceUnavailable"
+        reply = worker.get("/hits")
+    assert (reply.status, reply.headers["Retry-After"]) == (503, "2")
+    assert "Nothing was lost" in reply.text
 
 
 def test_a_rejection_can_be_overridden_for_thirty_days(

@@ -67,6 +67,20 @@ def test_what_breaks_the_model_is_refused_as_aws_would(
     assert (status, reply["__type"]) == (400, kind)
 
 
+def test_a_null_is_a_member_left_out_however_deep_it_stands(client: FlaskClient) -> None:
+    kind = {"Title": "T", "Description": "D", "Reward": "0.10", "AssignmentDurationInSeconds": 60}
+    known = {"QualificationTypeId": "00000000000000000071", "Comparator": "Exists"}
+    replies = [
+        call(client, "CreateHITType", {**kind, **rest})
+        for rest in (
+            {"QualificationRequirements": [known]},
+            {"QualificationRequirements": [{**known, "IntegerValues": None}], "Keywords": None},
+        )
+    ]
+    assert replies[0] == replies[1]
+    assert replies[0][0] == 200
+
+
 def test_a_call_that_is_too_large_is_refused_in_the_protocols_own_form(client: FlaskClient) -> None:
     status, reply = call(client, "GetHIT", b" " * 5_000_000)
     assert (status, reply["__type"]) == (413, "RequestEntityTooLargeException")
