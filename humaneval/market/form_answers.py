@@ -12,7 +12,7 @@ from werkzeug.datastructures import FileStorage, MultiDict
 from humaneval.market.answers import Answered, with_plain_line_ends
 from humaneval.market.characters import forbidden_character
 from humaneval.market.identifiers import new_entity_id
-from humaneval.market.patterns import is_found
+from humaneval.market.patterns import Patterns
 from humaneval.market.question_form import (
     FileAnswer,
     FormQuestion,
@@ -61,13 +61,13 @@ def read_filled(
     form: QuestionForm, posted: MultiDict[str, str], files: Mapping[str, FileStorage] = MappingProxyType({})
 ) -> Filled:
     """The answers in a posted form, in the form's order; a question left empty has an Answer without content."""
-    filled = Filled()
+    filled, patterns = Filled(), Patterns()
     for place, question in enumerate(form.questions):
         name = field_name(place)
         if isinstance(question.answer, FileAnswer):
             parts, fault = _file(question, question.answer, files.get(name), filled.files)
         else:
-            parts, fault = _parts(question, posted, name)
+            parts, fault = _parts(question, posted, name, patterns)
         filled.answers.append(Answered(question.identifier, tuple(parts)))
         if fault:
             filled.faults[place] = fault
@@ -75,15 +75,15 @@ def read_filled(
 
 
 def _parts(
-    question: FormQuestion, posted: MultiDict[str, str], name: str
+    question: FormQuestion, posted: MultiDict[str, str], name: str, patterns: Patterns
 ) -> tuple[list[tuple[str, str]], str]:
     if isinstance(question.answer, SelectionAnswer):
-        return _chosen(question, question.answer, posted, name)
+        return _chosen(question, question.answer, posted, name, patterns)
     assert isinstance(question.answer, TextAnswer)
     written = posted.get(name, "")
     if not written.strip():
         return [("FreeText", "")], "Write an answer." if question.required else ""
-    return [("FreeText", written)], _text_fault(question.answer, written)
+    return [("FreeText", written)], _text_fault(question.answer, written, patterns)
 
 
 def _file(
@@ -108,7 +108,11 @@ def _harmless(filename: str) -> str:
 
 
 def _chosen(
-    question: FormQuestion, answer: SelectionAnswer, posted: MultiDict[str, str], name: str
+    question: FormQuestion,
+    answer: SelectionAnswer,
+    posted: MultiDict[str, str],
+    name: str,
+    patterns: Patterns,
 ) -> tuple[list[tuple[str, str]], str]:
     sent = set(posted.getlist(name))
     places = {str(place): each.identifier for place, each in enumerate(answer.selections)}
@@ -130,7 +134,7 @@ def _chosen(
     least = max(answer.least, 1) if question.required else answer.least
     if not least <= count <= answer.most:
         return parts, _count_fault(least, answer.most)
-    return parts, _text_fault(answer.other, written) if with_other and answer.other else ""
+    return parts, _text_fault(answer.other, written, patterns) if with_other and answer.other else ""
 
 
 def _count_fault(least: int, most: int) -> str:
@@ -139,11 +143,11 @@ def _count_fault(least: int, most: int) -> str:
     return f"Choose up to {most}." if least == 0 else f"Choose from {least} to {most}."
 
 
-def _text_fault(answer: TextAnswer, written: str) -> str:
-    return next(_text_faults(answer, written), "")
+def _text_fault(answer: TextAnswer, written: str, patterns: Patterns) -> str:
+    return next(_text_faults(answer, written, patterns), "")
 
 
-def _text_faults(answer: TextAnswer, written: str) -> Iterator[str]:
+def _text_faults(answer: TextAnswer, written: str, patterns: Patterns) -> Iterator[str]:
     bad = forbidden_character(written)
     if bad:
         yield f"Take out the character {bad}: it cannot be stored."
@@ -164,5 +168,5 @@ def _text_faults(answer: TextAnswer, written: str) -> Iterator[str]:
     if length > answer.longest:
         yield f"Write at most {answer.longest} characters; you have {length}."
     for pattern in answer.patterns:
-        if not is_found(pattern.expression, pattern.flags, written):
+        if not patterns.found(pattern.expression, pattern.flags, written):
             yield pattern.error or "This is not in the form that was asked for."
