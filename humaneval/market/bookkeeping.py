@@ -162,7 +162,7 @@ def something_is_due(work: Transaction) -> bool:
 
 def turning_points(work: Transaction) -> list[datetime]:
     """The moments, up to now and with it, that time must stop at: a HIT whose review policy waits may have become
-    Reviewable there, and the policy decides before whatever came later."""
+    Reviewable there, and the policy decides before what time approved later."""
     return [*sorted(work.session.scalars(_TURNS, _moments(work.now))), work.now]
 
 
@@ -211,11 +211,17 @@ _OUTDATED = select(Hit).where(
     .where(Assignment.hit_number == Hit.number, Assignment.state == State.SUBMITTED)
     .exists(),
 )
+# Of a HIT whose answers time will approve, too; else the order makes no difference.
+_RACING = Hit.policy_due & Hit.number.in_(
+    select(Assignment.hit_number).where(
+        Assignment.state == State.SUBMITTED, Assignment.auto_approve_at <= _NOW
+    )
+)
 _TURNS = union(
-    select(Hit.expires_at).where(Hit.policy_due, Hit.expired.is_(False), Hit.expires_at <= _NOW),
+    select(Hit.expires_at).where(_RACING, Hit.expired.is_(False), Hit.expires_at <= _NOW),
     select(Assignment.deadline)
     .join(Assignment.hit)
-    .where(Hit.policy_due, Assignment.state == State.ACCEPTED, Assignment.deadline <= _NOW),
+    .where(_RACING, Assignment.state == State.ACCEPTED, Assignment.deadline <= _NOW),
 )
 _ANYTHING_DUE = select(or_(*(query.exists() for query in (_LATE, _UNREVIEWED, _EXPIRING, _OUTDATED))))
 

@@ -230,11 +230,11 @@ class MoneyMachine(RuleBasedStateMachine):
     @invariant()
     def what_is_held_is_what_may_still_be_paid(self) -> None:
         wanted = Decimal(0)
+        with self.market.reading() as work:
+            rows = work.session.scalars(select(Assignment).where(Assignment.state == State.SUBMITTED)).all()
+            submitted_of = Counter(row.hit.id for row in rows)
         for hit in self.market.perform("ListHITs", {"MaxResults": 100})["HITs"]:
-            submitted = self.market.perform(
-                "ListAssignmentsForHIT",
-                {"HITId": hit["HITId"], "AssignmentStatuses": ["Submitted"], "MaxResults": 100},
-            )["NumResults"]
+            submitted = submitted_of[hit["HITId"]]
             reward = Decimal(hit["Reward"])
             places = hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"] + submitted
             wanted += places * (reward + reward_fee(reward, hit["MaxAssignments"]))
