@@ -1,4 +1,7 @@
-"""Whatever is done in whatever order: no cent appears, disappears or is promised twice."""
+"""Whatever is done in whatever order: no cent appears, disappears or is promised twice.
+
+The machine is run by `test_any_order`, which does more with it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 from sqlalchemy import select
@@ -239,16 +241,6 @@ class MoneyMachine(RuleBasedStateMachine):
             places = hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"] + submitted
             wanted += places * (reward + reward_fee(reward, hit["MaxAssignments"]))
         assert Decimal(self.market.perform("GetAccountBalance", {})["OnHoldBalance"]) == wanted
-
-
-MoneyMachine.TestCase.settings = settings(
-    max_examples=15,
-    stateful_step_count=25,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-TestMoney = MoneyMachine.TestCase
 
 
 def test_an_account_opens_once_with_its_own_balance_and_keeps_its_mode(tmp_path: Path) -> None:
