@@ -188,7 +188,7 @@ class AnyOrderMachine(MoneyMachine):
         self.pagers.append(Pager(operation, params, self.whole(operation, params)))
         self.turn(self.pagers[-1])
 
-    @precondition(lambda self: self.pagers)
+    @precondition(lambda self: bool(self.pagers))
     @rule()
     def read_on(self) -> None:
         self.pagers.append(self.pagers.pop(0))
