@@ -135,7 +135,7 @@ def pay_bonus(
                 PaymentRow.purpose == purpose,
             )
         )
-        subject = f"assignment {assignment} worker {work.worker_id} purpose {purpose}"
+        subject = _bonus_subject(work, purpose)
         if payment is not None and _never_paid(session, payment, subject):
             payment.amount, payment.fee, payment.reason = amount, cost.fees, reason
             payment.state = "due" if amount else "nothing due"
@@ -169,7 +169,7 @@ def pay_bonus(
         )
         intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
         payment_id, reason = payment.id, payment.reason
-        alike = _alike(session, payment)
+        alike = _alike(session, work, payment)
 
     def pay() -> None:
         # An earlier try may have paid; the platform forgets the token after a while, but not the payment.
@@ -192,6 +192,10 @@ def pay_bonus(
     return BonusPaid(amount, cost.fees, True, "paid")
 
 
+def _bonus_subject(work: AssignmentRow, purpose: str) -> str:
+    return f"assignment {work.external_id} worker {work.worker_id} purpose {purpose}"
+
+
 def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
     """Whether it is certain that nothing was paid: nothing was due, or the platform refused. It can still be changed."""
     row = session.scalar(
@@ -202,18 +206,18 @@ def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
     return payment.state != "paid" and (row is None or row.state == "refused")
 
 
-def _alike(session: Session, payment: PaymentRow) -> int:
+def _alike(session: Session, work: AssignmentRow, payment: PaymentRow) -> int:
     """How many other bonuses for the same work look the same at the platform and were paid, or may have been."""
     others = session.scalars(
         select(PaymentRow).where(
-            PaymentRow.assignment_id == payment.assignment_id,
+            PaymentRow.assignment_id == work.id,
             PaymentRow.kind == BONUS,
             PaymentRow.amount == payment.amount,
             PaymentRow.reason == payment.reason,
             PaymentRow.id != payment.id,
         )
     )
-    return len(others.all())
+    return sum(not _never_paid(session, other, _bonus_subject(work, other.purpose)) for other in others)
 
 
 def spent(engine: Engine, name: str, endpoint: str | None = None) -> Cost:

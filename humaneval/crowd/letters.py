@@ -90,6 +90,7 @@ def notify(
                 intent,
                 partial(platform.notify, worker, subject, text),
                 lambda _, reason: {"not delivered": reason} if reason else {},
+                alone=not again,
             )
         except PlatformError as error:
             if not error.nothing_done:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Engine, bindparam, select, update
+from sqlalchemy import Engine, bindparam, case, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.errors import PlatformError
@@ -118,16 +118,24 @@ def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -
 
 
 def perform(
-    engine: Engine, intent: Intent, call: Callable[[], T], record: Callable[[Session, T], Mapping[str, Any]]
+    engine: Engine,
+    intent: Intent,
+    call: Callable[[], T],
+    record: Callable[[Session, T], Mapping[str, Any]],
+    *,
+    alone: bool = False,
 ) -> T:
     """Make the call of `intent`; only when the platform has confirmed it, `record` what it means and confirm the intent.
 
     `record` changes what it must in the same transaction and returns what to keep of the answer. What surely changed
-    nothing at the platform is noted as refused, with its reason; anything else, a kill too, leaves the intent pending.
+    nothing at the platform, now or at an earlier try, is noted as refused, with its reason; anything else, a kill too,
+    leaves the intent pending. `alone`: PlatformError, and no call, where another try may have got through or has.
     """
     return next(
-        perform_each(engine, [intent], lambda _: call(), lambda session, _, result: record(session, result))
-    )
+        perform_each(
+            engine, [intent], lambda _: call(), lambda session, _, result: record(session, result), alone=alone
+        )
+    )  # fmt: skip
 
 
 def perform_each(
@@ -135,6 +143,8 @@ def perform_each(
     intents: Sequence[Intent],
     call: Callable[[Intent], T],
     record: Callable[[Session, Intent, T], Mapping[str, Any]],
+    *,
+    alone: bool = False,
 ) -> Iterator[T]:
     """As `perform`, one intent after the other, `TOGETHER` of them between two commits.
 
@@ -144,7 +154,9 @@ def perform_each(
     for start in range(0, len(intents), TOGETHER):
         batch = intents[start : start + TOGETHER]
         with writing(engine) as session:
-            _attempted(session, batch, 1)
+            before = _attempt(session, batch)
+            if alone and any(each.unsure or each.state == "confirmed" for each in before.values()):
+                raise PlatformError("another program is doing the same", "Look again in a moment.")
         made: list[T] = []
         failure = None
         for intent in batch:
@@ -160,22 +172,43 @@ def perform_each(
                     _CONFIRMED, {"of": intent.id, "at": now(), "said": answer}, execution_options=AS_SQL
                 )
             if failure is not None:
-                failed = {"of": batch[len(made)].id, "why": failure.message}
-                failed["to"] = "refused" if failure.nothing_done else "pending"
-                session.execute(_FAILED, failed, execution_options=AS_SQL)
-                _attempted(session, batch[len(made) + 1 :], -1)
+                failed = batch[len(made)].id
+                sure = failure.nothing_done and not before[failed].unsure
+                said = {"of": failed, "why": failure.message, "to": "refused" if sure else "pending"}
+                session.execute(_FAILED, said, execution_options=AS_SQL)
+                for untried in batch[len(made) + 1 :]:
+                    again = {"of": untried.id, "to": before[untried.id].state}
+                    session.execute(_UNTRIED, again, execution_options=AS_SQL)
         yield from made
         if failure is not None:
             raise failure
 
 
-def _attempted(session: Session, intents: Sequence[Intent], times: int) -> None:
-    """Count `times` attempts at each of `intents`: this is committed before the calls."""
-    ids = [intent.id for intent in intents]
-    counted = update(OutboxRow).where(OutboxRow.id.in_(ids)).values(
-        attempts=OutboxRow.attempts + times, attempted_at=now()
+class _Before(NamedTuple):
+    """How an intent stood before a try. `unsure`: an earlier one may have got through."""
+
+    state: str
+    unsure: bool
+
+
+def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
+    """Count a try of each of `intents`, committed before the calls; returns how each stood before.
+
+    None of them is called refused while it is tried: after a kill nobody knows. What another program has confirmed
+    meanwhile stays so, here and when the call fails.
+    """
+    these = OutboxRow.id.in_([intent.id for intent in intents])
+    rows = select(OutboxRow.id, OutboxRow.state, OutboxRow.attempts).where(these)
+    before = {
+        row.id: _Before(row.state, row.state == "pending" and row.attempts > 0)
+        for row in session.execute(rows.order_by(OutboxRow.id).with_for_update())
+    }
+    counted = update(OutboxRow).where(these).values(
+        attempts=OutboxRow.attempts + 1, attempted_at=now(),
+        state=case((OutboxRow.state == "refused", "pending"), else_=OutboxRow.state),
     )  # fmt: skip
     session.execute(counted, execution_options=AS_SQL)
+    return before
 
 
 # Made once, with places for values: making a statement takes longer than running it, and loading the row longer still.
@@ -183,4 +216,9 @@ _OF_INTENT = update(OutboxRow).where(OutboxRow.id == bindparam("of"))
 _CONFIRMED = _OF_INTENT.values(
     state="confirmed", error="", confirmed_at=bindparam("at"), answer=bindparam("said")
 )
-_FAILED = _OF_INTENT.values(state=bindparam("to"), error=bindparam("why"))
+_UNCONFIRMED = _OF_INTENT.where(OutboxRow.state != "confirmed")
+_FAILED = _UNCONFIRMED.values(state=bindparam("to"), error=bindparam("why"))
+_UNTRIED = _OF_INTENT.values(
+    attempts=OutboxRow.attempts - 1,
+    state=case((OutboxRow.state == "confirmed", OutboxRow.state), else_=bindparam("to")),
+)

@@ -1,0 +1,170 @@
+"""A write that may have got through is never called refused: not by a later refusal, not by a kill, nor beside another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select, text
+
+from humaneval.crowd import letters
+from humaneval.crowd.collecting import collect
+from humaneval.crowd.deciding import approve
+from humaneval.crowd.ledger import BonusPaid, pay_bonus
+from humaneval.crowd.letters import notify
+from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.outbox import perform
+from humaneval.crowd.progress import study_status
+from humaneval.crowd.workers import block, list_workers
+from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.store.engine import reading
+from humaneval.store.tables import OutboxRow
+
+LETTER = {"subject": "Your work", "text": "Thank you. It is paid."}
+AWAY = PlatformError("nothing answers there", nothing_done=True)
+
+
+@pytest.fixture
+def assignment(sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk) -> str:
+    """Work that is submitted and collected."""
+    done: str = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    collect(sqlite_engine, "study", platform)
+    return done
+
+
+def pay(engine: Engine, platform: MTurk, assignment: str, amount: str, purpose: str = "bonus") -> BonusPaid:
+    return pay_bonus(
+        engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Thanks", purpose=purpose
+    )  # fmt: skip
+
+
+def paid_there(platform: MTurk, assignment: str) -> list[str]:
+    return [str(bonus.amount) for bonus in platform.bonuses(assignment)]
+
+
+def forget_tokens(market_engine: Engine) -> None:
+    with market_engine.begin() as connection:
+        connection.execute(text("DELETE FROM request_tokens"))
+
+
+def state(engine: Engine, operation: str) -> str:
+    with reading(engine) as session:
+        return session.scalars(select(OutboxRow.state).where(OutboxRow.operation == operation)).one()
+
+
+def test_C04_a_bonus_killed_after_an_earlier_refusal_cannot_be_changed_and_is_paid_once(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, market_engine: Engine
+) -> None:
+    with pytest.raises(PlatformError, match="insufficient funds"):
+        pay(sqlite_engine, platform, assignment, "99999.00")
+    with die("response-received", "SendBonus"):
+        pay(sqlite_engine, platform, assignment, "0.50")
+    forget_tokens(market_engine)
+    with pytest.raises(UsageError, match=r"\$0\.50 for 'bonus' is already due"):
+        pay(sqlite_engine, platform, assignment, "0.75")
+    assert pay(sqlite_engine, platform, assignment, "0.50").paid_now
+    assert paid_there(platform, assignment) == ["0.50"]
+
+
+def test_C04_a_refusal_after_a_lost_answer_does_not_say_that_nothing_was_paid(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, monkeypatch: pytest.MonkeyPatch,
+    market_engine: Engine,
+) -> None:  # fmt: skip
+    with die("response-received", "SendBonus"):
+        pay(sqlite_engine, platform, assignment, "0.50")
+    forget_tokens(market_engine)
+    with monkeypatch.context() as away:
+        away.setattr(platform, "bonuses", lambda _: (_ for _ in ()).throw(AWAY))
+        with pytest.raises(PlatformError, match="nothing answers"):
+            pay(sqlite_engine, platform, assignment, "0.50")
+    assert state(sqlite_engine, "bonus") == "pending"
+    with pytest.raises(UsageError, match="already due"):
+        pay(sqlite_engine, platform, assignment, "0.75")
+    assert pay(sqlite_engine, platform, assignment, "0.50").paid_now
+    assert paid_there(platform, assignment) == ["0.50"]
+
+
+def test_C04_a_bonus_that_was_refused_does_not_hide_another_of_the_same_words_that_was_paid(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, market_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    with monkeypatch.context() as away:
+        away.setattr(platform, "bonus", lambda *_: (_ for _ in ()).throw(AWAY))
+        with pytest.raises(PlatformError):
+            pay(sqlite_engine, platform, assignment, "0.50", "first")
+    with die("response-received", "SendBonus"):
+        pay(sqlite_engine, platform, assignment, "0.50", "second")
+    forget_tokens(market_engine)
+    assert pay(sqlite_engine, platform, assignment, "0.50", "second").paid_now
+    assert paid_there(platform, assignment) == ["0.50"]
+
+
+def test_C80_a_letter_killed_after_an_earlier_refusal_is_not_written_twice(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, troubles: Any
+) -> None:
+    (worker,) = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
+    assert notify(sqlite_engine, "study", platform, **LETTER, workers=[worker]).undelivered
+    approve(sqlite_engine, "study", platform)
+    with die("response-received", "NotifyWorkers", client=platform.once):
+        notify(sqlite_engine, "study", platform, **LETTER)
+    assert notify(sqlite_engine, "study", platform, **LETTER).unsure == (worker,)
+    assert troubles.seen.count("NotifyWorkers") == 2
+
+
+def test_C80_two_programs_that_write_the_same_letter_at_once_write_it_once(
+    engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    answer(put_up(engine, design={"annotators": 4}))
+    collect(engine, "study", platform)
+    approve(engine, "study", platform)
+    told = []
+
+    def beaten(*request: Any, **options: Any) -> str:
+        """Between this one's plan and its call another program does all of the same."""
+        with monkeypatch.context() as other:
+            other.setattr(letters, "perform", perform)
+            told.append(notify(engine, "study", platform, **LETTER).sent)
+        return perform(*request, **options)
+
+    monkeypatch.setattr(letters, "perform", beaten)
+    assert (len(notify(engine, "study", platform, **LETTER).unsure), told) == (1, [1])
+    assert troubles.seen.count("NotifyWorkers") == 1
+    assert notify(engine, "study", platform, **LETTER).before == 1
+
+
+def test_C09_a_block_killed_after_an_earlier_refusal_can_be_undone(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (worker,) = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
+    with monkeypatch.context() as away:
+        away.setattr(platform, "block", lambda *_: (_ for _ in ()).throw(AWAY))
+        with pytest.raises(PartialError):
+            block(sqlite_engine, "study", platform, [worker], reason="Spam")
+    with die("response-received", "CreateWorkerBlock", client=platform.once):
+        block(sqlite_engine, "study", platform, [worker], reason="Spam")
+    assert block(sqlite_engine, "study", platform, [worker], reason="", on=False).now == 1
+    assert platform.client.list_worker_blocks()["WorkerBlocks"] == []
+
+
+def test_a_failure_beside_another_program_does_not_undo_what_that_one_confirmed(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pay_there = platform.bonus
+
+    def beaten(*request: Any) -> None:
+        """While this call is on its way another program pays the same bonus; then this one is cut off."""
+        with monkeypatch.context() as other:
+            other.setattr(platform, "bonus", pay_there)
+            pay(sqlite_engine, platform, assignment, "0.50")
+        raise PlatformError("cut off")
+
+    with monkeypatch.context() as cut:
+        cut.setattr(platform, "bonus", beaten)
+        with pytest.raises(PlatformError, match="cut off"):
+            pay(sqlite_engine, platform, assignment, "0.50")
+    assert state(sqlite_engine, "bonus") == "confirmed"
+    assert study_status(sqlite_engine, "study")[0].unconfirmed == 0
+    assert paid_there(platform, assignment) == ["0.50"]
