@@ -70,11 +70,12 @@ def approve_work(
         elif not quiet:
             say(f"Would approve {count} at {endpoint}: ${total} with fees. Nothing was done.")
         return 0
+    # What is collected while somebody types the sum is not part of it.
     if total:
         confirm_spending(platform.endpoint.spends_money, endpoint, total, live=live, spend=spend)
     with progress(f"Approving at {endpoint}", None, unit="assignments") as advance:
         approved = pay(
-            app.engine, study, platform, assignments=assignments, feedback=feedback, undo_rejection=undo_rejection, advance=advance
+            app.engine, study, platform, assignments=planned.assignments, feedback=feedback, undo_rejection=undo_rejection, advance=advance
         )  # fmt: skip
     if as_json and not quiet:
         emit({"study": study, "endpoint": endpoint, "approved_now": approved})

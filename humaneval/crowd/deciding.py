@@ -70,7 +70,7 @@ def approve(
     def pay(one: _Work) -> None:
         def record(session: Session, _: None) -> dict[str, str]:
             assignment = session.get_one(AssignmentRow, one.assignment_id)
-            assignment.state = "approved"
+            assignment.state, assignment.reviewed_at = "approved", now()
             reward_paid(session, session.get_one(StudyRow, assignment.study_id), platform, assignment)
             return {"assignment": one.external_id}
 
@@ -106,7 +106,7 @@ def reject(
     def refuse(one: _Work) -> None:
         def record(session: Session, _: None) -> dict[str, str]:
             assignment = session.get_one(AssignmentRow, one.assignment_id)
-            assignment.state = "rejected"
+            assignment.state, assignment.reviewed_at = "rejected", now()
             rejection_done(session, assignment)
             return {"assignment": one.external_id}
 

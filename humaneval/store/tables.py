@@ -316,6 +316,7 @@ class AssignmentRow(Base):
     """When the platform had them."""
     auto_approval_at: Mapped[datetime | None]
     reviewed_at: Mapped[datetime | None]
+    """When we last approved or rejected it: what the platform said before then is old."""
     consent_version: Mapped[str] = mapped_column(default="")
     excluded: Mapped[str] = mapped_column(default="")
     """Why `review` decided that these answers do not count; empty where they do."""

@@ -168,3 +168,41 @@ def test_a_failure_beside_another_program_does_not_undo_what_that_one_confirmed(
     assert state(sqlite_engine, "bonus") == "confirmed"
     assert study_status(sqlite_engine, "study")[0].unconfirmed == 0
     assert paid_there(platform, assignment) == ["0.50"]
+
+
+def test_what_collect_was_told_before_an_approval_does_not_take_it_back(
+    engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(put_up(engine, design={"annotators": 4}))
+    collect(engine, "study", platform)
+    ask = platform.submissions
+
+    def slow(hit: str) -> Any:
+        told = list(ask(hit))
+        assert approve(engine, "study", platform) == 1  # another program
+        return iter(told)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(platform, "submissions", slow)
+        collect(engine, "study", platform)
+    assert study_status(engine, "study")[0].approved == 1
+
+
+def test_what_is_collected_while_the_sum_is_typed_is_not_approved_with_it(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    answer(up, "Ada")
+    collect(sqlite_engine, "study", platform)
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    asked = []
+
+    def typing(*question: Any, **_: Any) -> None:
+        asked.append(question[2])
+        answer(up, "Ben")
+        collect(sqlite_engine, "study", platform)
+
+    monkeypatch.setattr("humaneval.cli.approve.confirm_spending", typing)
+    assert "1 approved at local now" in verb("review", "study", "--approve").out
+    assert (asked, study_status(sqlite_engine, "study")[0].spent) == ([Decimal("0.96")], Decimal("0.96"))
