@@ -9,8 +9,8 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.platform import Endpoint, Platform
-from humaneval.errors import PlatformError, UsageError
+from humaneval.crowd.platform import Endpoint, Platform, Submission
+from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.studies import get_study
@@ -104,6 +104,29 @@ def refuse_elsewhere(engine: Engine, name: str, platform: Platform) -> None:
         f"Nothing was changed. Set {right} to where they are; if that is gone for good, make another study.",
         nothing_done=True,
     )
+
+
+GONE = "HITDoesNotExist"
+"""How the code of an error ends that says that the platform has no such HIT: it was deleted there."""
+
+
+def submitted(platform: Platform, external_id: str) -> list[Submission] | None:
+    """Everything submitted at one HIT; None where the platform has it no more."""
+    try:
+        return list(platform.submissions(external_id))
+    except PlatformError as error:
+        if not error.code.endswith(GONE):
+            raise
+        return None
+
+
+def refuse_gone(endpoint: str, gone: Sequence[str], others: str) -> None:
+    """Raise PartialError where the platform has some HITs no more; `others`: what became of the rest."""
+    if gone:
+        raise PartialError(
+            f"{endpoint} has no HIT {', '.join(gone)} any more; {others}",
+            "A HIT that was deleted keeps no answers; what was collected before is still there.",
+        )
 
 
 def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import UpHit, up
 from humaneval.crowd.deciding import UNDO_DAYS
-from humaneval.crowd.lifetime import expire_all
+from humaneval.crowd.lifetime import take_down
 from humaneval.crowd.outbox import Intent, intend, perform
 from humaneval.crowd.platform import Platform, Standing
 from humaneval.crowd.publishing import adopt
@@ -55,7 +55,7 @@ def close_all(
     if dry_run or not hits:
         return planned
     if any(standing is not None and not standing.expired for standing in standings.values()):
-        expire_all(engine, name, platform)
+        take_down(engine, platform, hits)
     waiting = _until_deletable(platform, hits, wait)
     if waiting:
         raise PartialError(
@@ -87,11 +87,14 @@ def _refuse_unfinished(
 ) -> None:
     """Raise PlatformError where deleting would lose answers, or leave somebody unpaid."""
     endpoint = platform.endpoint.name
+    # A platform lets nobody delete a HIT before all of its work is decided: what became of it nobody can say here.
+    gone = [hit.id for hit, standing in standings.items() if standing is None]
     with reading(engine) as session:
         study = get_study(session, name)
         undecided = session.scalar(
             select(func.count()).select_from(AssignmentRow).where(
                 AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.state == "submitted",
+                AssignmentRow.hit_id.notin_(gone),
             )
         ) or 0  # fmt: skip
         here = {hit: _collected(session, hit.id) for hit in standings}

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, Select, func, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere, up
+from humaneval.crowd.addresses import refuse_elsewhere, refuse_gone, submitted, up
 from humaneval.crowd.answers import Answers, read_answers
 from humaneval.crowd.claims import row_is_free
 from humaneval.crowd.compensation import settle_compensations
@@ -25,7 +25,6 @@ from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
 from humaneval.crowd.publishing import adopt
 from humaneval.crowd.review import NO_FORM, decide_exclusions
-from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     COLLECTED,
@@ -74,31 +73,24 @@ def collect(
     gone = []
     for hit in up(engine, name, endpoint):
         asked_at = now()
-        try:
-            submissions = list(platform.submissions(hit.external_id))
-        except PlatformError as error:
-            if not error.code.endswith("HITDoesNotExist"):
-                raise
+        submissions = submitted(platform, hit.external_id)
+        if submissions is None:
             gone.append(hit.external_id)
             continue
         with writing(engine) as session:
             study = hold_study(session, name)
             for submission in submissions:
                 counts["submissions"] += 1
-                counts[_take_in(session, study, hit.id, platform, submission)] += 1
+                counts[_take_in(session, study, hit.id, platform, submission, asked_at)] += 1
             _let_go(session, hit.id, asked_at)
         advance(1)
-    if gone:
-        raise PartialError(
-            f"{endpoint} has no HIT {', '.join(gone)} any more; the others were collected",
-            "A HIT that was deleted keeps no answers; what was collected before is still there.",
-        )
     with writing(engine) as session:
         study = hold_study(session, name)
         decide_exclusions(session, study, endpoint)
         intend_exclusions(session, study, endpoint)
     not_listed = perform_exclusions(engine, name, platform).failed
     settle_compensations(engine, name, platform)
+    refuse_gone(endpoint, gone, "the others were collected")
     with reading(engine) as session:
         study = get_study(session, name)
         mine = (AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
@@ -138,7 +130,7 @@ def would_collect(engine: Engine, name: str, platform: Platform) -> Waiting:
     found = [
         (hit.id, work.external_id)
         for hit in up(engine, name, platform.endpoint.name)
-        for work in platform.submissions(hit.external_id)
+        for work in submitted(platform, hit.external_id) or ()
     ]
     with reading(engine) as session:
         collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
@@ -154,9 +146,14 @@ def _count(session: Session, query: Select[int]) -> int:
 
 
 def _take_in(
-    session: Session, study: StudyRow, hit_id: int, platform: Platform, submission: Submission
+    session: Session,
+    study: StudyRow,
+    hit_id: int,
+    platform: Platform,
+    submission: Submission,
+    asked_at: datetime,
 ) -> str:
-    """Store one submission; says whether it was new, rebuilt from the platform's answers alone, a stray, or known."""
+    """Store one submission, as the platform told it at `asked_at`; says whether it was new, rebuilt from the platform's answers alone, a stray, or known."""
     endpoint = platform.endpoint.name
     worker = worker_row(session, endpoint, submission.worker)
     assignment = session.scalar(
@@ -191,7 +188,8 @@ def _take_in(
         _settle_row(session, assignment, found.row_id)
         seen = _store_responses(session, assignment, found.row_id, answers, doubts)
         verdict = "new" if seen or hit.row_id is not None else "rebuilt"
-    _follow(session, study, platform, assignment, submission)
+    if assignment.reviewed_at is None or assignment.reviewed_at < asked_at:
+        _follow(session, study, platform, assignment, submission)
     return verdict
 
 

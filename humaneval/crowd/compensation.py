@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.addresses import submitted
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Offer, Participants, Platform, Published, Qualified
+from humaneval.crowd.publishing import adopt
 from humaneval.crowd.questions import Delivery, templates
 from humaneval.crowd.words import plain_words
 from humaneval.errors import PlatformError, UsageError
@@ -34,7 +37,7 @@ MINUTES = 60
 
 @dataclass(frozen=True, slots=True)
 class Compensated:
-    """A compensation that is up. `made_now` is False where it was before."""
+    """A compensation that is up. `made_now` is False where it was before, and its worker can still take it."""
 
     worker: str
     cost: Cost
@@ -70,6 +73,9 @@ def compensate(
             session, study_id=study.id, endpoint=platform.endpoint.name, operation=COMPENSATE, subject=f"assignment {assignment} worker {work.worker_id}",
             key=study.design_hash, request={"amount": str(amount), "reason": reason, "key": "c" + secrets.token_urlsafe(18)},
         )  # fmt: skip
+        if row.state == "refused" or not row.attempts:
+            # Surely nothing was put up: what it would have been can still be changed.
+            row.request = {**row.request, "amount": str(amount), "reason": reason}
         if row.request["amount"] != str(amount):
             raise UsageError(
                 f"a compensation of ${row.request['amount']} for {assignment} is on its way already",
@@ -83,14 +89,22 @@ def compensate(
                 amount=cost.rewards, fee=cost.fees, reason=reason, state="due",
             )  # fmt: skip
             session.add(payment)
+        if row.state != "confirmed":
+            payment.amount, payment.fee, payment.reason = cost.rewards, cost.fees, row.request["reason"]
         pseudonym = session.get_one(WorkerRow, work.worker_id).pseudonym
         worker, paid = external_worker_id(session, work.worker_id), payment.state == "paid"
-        offer = _offer(study, row.request["key"], amount, reason, platform)
+        offer = _offer(study, row.request["key"], amount, row.request["reason"], platform)
         intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
         there = row.answer if row.state == "confirmed" else None
         if dry_run:
             session.rollback()
-            return Compensated(pseudonym, cost, "", there is None, paid)
+    # Nobody took it in time: it is put up again, the same one, and so it is paid once all the same.
+    ran_out = there is not None and not paid and _ran_out(platform, there["external_id"])
+    made_now = there is None or ran_out
+    if dry_run:
+        return Compensated(pseudonym, cost, "", made_now, paid)
+    if ran_out and there is not None:
+        platform.extend(there["external_id"], now() + timedelta(days=DAYS))
     if there is None:
         platform.check(offer)
         published = perform(
@@ -99,7 +113,18 @@ def compensate(
         group = published.group
     else:
         group = there["group"]
-    return Compensated(pseudonym, cost, platform.endpoint.preview_url.format(type=group), there is None, paid)
+    return Compensated(pseudonym, cost, platform.endpoint.preview_url.format(type=group), made_now, paid)
+
+
+def _ran_out(platform: Platform, external_id: str) -> bool:
+    """Whether the time to find the HIT is over, and nobody has taken it. PlatformError where it was deleted there."""
+    standing = platform.standing(external_id)
+    if standing is None:
+        raise PlatformError(
+            f"{platform.endpoint.name} has no HIT {external_id} any more, with this compensation",
+            "It was deleted there. Whether it was taken before is to be seen in the platform's own books alone.",
+        )
+    return standing.expired and not standing.in_hand and not submitted(platform, external_id)
 
 
 def _put_up(platform: Platform, offer: Offer, intent: Intent, worker: str) -> Published:
@@ -136,7 +161,7 @@ def settle_compensations(engine: Engine, name: str, platform: Platform) -> int:
     paid = [
         payment_id
         for payment_id, external_id in up
-        if any(work.state == "approved" for work in platform.submissions(external_id))
+        if any(work.state == "approved" for work in submitted(platform, external_id) or ())
     ]
     with writing(engine) as session:
         for payment_id in paid:
@@ -151,11 +176,15 @@ def _refuse_if_submitted(engine: Engine, name: str, platform: Platform, assignme
         work = _lost_work(session, get_study(session, name), platform.endpoint.name, assignment)
         worker = external_worker_id(session, work.worker_id)
         hit = session.get_one(HitRow, work.hit_id)
-    if hit.external_id is None or hit.closed_at is not None or not platform.knows(hit.external_id):
+    if hit.external_id is None:
+        # People can work at what an interrupted `publish` made and did not record.
+        adopt(engine, name, platform)
+        with reading(engine) as session:
+            hit = session.get_one(HitRow, hit.id)
+    if hit.external_id is None or hit.closed_at is not None:
         return
-    if any(
-        (one.external_id, one.worker) == (assignment, worker) for one in platform.submissions(hit.external_id)
-    ):
+    there = submitted(platform, hit.external_id) or ()
+    if any((one.external_id, one.worker) == (assignment, worker) for one in there):
         raise UsageError(
             f"assignment {assignment} was submitted at {platform.endpoint.name}, and is not collected yet",
             "Run `humaneval collect`; then pay it with `humaneval approve`.",

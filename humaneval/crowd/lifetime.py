@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 
-from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, up
+from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, refuse_gone, up
 from humaneval.crowd.platform import Platform
 from humaneval.crowd.publishing import adopt
-from humaneval.errors import UsageError
+from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
@@ -28,18 +29,15 @@ def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> in
     """Let every HIT of the study that was published be found for `days` from now; returns how many there are."""
     until = now() + timedelta(days=days)
     hits = _published(engine, name, platform)
-    for hit in hits:
-        platform.extend(hit.external_id, until)
-        _set_expiry(engine, hit, until)
+    gone = _each(engine, platform, hits, lambda hit: platform.extend(hit, until), until)
+    refuse_gone(platform.endpoint.name, gone, "the others were extended")
     return len(hits)
 
 
 def expire_all(engine: Engine, name: str, platform: Platform) -> Expired:
     """Take every HIT of the study down. Who has accepted one can finish it and is paid."""
     hits = _published(engine, name, platform)
-    for hit in hits:
-        platform.expire(hit.external_id)
-        _set_expiry(engine, hit, now())
+    refuse_gone(platform.endpoint.name, take_down(engine, platform, hits), "the others were taken down")
     with reading(engine) as session:
         working = session.scalar(
             select(func.count()).select_from(AssignmentRow).where(
@@ -48,6 +46,27 @@ def expire_all(engine: Engine, name: str, platform: Platform) -> Expired:
             )
         )  # fmt: skip
     return Expired(len(hits), working or 0)
+
+
+def take_down(engine: Engine, platform: Platform, hits: Sequence[UpHit]) -> list[str]:
+    """Take `hits` off the list. Returns those that the platform has no more: they do not keep the others up."""
+    return _each(engine, platform, hits, platform.expire, now())
+
+
+def _each(
+    engine: Engine, platform: Platform, hits: Sequence[UpHit], change: Callable[[str], None], until: datetime
+) -> list[str]:
+    gone = []
+    for hit in hits:
+        try:
+            change(hit.external_id)
+        except PlatformError:
+            if platform.standing(hit.external_id) is not None:
+                raise
+            gone.append(hit.external_id)
+            continue
+        _set_expiry(engine, hit, until)
+    return gone
 
 
 def _published(engine: Engine, name: str, platform: Platform) -> list[UpHit]:

@@ -1,0 +1,200 @@
+"""What somebody does by hand at the platform, or in another tool, stops none of our commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select, update
+
+from humaneval.crowd.closing import close_all
+from humaneval.crowd.collecting import collect, would_collect
+from humaneval.crowd.compensation import Compensated, compensate
+from humaneval.crowd.deciding import approve
+from humaneval.crowd.lifetime import expire_all, extend_all
+from humaneval.crowd.mturk import MTurk
+from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
+from humaneval.store.types import now
+
+
+def hit_ids(engine: Engine) -> list[str]:
+    with reading(engine) as session:
+        return [id for id in session.scalars(select(HitRow.external_id).order_by(HitRow.id)) if id]
+
+
+def delete_by_hand(platform: MTurk, hit: str) -> None:
+    platform.expire(hit)
+    platform.close(hit)
+
+
+def forget(engine: Engine, which: int) -> str:
+    """The HIT is under an id that the platform does not know: so it stands long after a deletion."""
+    gone = "3GONE0000000000000000000000000"
+    with writing(engine) as session:
+        session.scalars(select(HitRow).order_by(HitRow.id)).all()[which].external_id = gone
+    return gone
+
+
+@pytest.mark.parametrize("how", ["deleted", "forgotten"])
+def test_C22_a_hit_that_was_deleted_by_hand_does_not_keep_the_others_up(
+    sqlite_engine: Engine, put_up: Callable, platform: MTurk, listed: Callable, how: str
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 20})
+    first = hit_ids(sqlite_engine)[0]
+    delete_by_hand(platform, first)
+    gone = forget(sqlite_engine, 0) if how == "forgotten" else first
+    with pytest.raises(PartialError, match=f"has no HIT {gone} any more; the others were extended"):
+        extend_all(sqlite_engine, "study", platform, 3)
+    with pytest.raises(PartialError, match=f"has no HIT {gone} any more; the others were taken down"):
+        expire_all(sqlite_engine, "study", platform)
+    assert [hit["HITStatus"] for hit in listed()] == ["Reviewable", "Reviewable"]
+    extend_all_but(sqlite_engine, platform)
+    assert close_all(sqlite_engine, "study", platform, wait=0).hits == 3
+    assert listed() == []
+
+
+def extend_all_but(engine: Engine, platform: MTurk) -> None:
+    with pytest.raises(PartialError):
+        extend_all(engine, "study", platform, 3)
+
+
+@pytest.mark.parametrize("how", ["deleted", "forgotten"])
+def test_C22_work_that_was_decided_by_hand_before_its_hit_was_deleted_does_not_stop_close(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, how: str
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 20})
+    assignment = answer(up)
+    collect(sqlite_engine, "study", platform)
+    platform.client.approve_assignment(AssignmentId=assignment)
+    with reading(sqlite_engine) as session:
+        hit = session.scalars(select(AssignmentRow)).one().hit_id
+    delete_by_hand(platform, hit_ids(sqlite_engine)[hit - 1])
+    if how == "forgotten":
+        forget(sqlite_engine, hit - 1)
+    assert close_all(sqlite_engine, "study", platform, wait=0).hits == 3
+
+
+def test_C22_a_hit_that_is_gone_does_not_stop_what_collect_does_after_the_answers(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, listed: Callable, market: Any
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 20})
+    lost = person("Ada").accept(f"{market.url}/hits/{hit_ids(sqlite_engine)[1]}")
+    lost.open()
+    with writing(sqlite_engine) as session:
+        session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
+    made = pay(sqlite_engine, platform, lost.id)
+    forget(sqlite_engine, 0)
+    taken = person("Ada").accept(made.preview_url)
+    form = taken.page.form(action="/mturk/externalSubmit") or taken.open().form(
+        action="/mturk/externalSubmit"
+    )
+    assert form is not None
+    taken.submit_directly({})
+    with pytest.raises(PartialError, match="has no HIT"):
+        collect(sqlite_engine, "study", platform)
+    assert payment_state(sqlite_engine) == "paid"
+    assert would_collect(sqlite_engine, "study", platform).submissions == 0
+
+
+def pay(
+    engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80", **options: Any
+) -> Compensated:
+    return compensate(
+        engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Our server was away.", **options
+    )  # fmt: skip
+
+
+def payment_state(engine: Engine) -> str:
+    with reading(engine) as session:
+        return session.scalars(select(PaymentRow.state)).one()
+
+
+@pytest.fixture
+def lost(sqlite_engine: Engine, put_up: Callable, person: Callable) -> Any:
+    """Somebody with a form open whose time ran out; gives their work."""
+    work = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
+    work.open()
+    with writing(sqlite_engine) as session:
+        session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
+    return work
+
+
+def compensation(listed: Callable) -> dict[str, Any]:
+    (found,) = [hit for hit in listed() if hit["Title"].startswith("Payment for")]
+    return dict(found)
+
+
+def test_C23_a_compensation_that_was_not_taken_in_time_is_put_up_again_and_paid_once(
+    sqlite_engine: Engine, lost: Any, person: Callable, platform: MTurk, listed: Callable
+) -> None:
+    pay(sqlite_engine, platform, lost.id)
+    platform.expire(compensation(listed)["HITId"])
+    assert pay(sqlite_engine, platform, lost.id, dry_run=True).made_now
+    assert compensation(listed)["HITStatus"] == "Reviewable"
+    again = pay(sqlite_engine, platform, lost.id)
+    assert (again.made_now, compensation(listed)["HITStatus"]) == (True, "Assignable")
+    assert not pay(sqlite_engine, platform, lost.id).made_now
+    person("Ada").accept(again.preview_url).submit_directly({})
+    assert not pay(sqlite_engine, platform, lost.id).made_now
+    collect(sqlite_engine, "study", platform)
+    assert payment_state(sqlite_engine) == "paid"
+    assert pay(sqlite_engine, platform, lost.id).paid
+
+
+def test_C23_a_compensation_that_was_deleted_by_hand_is_not_paid_again_and_does_not_stop_collect(
+    sqlite_engine: Engine, lost: Any, platform: MTurk, listed: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pay(sqlite_engine, platform, lost.id)
+    gone = compensation(listed)["HITId"]
+    delete_by_hand(platform, gone)
+    with pytest.raises(PlatformError, match=f"has no HIT {gone} any more"):
+        pay(sqlite_engine, platform, lost.id)
+    there = platform.submissions
+
+    def forgotten(hit: str) -> Any:
+        if hit == gone:
+            raise PlatformError("no such HIT", code="AWS.MechanicalTurk.HITDoesNotExist", nothing_done=True)
+        return there(hit)
+
+    monkeypatch.setattr(platform, "submissions", forgotten)
+    assert collect(sqlite_engine, "study", platform).submissions == 0
+
+
+def test_C23_a_compensation_that_was_refused_can_be_changed(
+    sqlite_engine: Engine, lost: Any, platform: MTurk, listed: Callable
+) -> None:
+    with pytest.raises(PlatformError, match="insufficient funds"):
+        pay(sqlite_engine, platform, lost.id, "99999.00")
+    assert pay(sqlite_engine, platform, lost.id, "0.50").made_now
+    assert compensation(listed)["Reward"] == "0.50"
+    with reading(sqlite_engine) as session:
+        payment = session.scalars(select(PaymentRow)).one()
+        assert (payment.amount, payment.fee) == (Decimal("0.50"), Decimal("0.10"))
+    with pytest.raises(UsageError, match=r"\$0\.50 for .* is on its way already"):
+        pay(sqlite_engine, platform, lost.id, "0.80")
+
+
+def test_C23_work_submitted_at_a_hit_that_was_never_recorded_is_not_compensated(
+    sqlite_engine: Engine, study_factory: Callable, form_server: Callable, person: Callable, platform: MTurk,
+    die: Callable, market: Any, listed: Callable,
+) -> None:  # fmt: skip
+    from humaneval.crowd import publishing
+
+    study_factory(sqlite_engine, design={"annotators": 4})
+    publishing.plan(sqlite_engine, "study", platform)
+    with die("response-received", "CreateHIT"):
+        publishing.publish(sqlite_engine, "study", platform, public_url=form_server(sqlite_engine).url)
+    (hit,) = listed()
+    assignment = person("Ada").accept(f"{market.url}/hits/{hit['HITId']}").do()
+    with writing(sqlite_engine) as session:
+        session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
+    with pytest.raises(UsageError, match="was submitted at local, and is not collected yet"):
+        pay(sqlite_engine, platform, assignment)
+    assert len(listed()) == 1
+    collect(sqlite_engine, "study", platform)
+    assert approve(sqlite_engine, "study", platform) == 1
