@@ -54,9 +54,9 @@ def expire(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) ->
 
 
 def _dry(app: App, study: str, endpoint: str, verb: str, as_json: bool) -> None:
-    from humaneval.crowd.addresses import up
+    from humaneval.crowd.lifetime import to_change
 
-    hits = len(up(app.engine, study, endpoint))
+    hits = len(to_change(app.engine, study, app.platform(endpoint, study), dry_run=True))
     if as_json:
         emit({"study": study, "endpoint": endpoint, f"would_{verb}": hits})
     else:

@@ -9,12 +9,11 @@ from datetime import timedelta
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import UpHit, up
+from humaneval.crowd.addresses import UpHit
 from humaneval.crowd.deciding import UNDO_DAYS
-from humaneval.crowd.lifetime import take_down
+from humaneval.crowd.lifetime import published, take_down
 from humaneval.crowd.outbox import Intent, intend, perform
 from humaneval.crowd.platform import Platform, Standing
-from humaneval.crowd.publishing import adopt
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow
@@ -46,8 +45,7 @@ def close_all(
     Raises PlatformError, with nothing changed, while work is not collected, or neither approved nor rejected; and
     PartialError where somebody still works after `wait` seconds: the HITs are then down, and the rest is for later.
     """
-    adopt(engine, name, platform)
-    hits = up(engine, name, platform.endpoint.name)
+    hits = published(engine, name, platform, dry_run=dry_run)
     standings = {hit: platform.standing(hit.external_id) for hit in hits}
     _refuse_unfinished(engine, name, platform, standings)
     in_hand = sum(standing.in_hand for standing in standings.values() if standing)

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, func, select
 
 from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, refuse_gone, up
 from humaneval.crowd.platform import Platform
-from humaneval.crowd.publishing import adopt
+from humaneval.crowd.publishing import adopt, orphans
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow
@@ -28,7 +28,7 @@ class Expired(NamedTuple):
 def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> int:
     """Let every HIT of the study that was published be found for `days` from now; returns how many there are."""
     until = now() + timedelta(days=days)
-    hits = _published(engine, name, platform)
+    hits = to_change(engine, name, platform)
     gone = _each(engine, platform, hits, lambda hit: platform.extend(hit, until), until)
     refuse_gone(platform.endpoint.name, gone, "the others were extended")
     return len(hits)
@@ -36,7 +36,7 @@ def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> in
 
 def expire_all(engine: Engine, name: str, platform: Platform) -> Expired:
     """Take every HIT of the study down. Who has accepted one can finish it and is paid."""
-    hits = _published(engine, name, platform)
+    hits = to_change(engine, name, platform)
     refuse_gone(platform.endpoint.name, take_down(engine, platform, hits), "the others were taken down")
     with reading(engine) as session:
         working = session.scalar(
@@ -69,11 +69,21 @@ def _each(
     return gone
 
 
-def _published(engine: Engine, name: str, platform: Platform) -> list[UpHit]:
-    """All of them, also one that an interrupted `publish` made and did not record."""
-    adopt(engine, name, platform)
+def published(engine: Engine, name: str, platform: Platform, *, dry_run: bool = False) -> list[UpHit]:
+    """The HITs that are up, also one that an interrupted `publish` made and did not record. `dry_run` records none."""
+    found = []
+    if dry_run:
+        unrecorded = orphans(engine, name, platform).values()
+        found = [UpHit(orphan.hit_id, orphan.published.external_id) for orphan in unrecorded]
+    else:
+        adopt(engine, name, platform)
+    return [*up(engine, name, platform.endpoint.name), *found]
+
+
+def to_change(engine: Engine, name: str, platform: Platform, *, dry_run: bool = False) -> list[UpHit]:
+    """The same; UsageError where there are none."""
     endpoint = platform.endpoint.name
-    hits = up(engine, name, endpoint)
+    hits = published(engine, name, platform, dry_run=dry_run)
     if not hits:
         with reading(engine) as session:
             study = get_study(session, name)

@@ -31,7 +31,7 @@ class EndpointStatus(NamedTuple):
     hits_over: int
     """That were up, and were taken down, ran out, or were deleted."""
     hits_unsent: int
-    """That are planned, and of which the platform was never told: `publish` did not come so far."""
+    """That are planned, and of which the platform was never told: `publish` did not come so far. None once closed."""
     planned: int
     """Forms that the HITs carry; by link never more than there are rows."""
     opened: int
@@ -160,7 +160,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
                 hits=len(mine),
                 hits_up=sum(hit.external_id is not None for hit in mine) - over,
                 hits_over=over,
-                hits_unsent=unsent[endpoint],
+                hits_unsent=0 if any(hit.closed_at for hit in mine) else unsent[endpoint],
                 planned=planned,
                 opened=sum(
                     line.state == "opened" and line.lease_until is not None and line.lease_until > moment

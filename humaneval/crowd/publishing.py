@@ -99,6 +99,8 @@ def plan(
     """
     refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
+    # A real run has recorded them before it plans.
+    unrecorded = {orphan.key for orphan in orphans(engine, name, platform).values()} if dry_run else set()
     with writing(engine) as session:
         study = hold_study(session, name)
         settings = settings_of(study)
@@ -132,7 +134,7 @@ def plan(
         for portion in portions:
             _plan_hit(session, study, endpoint, portion)
         hits = hits_of(session, study, endpoint)
-        waiting = [hit for hit in hits if hit.external_id is None]
+        waiting = [hit for hit in hits if hit.external_id is None and hit.key not in unrecorded]
         masters = settings.participants.masters
         costs = [platform.cost(settings.hit.reward, hit.assignments, masters=masters) for hit in waiting]
         unsplit = platform.cost(settings.hit.reward, sum(hit.assignments for hit in waiting), masters=masters)
@@ -280,22 +282,37 @@ def adopt(engine: Engine, name: str, platform: Platform) -> int:
     The platform forgets tokens after a while, but not the annotations by which these are found. PlatformError, with
     nothing changed, where the study's HITs are at another platform of this name.
     """
-    refuse_elsewhere(engine, name, platform)
-    endpoint = platform.endpoint.name
+    found = orphans(engine, name, platform)
     with reading(engine) as session:
-        study = get_study(session, name)
-        lifetime = settings_of(study).hit.lifetime_seconds
-        intents = pending(session, study_id=study.id, endpoint=endpoint, operation=PUBLISH)
-        keys = {intent: _hit_of(session, intent).key for intent in intents if intent.attempted}
-    found = platform.find(list(keys.values())) if keys else {}
-    there = [intent for intent, key in keys.items() if key in found]
+        lifetime = settings_of(get_study(session, name)).hit.lifetime_seconds
     adopted = perform_each(
         engine,
-        there,
-        lambda intent: found[keys[intent]],
-        lambda session, intent, published: _up(session, keys[intent], lifetime, published),
+        list(found),
+        lambda intent: found[intent].published,
+        lambda session, intent, published: _up(session, found[intent].key, lifetime, published),
     )
     return sum(1 for _ in adopted)
+
+
+class Orphan(NamedTuple):
+    """A HIT of ours that is up and that our database does not know to be."""
+
+    hit_id: int
+    key: str
+    published: Published
+
+
+def orphans(engine: Engine, name: str, platform: Platform) -> dict[Intent, Orphan]:
+    """What `adopt` would record. Changes nothing."""
+    refuse_elsewhere(engine, name, platform)
+    with reading(engine) as session:
+        study = get_study(session, name)
+        intents = pending(session, study_id=study.id, endpoint=platform.endpoint.name, operation=PUBLISH)
+        hits = {intent: _hit_of(session, intent) for intent in intents if intent.attempted}
+    found = platform.find([hit.key for hit in hits.values()]) if hits else {}
+    return {
+        intent: Orphan(hit.id, hit.key, found[hit.key]) for intent, hit in hits.items() if hit.key in found
+    }
 
 
 def _hit_of(session: Session, intent: Intent) -> HitRow:

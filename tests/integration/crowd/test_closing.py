@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
+from humaneval.crowd import publishing
 from humaneval.crowd.addresses import up
 from humaneval.crowd.closing import Closed, close_all
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.deciding import approve, reject
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.progress import study_status
-from humaneval.errors import PartialError, PlatformError
+from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
-from humaneval.store.tables import HitRow
+from humaneval.store.tables import HitRow, OutboxRow
 from humaneval.studies import get_study
 
 
@@ -128,3 +129,44 @@ def test_rejections_that_become_final_are_counted(
     done = verb("publish", "study")
     assert (done.code, "was closed at local: its 1 HITs were deleted" in done.err) == (2, True)
     assert up(sqlite_engine, "study", "local") == []
+
+
+@pytest.fixture
+def half_up(sqlite_engine: Engine, study_factory: Callable, platform: MTurk, die: Callable) -> Engine:
+    """Three HITs are planned; the process died when the second was up and nobody had written it down."""
+    study_factory(sqlite_engine, design={"annotators": 20})
+    publishing.plan(sqlite_engine, "study", platform)
+    with die("response-received", "CreateHIT", 2):
+        publishing.publish(sqlite_engine, "study", platform, public_url="https://study.example.org")
+    return sqlite_engine
+
+
+def test_a_dry_run_counts_what_is_not_recorded_and_records_nothing(
+    half_up: Engine, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+
+    def stored() -> list[Any]:
+        with reading(half_up) as session:
+            rows = session.execute(select(OutboxRow.id, OutboxRow.state, OutboxRow.attempts)).all()
+            return [*rows, *session.scalars(select(HitRow.external_id))]
+
+    before = stored()
+    assert verb("close", "study", "--dry-run", "--json").document["hits"] == 2
+    assert verb("expire", "study", "--dry-run", "--json").document["would_expire"] == 2
+    dry = verb("publish", "study", "--dry-run", "--json").document
+    assert stored() == before
+    assert (dry["hits"], dry["assignments"]) == (1, 2)
+    done = verb("publish", "study", "--json").document
+    assert (done["made"], done["cost"]) == (1, dry["cost"])
+    assert verb("close", "study", "--json").document["hits"] == 3
+
+
+def test_what_is_closed_stays_so_although_some_of_it_was_never_put_up(
+    half_up: Engine, platform: MTurk, listed: Callable
+) -> None:
+    assert close(half_up, platform).hits == 2
+    with pytest.raises(UsageError, match="was closed at local: its 2 HITs were deleted"):
+        publishing.plan(half_up, "study", platform)
+    assert study_status(half_up, "study")[0].hits_unsent == 0
+    assert listed() == []
