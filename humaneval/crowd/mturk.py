@@ -292,7 +292,7 @@ class MTurk:
                 lambda: self.client.get_qualification_type(QualificationTypeId=external_id),
             )
         except PlatformError as error:
-            if not error.nothing_done:
+            if not error.code.endswith("QualificationTypeDoesNotExist"):
                 raise
             return False
         return True

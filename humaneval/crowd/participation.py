@@ -6,16 +6,17 @@ on the study's exclusion list, a qualification that everyone gets who has answer
 
 from __future__ import annotations
 
+import secrets
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform, token_for
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Participants, Platform, Qualified
 from humaneval.crowd.switches import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
@@ -29,6 +30,9 @@ DONE = ("answered", "submitted", "approved", "rejected")
 
 LIST = "list"
 """The operation that makes a study's exclusion list."""
+
+LIST_GONE = "QualificationTypeDoesNotExist"
+"""How the code of an error ends that says that the list was deleted at the platform."""
 
 
 def forms_done(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> list[AssignmentRow]:
@@ -102,16 +106,27 @@ def intend_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
     )
     for worker_id in session.scalars(work):
         done[worker_id] += 1
-    turned = select(OutboxRow.subject, OutboxRow.operation).where(
+    last = _last_turns(session, study, endpoint)
+    for worker_id, forms in sorted(done.items()):
+        if worker_id not in last or last[worker_id].operation != EXCLUDE.on:
+            intend_exclusion(session, study, endpoint, worker_id, forms)
+
+
+class _Turned(NamedTuple):
+    id: int
+    operation: str
+
+
+def _last_turns(session: Session, study: StudyRow, endpoint: str) -> dict[int, _Turned]:
+    """Of each worker who was ever put on the study's list or taken off it, what the platform confirmed last."""
+    turned = select(OutboxRow.id, OutboxRow.subject, OutboxRow.operation).where(
         OutboxRow.study_id == study.id,
         OutboxRow.endpoint == endpoint,
         OutboxRow.operation.in_(EXCLUDE),
         OutboxRow.state == "confirmed",
     )
-    last = {_worker_in(row.subject): row.operation for row in session.execute(turned.order_by(OutboxRow.id))}
-    for worker_id, forms in sorted(done.items()):
-        if last.get(worker_id) != EXCLUDE.on:
-            intend_exclusion(session, study, endpoint, worker_id, forms)
+    rows = session.execute(turned.order_by(OutboxRow.id))
+    return {_worker_in(row.subject): _Turned(row.id, row.operation) for row in rows}
 
 
 def _worker_in(subject: str) -> int:
@@ -154,6 +169,15 @@ class Performed(NamedTuple):
 
 def perform_exclusions(engine: Engine, name: str, platform: Platform) -> Performed:
     """Put on the study's list, and take off it, whom it was intended for. What fails stays intended."""
+    performed = _perform_all(engine, name, platform)
+    if performed is None:
+        standing_list(engine, name, platform)
+        performed = _perform_all(engine, name, platform)
+    return performed or Performed(0, (f"{platform.endpoint.name} has no list of this study any more",))
+
+
+def _perform_all(engine: Engine, name: str, platform: Platform) -> Performed | None:
+    """None where the list itself is gone."""
     endpoint = platform.endpoint.name
     with writing(engine) as session:
         study = hold_study(session, name)
@@ -184,6 +208,8 @@ def perform_exclusions(engine: Engine, name: str, platform: Platform) -> Perform
         try:
             perform(engine, intent, partial(act, listed, worker), lambda _, __: {})
         except PlatformError as error:
+            if error.code.endswith(LIST_GONE):
+                return None
             failed.append(error.message)
     return Performed(len(intents) - len(failed), tuple(failed))
 
@@ -193,8 +219,9 @@ def make_list(engine: Engine, name: str, platform: Platform) -> str:
     endpoint = platform.endpoint.name
     with writing(engine) as session:
         study = hold_study(session, name)
+        # Not the study's hash: another database that made the same study would share its list.
         row = intend(
-            session, study_id=study.id, endpoint=endpoint, operation=LIST, subject=f"study {study.id}", key=_key(session, study), request={},
+            session, study_id=study.id, endpoint=endpoint, operation=LIST, subject=f"study {study.id}", key=secrets.token_urlsafe(18), request={},
         )  # fmt: skip
         if row.state == "confirmed" and row.answer:
             return str(row.answer["id"])
@@ -212,10 +239,25 @@ def make_list(engine: Engine, name: str, platform: Platform) -> str:
     return made
 
 
-def _key(session: Session, study: StudyRow) -> str:
-    """A random key of the study: that of its first HIT."""
-    key = session.scalar(select(HitRow.key).where(HitRow.study_id == study.id).order_by(HitRow.id).limit(1))
-    return key or study.design_hash
+def standing_list(engine: Engine, name: str, platform: Platform) -> str:
+    """As `make_list`; in the place of one that somebody deleted at the platform, another, to be filled anew."""
+    listed = make_list(engine, name, platform)
+    if platform.has_list(listed):
+        return listed
+    endpoint = platform.endpoint.name
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        row = _list_row(session, study, endpoint)
+        if row is not None and row.answer == {"id": listed}:
+            # A name that was used may not be free again for days.
+            row.token = token_for(endpoint, LIST, row.subject, secrets.token_urlsafe(18))
+            row.state, row.answer, row.attempts = "pending", None, 0
+            for turned in _last_turns(session, study, endpoint).values():
+                if turned.operation == EXCLUDE.on:
+                    session.execute(
+                        update(OutboxRow).where(OutboxRow.id == turned.id).values(state="pending")
+                    )
+    return make_list(engine, name, platform)
 
 
 def participants_of(engine: Engine, name: str, platform: Platform) -> Participants:
@@ -237,7 +279,7 @@ def participants_of(engine: Engine, name: str, platform: Platform) -> Participan
         names = [*earlier, *([name] if own else [])]
     qualified = list(people.qualified)
     for other in names if endpoint != "link" else ():
-        qualified.append(Qualified(make_list(engine, other, platform), lacking=True))
+        qualified.append(Qualified(standing_list(engine, other, platform), lacking=True))
         with writing(engine) as session:
             intend_exclusions(session, hold_study(session, other), endpoint)
         failed = perform_exclusions(engine, other, platform).failed

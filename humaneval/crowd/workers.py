@@ -13,7 +13,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.outbox import Intent, hold_study, perform
-from humaneval.crowd.participation import forms_allowed, forms_done, make_list
+from humaneval.crowd.participation import forms_allowed, forms_done, standing_list
 from humaneval.crowd.people import external_worker_id, worker_row
 from humaneval.crowd.platform import Platform
 from humaneval.crowd.switches import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
@@ -153,7 +153,7 @@ def exclude(
     """
 
     def act(worker: str) -> None:
-        listed = make_list(engine, name, platform)
+        listed = standing_list(engine, name, platform)
         (platform.put_on_list if on else platform.take_off_list)(listed, worker)
 
     return _turn_all(engine, name, platform, workers, EXCLUDE, on, {}, act, dry_run)

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 
+from humaneval.additions import enlarge
+from humaneval.crowd import publishing
 from humaneval.crowd.closing import close_all
 from humaneval.crowd.collecting import collect, would_collect
 from humaneval.crowd.compensation import Compensated, compensate
 from humaneval.crowd.deciding import approve
 from humaneval.crowd.lifetime import expire_all, extend_all
 from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.workers import exclude
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
@@ -183,8 +186,6 @@ def test_C23_work_submitted_at_a_hit_that_was_never_recorded_is_not_compensated(
     sqlite_engine: Engine, study_factory: Callable, form_server: Callable, person: Callable, platform: MTurk,
     die: Callable, market: Any, listed: Callable,
 ) -> None:  # fmt: skip
-    from humaneval.crowd import publishing
-
     study_factory(sqlite_engine, design={"annotators": 4})
     publishing.plan(sqlite_engine, "study", platform)
     with die("response-received", "CreateHIT"):
@@ -198,3 +199,71 @@ def test_C23_work_submitted_at_a_hit_that_was_never_recorded_is_not_compensated(
     assert len(listed()) == 1
     collect(sqlite_engine, "study", platform)
     assert approve(sqlite_engine, "study", platform) == 1
+
+
+def lists(platform: MTurk) -> dict[str, set[str]]:
+    """The people on each of the account's lists that stand."""
+    turk = platform.client
+    standing = turk.list_qualification_types(MustBeRequestable=False, MustBeOwnedByCaller=True)
+    return {
+        kind["QualificationTypeId"]: {
+            one["WorkerId"]
+            for one in turk.list_workers_with_qualification_type(
+                QualificationTypeId=kind["QualificationTypeId"], Status="Granted"
+            )["Qualifications"]
+        }
+        for kind in standing["QualificationTypes"]
+    }
+
+
+@pytest.mark.parametrize("who", ["collect", "publish", "exclude"])
+def test_C55_a_list_that_was_deleted_by_hand_is_made_anew_with_everyone_on_it(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, market: Any, who: str
+) -> None:
+    put_up(sqlite_engine, design={"annotators": 12})
+    people = [person(name) for name in ("Ada", "Ben", "Cleo", "Dan")]
+    hits = hit_ids(sqlite_engine)
+    for one in people[:3]:
+        one.accept(f"{market.url}/hits/{hits[0]}").do()
+    collect(sqlite_engine, "study", platform)
+    ada, ben, cleo, dan = (one.id for one in people)
+    exclude(sqlite_engine, "study", platform, [cleo], on=False)
+    (old,) = lists(platform)
+    assert lists(platform)[old] == {ada, ben}
+    platform.client.delete_qualification_type(QualificationTypeId=old)
+    wanted = {ada, ben}
+    if who == "publish":
+        enlarge(sqlite_engine, "study", 4, "")
+        publishing.plan(sqlite_engine, "study", platform)
+        url = "https://study.example.org"
+        assert publishing.publish(sqlite_engine, "study", platform, public_url=url).made == 1
+    elif who == "exclude":
+        exclude(sqlite_engine, "study", platform, [dan])
+        collect(sqlite_engine, "study", platform)
+        wanted |= {dan}
+    else:
+        people[3].accept(f"{market.url}/hits/{hits[0]}").do()
+        assert collect(sqlite_engine, "study", platform).not_listed == ()
+        wanted |= {dan}
+    ((new, members),) = lists(platform).items()
+    assert (new != old, members) == (True, wanted)
+
+
+def test_C55_two_databases_with_the_same_study_have_a_list_each(
+    sqlite_engine: Engine,
+    sqlite_template: Any,
+    study_factory: Callable,
+    platform: MTurk,
+    tmp_path: Any,
+    person: Callable,
+) -> None:
+    import shutil
+
+    from humaneval.store.engine import open_engine
+
+    other = open_engine(f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'other.db')}")
+    for engine, who in ((sqlite_engine, "Ada"), (other, "Ben")):
+        study_factory(engine, design={"annotators": 4})
+        exclude(engine, "study", platform, [person(who).id])
+    other.dispose()
+    assert [len(members) for members in lists(platform).values()] == [1, 1]
