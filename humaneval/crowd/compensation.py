@@ -18,7 +18,7 @@ from humaneval.crowd.addresses import submitted
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Offer, Participants, Platform, Published, Qualified
-from humaneval.crowd.publishing import adopt
+from humaneval.crowd.publishing import orphans
 from humaneval.crowd.questions import Delivery, templates
 from humaneval.crowd.words import plain_words
 from humaneval.errors import PlatformError, UsageError
@@ -176,14 +176,14 @@ def _refuse_if_submitted(engine: Engine, name: str, platform: Platform, assignme
         work = _lost_work(session, get_study(session, name), platform.endpoint.name, assignment)
         worker = external_worker_id(session, work.worker_id)
         hit = session.get_one(HitRow, work.hit_id)
-    if hit.external_id is None:
+    external_id = hit.external_id
+    if external_id is None:
         # People can work at what an interrupted `publish` made and did not record.
-        adopt(engine, name, platform)
-        with reading(engine) as session:
-            hit = session.get_one(HitRow, hit.id)
-    if hit.external_id is None or hit.closed_at is not None:
+        unrecorded = orphans(engine, name, platform).values()
+        external_id = next((one.published.external_id for one in unrecorded if one.hit_id == hit.id), None)
+    if external_id is None or hit.closed_at is not None:
         return
-    there = submitted(platform, hit.external_id) or ()
+    there = submitted(platform, external_id) or ()
     if any((one.external_id, one.worker) == (assignment, worker) for one in there):
         raise UsageError(
             f"assignment {assignment} was submitted at {platform.endpoint.name}, and is not collected yet",

@@ -1,7 +1,4 @@
-"""Whatever is done in whatever order: no cent appears, disappears or is promised twice.
-
-The machine is run by `test_any_order`, which does more with it.
-"""
+"""Whatever is done in whatever order: no cent appears, disappears or is promised twice."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 from sqlalchemy import select
@@ -241,6 +239,16 @@ class MoneyMachine(RuleBasedStateMachine):
             places = hit["NumberOfAssignmentsAvailable"] + hit["NumberOfAssignmentsPending"] + submitted
             wanted += places * (reward + reward_fee(reward, hit["MaxAssignments"]))
         assert Decimal(self.market.perform("GetAccountBalance", {})["OnHoldBalance"]) == wanted
+
+
+MoneyMachine.TestCase.settings = settings(
+    max_examples=10,
+    stateful_step_count=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+TestMoney = MoneyMachine.TestCase
 
 
 def test_an_account_opens_once_with_its_own_balance_and_keeps_its_mode(tmp_path: Path) -> None:
