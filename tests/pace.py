@@ -30,4 +30,4 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """What is loaded by now stays to the end: the collector need not look at it again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000)
+    gc.set_threshold(100_000)

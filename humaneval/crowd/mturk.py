@@ -38,6 +38,7 @@ class MTurk:
         self._endpoint = endpoint
         self._turk = TurkClient(endpoint, profile, keys, session)
         self._call, self._once = self._turk.call, self._turk.once
+        self._known: set[str] = set()
 
     @property
     def endpoint(self) -> Endpoint:
@@ -202,7 +203,10 @@ class MTurk:
                 raise
 
     def knows(self, external_id: str) -> bool:
-        return self._hit_if_there(external_id) is not None
+        # Asked by every verb, twice by some; what was once there says for good that it is this platform.
+        if external_id not in self._known and self._hit_if_there(external_id) is not None:
+            self._known.add(external_id)
+        return external_id in self._known
 
     def standing(self, external_id: str) -> Standing | None:
         hit = self._hit_if_there(external_id)

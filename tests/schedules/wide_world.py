@@ -1,0 +1,213 @@
+"""The same world with what a requester does more rarely: compensations, letters, exclusions, top-ups, undone rejections."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+
+from sqlalchemy import select, update
+
+from humaneval.crowd import closing, deciding, publishing, workers
+from humaneval.crowd.closing import CLOSE
+from humaneval.crowd.compensation import COMPENSATE, compensate
+from humaneval.crowd.letters import NOTIFY, notify
+from humaneval.crowd.participation import LIST
+from humaneval.crowd.publishing import PUBLISH
+from humaneval.crowd.switches import EXCLUDE
+from humaneval.market import submissions, workplace
+from humaneval.market.answers import Field
+from humaneval.market.qualification_tables import Qualification
+from humaneval.market.tables import TAKEN, Assignment, Message, Worker
+from humaneval.market.wording import NotPossibleError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerIdentityRow
+from humaneval.store.types import now
+from tests.schedules.world import FORMS, STUDY, WORKERS, World
+
+COMPENSATION = Decimal("0.50")
+UNSENT = ("opened", "answered")
+LETTER = {"subject": "Thank you", "text": "Your work helps us."}
+
+
+class WideWorld(World):
+    """More verbs, each of which may die, and what must be true of them."""
+
+    def __init__(self, folder: Path, templates: Path) -> None:
+        self.compensated = set[str]()
+        super().__init__(folder, templates)
+
+    def begin(self, seed: int) -> None:
+        super().begin(seed)
+        self.compensated = set()
+
+    # The verbs
+
+    def undo(self, who: int, dies_in: int = 0) -> None:
+        """A rejection is taken back, one of this worker's if there is none."""
+        self.reject(who)
+        with reading(self.engine) as session:
+            rejected = session.scalar(
+                select(AssignmentRow.external_id).where(AssignmentRow.state == "rejected").limit(1)
+            )
+        if rejected is not None:
+            with self.process(dies_in):
+                self.reached["undone"] += deciding.approve(
+                    self.engine, STUDY, self.platform, assignments=[rejected], undo_rejection=True
+                )
+
+    def top_up(self, dies_in: int = 0) -> None:
+        self.collect()
+        with self.process(dies_in):
+            publishing.plan(self.engine, STUDY, self.platform, top_up=True)
+            publishing.publish(self.engine, STUDY, self.platform, public_url=FORMS)
+
+    def notify(self, dies_in: int = 0) -> None:
+        self.collect()
+        self.approve()
+        with self.process(dies_in):
+            notify(self.engine, STUDY, self.platform, **LETTER)
+
+    def exclude(self, who: int, dies_in: int = 0) -> None:
+        self._switch(who, dies_in, on=True)
+
+    def readmit(self, who: int, dies_in: int = 0) -> None:
+        """Somebody who is on the list, like everyone who has worked, comes off it."""
+        self.exclude(who)
+        self._switch(who, dies_in, on=False)
+
+    def _switch(self, who: int, dies_in: int, *, on: bool) -> None:
+        with self.market.reading() as work:
+            worker = self._worker(work, who)
+        if worker is not None:
+            with self.process(dies_in):
+                workers.exclude(self.engine, STUDY, self.platform, [worker.id], on=on)
+
+    def close(self, dies_in: int = 0) -> None:
+        with self.process(dies_in):
+            closing.close_all(self.engine, STUDY, self.platform, wait=0)
+
+    def compensate(self, who: int, dies_in: int = 0) -> None:
+        """What the worker began last and never sent is made good once its time is over; what was sent is not."""
+        mine = (
+            select(AssignmentRow)
+            .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
+            .where(WorkerIdentityRow.external_id == self._id_of(who))
+            .order_by(AssignmentRow.state.in_(UNSENT).desc(), AssignmentRow.id.desc())
+        )
+        with reading(self.engine) as session:
+            row = session.scalars(mine.limit(1)).first()
+        if row is None:
+            return
+        # Both clocks are the same one outside of this world.
+        self.wait(2)
+        with writing(self.engine) as session:
+            over = update(AssignmentRow).where(AssignmentRow.id == row.id, AssignmentRow.state.in_(UNSENT))
+            session.execute(over.values(lease_until=now() - timedelta(minutes=1)))
+        self.compensated.add(row.external_id)
+        self._compensate(row.external_id, dies_in)
+
+    def _compensate(self, assignment: str, dies_in: int) -> None:
+        with self.process(dies_in):
+            compensate(
+                self.engine, STUDY, self.platform, assignment=assignment, amount=COMPENSATION, reason="It was our fault.",
+            )  # fmt: skip
+
+    def take(self, who: int) -> None:
+        """The worker takes a compensation, if there is one for them."""
+        with self.market.writing() as work:
+            worker = self._worker(work, who)
+            for offer in workplace.offers(work, worker) if worker else ():
+                if self.is_form(offer.hit.question):
+                    continue
+                assert worker is not None
+                try:
+                    assignment = workplace.accept(work, worker, offer.hit.id)
+                except NotPossibleError:
+                    continue
+                submissions.submit(work, assignment.id, [Field("compensation", "1")])
+
+    def _id_of(self, who: int) -> str:
+        with self.market.reading() as work:
+            return work.session.scalar(select(Worker.id).where(Worker.name == f"worker {who}")) or ""
+
+    # What must be true
+
+    def compensations(self) -> dict[str, str]:
+        """The annotations of the HITs of compensations, and the assignment each is for: confirmed or not."""
+        with reading(self.engine) as session:
+            rows = session.scalars(select(OutboxRow).where(OutboxRow.operation == COMPENSATE)).all()
+        return {f"humaneval:{row.request['key']}": row.subject.split()[1] for row in rows}
+
+    def settle(self) -> None:
+        self.faults.replace((), 0)
+        for assignment in sorted(self.compensated):
+            self._compensate(assignment, 0)
+        for who in range(1, WORKERS + 1):
+            self.take(who)
+        super().settle()
+        self.collect()
+        with reading(self.engine) as session:
+            begun = session.scalars(select(OutboxRow.id).where(OutboxRow.operation == CLOSE)).first()
+        if begun:
+            self.close()
+
+    def check_not_ahead(self) -> None:
+        """Besides: nobody has a letter twice, and no work is both paid and made good."""
+        super().check_not_ahead()
+        made_good = self.compensations()
+        with self.market.reading() as work:
+            letters = Counter(
+                one.worker_number for one in work.session.scalars(select(Message)) if one.subject == LETTER["subject"]
+            )  # fmt: skip
+            done = work.session.scalars(select(Assignment).where(Assignment.state.in_(TAKEN))).all()
+            paid_for = [made_good[one.hit.annotation] for one in done if one.hit.annotation in made_good]
+        assert set(letters.values()) <= {1}, letters
+        assert len(paid_for) == len(set(paid_for)), paid_for
+        with reading(self.engine) as session:
+            payments = Counter(
+                (payment.assignment_id, payment.kind) for payment in session.scalars(select(PaymentRow)) if payment.kind != "bonus"
+            )  # fmt: skip
+            here = {row.id: row.state for row in session.scalars(select(AssignmentRow))}
+        assert set(payments.values()) <= {1}, payments
+        for id, kind in payments:
+            assert kind != "compensation" or here[id] not in ("submitted", "approved"), id
+
+    def check_lists(self) -> None:
+        """Who is on the study's list at the platform is who was put there last by us."""
+        with reading(self.engine) as session:
+            listed = session.scalar(select(OutboxRow).where(OutboxRow.operation == LIST))
+            turns = session.scalars(
+                select(OutboxRow)
+                .where(OutboxRow.operation.in_(EXCLUDE), OutboxRow.state == "confirmed")
+                .order_by(OutboxRow.id)
+            ).all()
+            names = {row.worker_id: row.external_id for row in session.scalars(select(WorkerIdentityRow))}
+        last = {int(row.subject.split()[3]): row.operation for row in turns}
+        wanted = {names[worker] for worker, operation in last.items() if operation == EXCLUDE.on}
+        with self.market.reading() as work:
+            held = {
+                one.worker.id
+                for one in work.session.scalars(select(Qualification).where(Qualification.revoked.is_(False)))
+                if listed is not None and listed.answer and one.type.id == listed.answer["id"]
+            }
+        assert held == wanted, (held, wanted)
+
+    @staticmethod
+    def may_stay_pending(closed: bool) -> set[str]:
+        """A letter that may have arrived is not sent again by itself; what is closed is not published any more."""
+        return {NOTIFY, PUBLISH} if closed else {NOTIFY}
+
+    def check_settled(self) -> None:
+        super().check_settled()
+        self.check_lists()
+        with reading(self.engine) as session:
+            confirmed = select(OutboxRow.operation).where(OutboxRow.state == "confirmed")
+            done = Counter(session.scalars(confirmed))
+            hits = len(session.scalars(select(HitRow.id)).all())
+        self.reached["topped up"] += hits > 2
+        self.reached["closed"] += done[CLOSE] > 0
+        self.reached["letter"] += done[NOTIFY] > 0
+        self.reached["excluded"] += done[EXCLUDE.on] > 0
+        self.reached["readmitted"] += done[EXCLUDE.off] > 0
