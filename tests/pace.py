@@ -1,6 +1,6 @@
 """Runs the tests at a good pace, and changes nothing that they test.
 
-Half the time of a test of the marketplace goes to the disk, which is asked at every commit whether it has the data, and
+A third of the time of a test of the marketplace goes to the disk, which is asked at every commit whether it has the data, and
 a seventh to the garbage collector, which looks again and again through what pytest and torch have loaded.
 """
 

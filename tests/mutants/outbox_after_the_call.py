@@ -1,5 +1,15 @@
 """A write that is noted only when the platform has answered: after a kill nobody knows that it may have been made."""
 
-from humaneval.crowd import outbox
+from collections.abc import Sequence
 
-outbox._attempted = lambda session, intents, times: None
+from sqlalchemy.orm import Session
+
+from humaneval.crowd import outbox
+from humaneval.crowd.outbox import Intent
+
+
+def unnoted(session: Session, intents: Sequence[Intent]) -> dict[int, outbox._Before]:
+    return {intent.id: outbox._Before("pending", unsure=False) for intent in intents}
+
+
+outbox._attempt = unnoted
