@@ -31,9 +31,16 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def chromium(chromium_path: str) -> Iterator[Browser]:
-    """One browser for all tests; each test gets profiles of its own."""
+def _one_chromium(chromium_path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def chromium(_one_chromium: Browser) -> Iterator[Browser]:
+    """One browser for all tests; each test makes profiles of its own, whose pages do not outlive it."""
+    yield _one_chromium
+    for profile in _one_chromium.contexts:
+        profile.close()
