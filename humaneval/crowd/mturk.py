@@ -286,7 +286,9 @@ class MTurk:
                 ),
             )
         except PlatformError as error:
-            if not error.nothing_done or "DoesNotExist" not in error.code + error.message.replace(" ", ""):
+            # Never put on it, or taken off by an earlier try whose answer was lost.
+            never = "DoesNotExist" in error.code + error.message.replace(" ", "")
+            if not error.nothing_done or not (never or error.code.endswith("InvalidQualificationState")):
                 raise
 
     def has_list(self, external_id: str) -> bool:

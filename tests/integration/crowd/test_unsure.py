@@ -17,7 +17,7 @@ from humaneval.crowd.letters import notify
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.outbox import perform
 from humaneval.crowd.progress import study_status
-from humaneval.crowd.workers import block, list_workers
+from humaneval.crowd.workers import block, exclude, list_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import OutboxRow
@@ -206,3 +206,15 @@ def test_what_is_collected_while_the_sum_is_typed_is_not_approved_with_it(
     monkeypatch.setattr("humaneval.cli.approve.confirm_spending", typing)
     assert "1 approved at local now" in verb("review", "study", "--approve").out
     assert (asked, study_status(sqlite_engine, "study")[0].spent) == ([Decimal("0.96")], Decimal("0.96"))
+
+
+def test_a_readmission_whose_answer_was_lost_is_confirmed_by_the_next_try(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable
+) -> None:
+    (worker,) = (line.worker for line in list_workers(sqlite_engine, "study", "local"))
+    exclude(sqlite_engine, "study", platform, [worker])
+    with die("response-received", "DisassociateQualificationFromWorker", client=platform.once):
+        exclude(sqlite_engine, "study", platform, [worker], on=False)
+    assert state(sqlite_engine, "readmit") == "pending"
+    collect(sqlite_engine, "study", platform)
+    assert state(sqlite_engine, "readmit") == "confirmed"
