@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.platform import Endpoint, Platform, Submission
+from humaneval.crowd.platform import HIT_GONE, Endpoint, Platform, Submission
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
@@ -107,16 +107,12 @@ def refuse_elsewhere(engine: Engine, name: str, platform: Platform) -> None:
     )
 
 
-GONE = "HITDoesNotExist"
-"""How the code of an error ends that says that the platform has no such HIT: it was deleted there."""
-
-
 def submitted(platform: Platform, external_id: str) -> list[Submission] | None:
     """Everything submitted at one HIT; None where the platform has it no more."""
     try:
         return list(platform.submissions(external_id))
     except PlatformError as error:
-        if not error.code.endswith(GONE):
+        if not error.code.endswith(HIT_GONE):
             raise
         return None
 

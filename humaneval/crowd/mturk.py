@@ -10,7 +10,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from humaneval.crowd.answers import fields_from_xml
-from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission
+from humaneval.crowd.platform import (
+    HIT_GONE,
+    LIST_GONE,
+    Cost,
+    Endpoint,
+    Offer,
+    PaidBonus,
+    Published,
+    Standing,
+    Submission,
+)  # fmt: skip
 from humaneval.crowd.questions import external_question, html_question
 from humaneval.crowd.requirements import requirements
 from humaneval.crowd.turk_client import TurkClient
@@ -298,7 +308,7 @@ class MTurk:
                 lambda: self.client.get_qualification_type(QualificationTypeId=external_id),
             )
         except PlatformError as error:
-            if not error.code.endswith("QualificationTypeDoesNotExist"):
+            if not error.code.endswith(LIST_GONE):
                 raise
             return False
         return True
@@ -328,7 +338,7 @@ class MTurk:
         try:
             return self._hit(external_id)
         except PlatformError as error:
-            if error.code.endswith("HITDoesNotExist"):
+            if error.code.endswith(HIT_GONE):
                 return None
             raise
 

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform, token_for
 from humaneval.crowd.people import external_worker_id
-from humaneval.crowd.platform import Participants, Platform, Qualified
+from humaneval.crowd.platform import LIST_GONE, Participants, Platform, Qualified
 from humaneval.crowd.switches import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
@@ -30,9 +30,6 @@ DONE = ("answered", "submitted", "approved", "rejected")
 
 LIST = "list"
 """The operation that makes a study's exclusion list."""
-
-LIST_GONE = "QualificationTypeDoesNotExist"
-"""How the code of an error ends that says that the list was deleted at the platform."""
 
 
 def forms_done(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> list[AssignmentRow]:

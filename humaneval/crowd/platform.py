@@ -136,6 +136,12 @@ class Cost:
         return Cost(self.rewards / assignments, self.fees / assignments)
 
 
+HIT_GONE = "HITDoesNotExist"
+"""How the code of an error ends that says that the platform has no such HIT: it was deleted there."""
+LIST_GONE = "QualificationTypeDoesNotExist"
+"""The same of a list, or another qualification."""
+
+
 class Platform(Protocol):
     """A way to people. Every call is safe to repeat; PlatformError says what was refused."""
 

@@ -100,7 +100,7 @@ def made(folder: Path, seed: int = 0, name: str = "", **options: str) -> Any:
 
 def refusal(folder: Path | str, **options: str) -> str:
     with pytest.raises((InputError, UsageError)) as caught:
-        made(folder, **options)  # type: ignore[arg-type]  # options are texts
+        made(folder, **options)
     assert caught.value.hint
     return str(caught.value)
 

@@ -46,7 +46,7 @@ def test_a_study_refuses_a_model_that_does_not_write_one_sentence_until_that_is_
     assert all(passage.sentences[passage.position - 1] for passage in shown)
 
 
-def replace_allowed(study, allow):  # type: ignore[no-untyped-def]  # a pydantic model, copied
+def replace_allowed(study, allow):
     return study.model_copy(update={"design": study.design.model_copy(update={"allow": tuple(allow)})})
 
 

@@ -278,7 +278,7 @@ def test_any_power_may_be_wanted(power: float) -> None:
 )
 def test_a_plan_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError):
-        outlook(Plan(**wrong))  # type: ignore[arg-type]  # numbers that are wrong
+        outlook(Plan(**wrong))
 
 
 def test_answers_cannot_be_more_alike_than_their_scores_allow() -> None:

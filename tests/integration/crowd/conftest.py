@@ -285,6 +285,23 @@ def listed(platform: MTurk) -> Callable[[], list[dict[str, Any]]]:
 
 
 @pytest.fixture
+def orphan(
+    study_factory: Callable, form_server: Callable, platform: MTurk, die: Callable, listed: Callable, market: MarketServer
+) -> Callable[[Engine], str]:  # fmt: skip
+    """Puts up a study whose `publish` dies before it has recorded its one HIT; gives the HIT's address."""
+
+    def make(engine: Engine) -> str:
+        study_factory(engine, design={"annotators": 4})
+        publishing.plan(engine, "study", platform)
+        with die("response-received", "CreateHIT"):
+            publishing.publish(engine, "study", platform, public_url=form_server(engine).url)
+        (hit,) = listed()
+        return f"{market.url}/hits/{hit['HITId']}"
+
+    return make
+
+
+@pytest.fixture
 def planned() -> Callable[[Engine], dict[str, tuple[str | None, int]]]:
     """Of each HIT in our database: annotation → id at the platform, and assignments."""
 

@@ -56,14 +56,10 @@ def test_C22_a_hit_that_was_deleted_by_hand_does_not_keep_the_others_up(
     with pytest.raises(PartialError, match=f"has no HIT {gone} any more; the others were taken down"):
         expire_all(sqlite_engine, "study", platform)
     assert [hit["HITStatus"] for hit in listed()] == ["Reviewable", "Reviewable"]
-    extend_all_but(sqlite_engine, platform)
+    with pytest.raises(PartialError):
+        extend_all(sqlite_engine, "study", platform, 3)
     assert close_all(sqlite_engine, "study", platform, wait=0).hits == 3
     assert listed() == []
-
-
-def extend_all_but(engine: Engine, platform: MTurk) -> None:
-    with pytest.raises(PartialError):
-        extend_all(engine, "study", platform, 3)
 
 
 @pytest.mark.parametrize("how", ["deleted", "forgotten"])
@@ -183,15 +179,9 @@ def test_C23_a_compensation_that_was_refused_can_be_changed(
 
 
 def test_C23_work_submitted_at_a_hit_that_was_never_recorded_is_not_compensated(
-    sqlite_engine: Engine, study_factory: Callable, form_server: Callable, person: Callable, platform: MTurk,
-    die: Callable, market: Any, listed: Callable,
-) -> None:  # fmt: skip
-    study_factory(sqlite_engine, design={"annotators": 4})
-    publishing.plan(sqlite_engine, "study", platform)
-    with die("response-received", "CreateHIT"):
-        publishing.publish(sqlite_engine, "study", platform, public_url=form_server(sqlite_engine).url)
-    (hit,) = listed()
-    assignment = person("Ada").accept(f"{market.url}/hits/{hit['HITId']}").do()
+    sqlite_engine: Engine, orphan: Callable, person: Callable, platform: MTurk, listed: Callable
+) -> None:
+    assignment = person("Ada").accept(orphan(sqlite_engine)).do()
     with writing(sqlite_engine) as session:
         session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
     with pytest.raises(UsageError, match="was submitted at local, and is not collected yet"):

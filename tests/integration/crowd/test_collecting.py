@@ -283,15 +283,9 @@ def test_answers_to_a_row_that_someone_else_holds_by_now_are_kept_for_that_row(
 
 
 def test_an_orphan_hit_of_an_interrupted_publish_is_collected_too(
-    sqlite_engine: Engine, study_factory: Callable, form_server: Callable, platform: MTurk, die: Callable,
-    listed: Callable, person: Callable, market: Any,
-) -> None:  # fmt: skip
-    study_factory(sqlite_engine, design={"annotators": 4})
-    publishing.plan(sqlite_engine, "study", platform)
-    with die("response-received", "CreateHIT"):
-        publishing.publish(sqlite_engine, "study", platform, public_url=form_server(sqlite_engine).url)
-    (hit,) = listed()
-    person("Ada").accept(f"{market.url}/hits/{hit['HITId']}").do()
+    sqlite_engine: Engine, orphan: Callable, person: Callable, platform: MTurk
+) -> None:
+    person("Ada").accept(orphan(sqlite_engine)).do()
     assert collect(sqlite_engine, "study", platform).responses == 4
 
 

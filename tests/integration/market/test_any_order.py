@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, invariant, multiple, precondition, rule
 from sqlalchemy import select
@@ -241,11 +241,5 @@ class AnyOrderMachine(MoneyMachine):
                 assert status == ("Unassignable" if over or free == 0 else "Assignable")
 
 
-AnyOrderMachine.TestCase.settings = settings(
-    max_examples=10,
-    stateful_step_count=30,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+AnyOrderMachine.TestCase.settings = settings(MoneyMachine.TestCase.settings, stateful_step_count=30)
 TestAnyOrder = AnyOrderMachine.TestCase

@@ -210,7 +210,7 @@ class MoneyMachine(RuleBasedStateMachine):
             earned = sum(
                 item.earned_cents
                 for worker_id in self.workers
-                for item in work_of(work, find_worker(work, worker_id))  # type: ignore[arg-type]  # a worker who is there
+                for item in work_of(work, find_worker(work, worker_id))
             )
         assert pots.available + pots.on_hold + pots.paid + pots.fees == (OPENING + self.added) * 100
         assert min(pots.available, pots.on_hold, pots.paid, pots.fees) >= 0

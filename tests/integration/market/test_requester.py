@@ -280,7 +280,7 @@ def test_C25_where_every_connection_waits_programs_and_people_are_told_to_try_ag
     connect: Callable[..., Any], person: SignIn, engine: Engine
 ) -> None:
     worker, mturk = person(), connect(retries=0)
-    engine.pool._timeout = 0.01  # type: ignore[attr-defined]  # of the pool that files get
+    engine.pool._timeout = 0.01
     with ExitStack() as stack:
         # One fewer than the server has threads.
         for _ in range(THREADS - 1):

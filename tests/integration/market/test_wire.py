@@ -132,8 +132,8 @@ def test_no_request_brings_the_marketplace_down(client: FlaskClient, data: st.Da
     operation = data.draw(st.sampled_from(sorted(OPERATIONS)))
     shape = service_model().operation_model(operation).input_shape
     assert shape is not None
-    members = shape.members  # type: ignore[attr-defined]  # of a structure, which is not said
-    required = dict.fromkeys(shape.required_members, _VALUES)  # type: ignore[attr-defined]  # as above
+    members = shape.members
+    required = dict.fromkeys(shape.required_members, _VALUES)
     optional = {name: _VALUES for name in members if name not in required}
     body = data.draw(st.fixed_dictionaries(required, optional=optional))
     status, _ = call(client, operation, body)
