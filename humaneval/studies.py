@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, bindparam, func, select
 from sqlalchemy.orm import Session, selectinload
 
 from humaneval.design import Cell, Design, make_design
@@ -146,9 +146,13 @@ def _refuse_unequal_processing(session: Session, study: StudyFile) -> None:
         )
 
 
+_NAMED = select(StudyRow).where(StudyRow.name == bindparam("name"))
+"""Made once: nearly everything begins with it."""
+
+
 def get_study(session: Session, name: str) -> StudyRow:
     """The study called `name`; UsageError listing those there are."""
-    study = session.scalar(select(StudyRow).where(StudyRow.name == name))
+    study = session.scalar(_NAMED, {"name": name})
     if study is None:
         names = session.scalars(select(StudyRow.name).order_by(StudyRow.id)).all()
         raise UsageError(

@@ -74,6 +74,9 @@ def notify(
 @click.argument("assignment")
 @click.option("--amount", required=True, metavar="DOLLARS", help="For example 0.80.")
 @click.option("--reason", required=True, help="The worker reads it.")
+@click.option(
+    "--worker", default="", help="Whose work it was, where the platform gave ASSIGNMENT to several people."
+)
 @to_option
 @spending
 @acting
@@ -83,6 +86,7 @@ def compensate(
     assignment: str,
     amount: str,
     reason: str,
+    worker: str,
     endpoint: str,
     live: bool,
     spend: str | None,
@@ -101,8 +105,8 @@ def compensate(
     total = platform.cost(dollars, 1).total
     if dry_run:
         found = pay(
-            app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, dry_run=True
-        )
+            app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, worker=worker, dry_run=True
+        )  # fmt: skip
         if as_json:
             emit({"study": study, "endpoint": endpoint, "assignment": assignment, "would_cost": str(total if found.made_now else 0)})  # fmt: skip
         elif found.made_now:
@@ -111,7 +115,9 @@ def compensate(
             say(f"{found.worker} {'was paid' if found.paid else 'has the HIT already'}. Nothing was done.")
         return
     confirm_spending(platform.endpoint.spends_money, endpoint, total, live=live, spend=spend)
-    done = pay(app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason)
+    done = pay(
+        app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, worker=worker
+    )
     if as_json:
         emit({"study": study, "endpoint": endpoint, "assignment": assignment, "worker": done.worker, "cost": str(done.cost.total), "preview_url": done.preview_url, "made_now": done.made_now, "paid": done.paid})  # fmt: skip
         return

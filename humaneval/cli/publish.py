@@ -120,7 +120,7 @@ def publish(
         confirm_spending(platform.endpoint.spends_money, endpoint, cost.total, live=live, spend=spend)
     with progress(f"Publishing to {endpoint}", plan.hits, unit="HITs") as advance:
         result = publishing.publish(
-            app.engine, study, platform, public_url=app.settings.public_url, advance=advance
+            app.engine, study, platform, public_url=app.settings.public_url, keys=plan.keys, advance=advance
         )
     if as_json:
         emit(

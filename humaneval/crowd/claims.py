@@ -146,6 +146,8 @@ def _open(
     if mine is not None and mine.state in DONE:
         return Opened(Outcome.ANSWERED, mine.id)
     if mine is not None and mine.state == "opened" and mine.holds_row:
+        if mine.lease_until is not None and mine.lease_until < now:
+            mine.lease_until = _lease(hit, now)  # nobody wanted the row meanwhile
         return Opened(Outcome.FORM, mine.id)
     done = forms_done(session, hit.study, hit.endpoint, worker.id)
     if len(done) >= forms_allowed(session, hit.study, hit.endpoint, worker.id):
@@ -178,9 +180,14 @@ def _open(
         )
         session.add(mine)
     mine.hit_id, mine.state, mine.row_id, mine.holds_row, mine.opened_at = hit.id, "opened", row_id, True, now
-    mine.lease_until = now + timedelta(minutes=settings_of(hit.study).hit.assignment_minutes) + GRACE
+    mine.lease_until = _lease(hit, now)
     session.flush()
     return Opened(Outcome.FORM, mine.id)
+
+
+def _lease(hit: HitRow, now: datetime) -> datetime:
+    """Until when a row is kept for somebody who opens its form now."""
+    return now + timedelta(minutes=settings_of(hit.study).hit.assignment_minutes) + GRACE
 
 
 def _in_hand(session: Session, hit: HitRow, worker_id: int, now: datetime) -> int | None:

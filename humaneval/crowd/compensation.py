@@ -14,13 +14,14 @@ from decimal import Decimal
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import submitted
+from humaneval.crowd.addresses import refuse_elsewhere, submitted
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Offer, Participants, Platform, Published, Qualified
 from humaneval.crowd.publishing import orphans
 from humaneval.crowd.questions import Delivery, templates
 from humaneval.crowd.words import plain_words
+from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
@@ -54,21 +55,24 @@ def compensate(
     assignment: str,
     amount: Decimal,
     reason: str,
+    worker: str = "",
     dry_run: bool = False,
 ) -> Compensated:
-    """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each assignment.
+    """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each of them.
 
-    `dry_run` looks at everything and does nothing.
+    `worker` says whose it is, where the platform gave one assignment to several people. `dry_run` looks at everything
+    and does nothing.
     """
     amount, reason = money(amount), plain_words("reason", reason)
     if amount <= 0:
         raise UsageError("a compensation needs an amount above zero")
     if platform.endpoint.name == "link":
         raise PlatformError("no compensation can be paid by link", "Pay it where you pay these people.")
-    _refuse_if_submitted(engine, name, platform, assignment)
+    refuse_elsewhere(engine, name, platform)
+    _refuse_if_submitted(engine, name, platform, assignment, worker)
     with writing(engine) as session:
         study = hold_study(session, name)
-        work = _lost_work(session, study, platform.endpoint.name, assignment)
+        work = _lost_work(session, study, platform.endpoint.name, assignment, worker)
         row = intend(
             session, study_id=study.id, endpoint=platform.endpoint.name, operation=COMPENSATE, subject=f"assignment {assignment} worker {work.worker_id}",
             key=study.design_hash, request={"amount": str(amount), "reason": reason, "key": "c" + secrets.token_urlsafe(18)},
@@ -92,7 +96,7 @@ def compensate(
         if row.state != "confirmed":
             payment.amount, payment.fee, payment.reason = cost.rewards, cost.fees, row.request["reason"]
         pseudonym = session.get_one(WorkerRow, work.worker_id).pseudonym
-        worker, paid = external_worker_id(session, work.worker_id), payment.state == "paid"
+        whom, paid = external_worker_id(session, work.worker_id), payment.state == "paid"
         offer = _offer(study, row.request["key"], amount, row.request["reason"], platform)
         intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
         there = row.answer if row.state == "confirmed" else None
@@ -108,7 +112,7 @@ def compensate(
     if there is None:
         platform.check(offer)
         published = perform(
-            engine, intent, lambda: _put_up(platform, offer, intent, worker), lambda _, made: {"external_id": made.external_id, "group": made.group}
+            engine, intent, lambda: _put_up(platform, offer, intent, whom), lambda _, made: {"external_id": made.external_id, "group": made.group}
         )  # fmt: skip
         group = published.group
     else:
@@ -170,11 +174,11 @@ def settle_compensations(engine: Engine, name: str, platform: Platform) -> int:
     return len(due) - len(paid)
 
 
-def _refuse_if_submitted(engine: Engine, name: str, platform: Platform, assignment: str) -> None:
+def _refuse_if_submitted(engine: Engine, name: str, platform: Platform, assignment: str, worker: str) -> None:
     """Ask the platform, too: what nobody has collected yet is submitted all the same, and would be paid twice."""
     with reading(engine) as session:
-        work = _lost_work(session, get_study(session, name), platform.endpoint.name, assignment)
-        worker = external_worker_id(session, work.worker_id)
+        work = _lost_work(session, get_study(session, name), platform.endpoint.name, assignment, worker)
+        whom = external_worker_id(session, work.worker_id)
         hit = session.get_one(HitRow, work.hit_id)
     external_id = hit.external_id
     if external_id is None:
@@ -184,28 +188,36 @@ def _refuse_if_submitted(engine: Engine, name: str, platform: Platform, assignme
     if external_id is None or hit.closed_at is not None:
         return
     there = submitted(platform, external_id) or ()
-    if any((one.external_id, one.worker) == (assignment, worker) for one in there):
+    if any((one.external_id, one.worker) == (assignment, whom) for one in there):
         raise UsageError(
             f"assignment {assignment} was submitted at {platform.endpoint.name}, and is not collected yet",
             "Run `humaneval collect`; then pay it with `humaneval approve`.",
         )
 
 
-def _lost_work(session: Session, study: StudyRow, endpoint: str, assignment: str) -> AssignmentRow:
-    found = session.scalars(
-        select(AssignmentRow)
-        .where(
-            AssignmentRow.study_id == study.id,
-            AssignmentRow.endpoint == endpoint,
-            AssignmentRow.external_id == assignment,
-        )
-        .order_by(AssignmentRow.id.desc())
-    ).first()
-    if found is None:
+def _lost_work(
+    session: Session, study: StudyRow, endpoint: str, assignment: str, worker: str
+) -> AssignmentRow:
+    under_this_id = select(AssignmentRow).where(
+        AssignmentRow.study_id == study.id,
+        AssignmentRow.endpoint == endpoint,
+        AssignmentRow.external_id == assignment,
+    )
+    if worker:
+        under_this_id = under_this_id.where(AssignmentRow.worker_id == find_worker(session, endpoint, worker))
+    theirs = session.scalars(under_this_id.order_by(AssignmentRow.id)).all()
+    if not theirs:
         raise UsageError(
-            f"the study has no assignment {assignment!r} at {endpoint}",
+            f"the study has no assignment {assignment!r}{' of this worker' * bool(worker)} at {endpoint}",
             "A compensation is for somebody who had a form of this study open.",
         )
+    if len(theirs) > 1:
+        people = [session.get_one(WorkerRow, one.worker_id).pseudonym for one in theirs]
+        raise UsageError(
+            f"{endpoint} gave assignment {assignment} to {len(people)} people, one after the other: {', '.join(people)}",
+            "Say with --worker whose work was lost.",
+        )
+    (found,) = theirs
     if found.state in ("submitted", "approved", "rejected"):
         raise UsageError(
             f"assignment {assignment} was submitted",

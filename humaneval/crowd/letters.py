@@ -9,6 +9,7 @@ from functools import partial
 
 from sqlalchemy import Engine, select
 
+from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Platform
@@ -50,6 +51,7 @@ def notify(
     `again` sends it also to those of whom nobody knows whether they have it. With `dry_run`, `sent` is who would get it.
     """
     subject, text = plain_words("subject", subject, MAX_SUBJECT), plain_words("text", text, MAX_LETTER)
+    refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
     letter = hashlib.sha256(f"{subject}\n{text}".encode()).hexdigest()[:16]
     with writing(engine) as session:

@@ -39,9 +39,10 @@ def hold_study(session: Session, name: str) -> StudyRow:
 
     It comes before every other lock. SQLite has one writer at a time anyhow.
     """
-    study = get_study(session, name)
-    session.execute(select(StudyRow.id).where(StudyRow.id == study.id).with_for_update(key_share=True))
-    return study
+    return session.scalar(_HELD, {"name": name}) or get_study(session, name)
+
+
+_HELD = select(StudyRow).where(StudyRow.name == bindparam("name")).with_for_update(key_share=True)
 
 
 def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -58,6 +58,8 @@ class PublishPlan:
     expected_minutes: float
     hourly: Decimal
     """The wage in dollars an hour of somebody who takes the expected minutes."""
+    keys: frozenset[str]
+    """Of the HITs that this is the price of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ def plan(
             unsplit.fees,
             settings.hit.expected_minutes,
             settings.hit.hourly,
+            frozenset(hit.key for hit in waiting),
         )
         if dry_run:
             session.rollback()
@@ -240,9 +243,13 @@ def publish(
     platform: Platform,
     *,
     public_url: str,
+    keys: Collection[str] | None = None,
     advance: Callable[[int], None] = lambda amount: None,
 ) -> PublishResult:
-    """Make every planned HIT that is not up yet. Killed at any point and run again it ends with exactly the plan."""
+    """Make every planned HIT that is not up yet. Killed at any point and run again it ends with exactly the plan.
+
+    With `keys` of a plan no others: another program may have planned more since its price was agreed to.
+    """
     endpoint = platform.endpoint
     already_up = len(up(engine, name, endpoint.name))
     adopted = adopt(engine, name, platform)
@@ -250,6 +257,8 @@ def publish(
         study = get_study(session, name)
         settings = settings_of(study)
         intents = pending(session, study_id=study.id, endpoint=endpoint.name, operation=PUBLISH)
+        if keys is not None:
+            intents = [intent for intent in intents if _hit_of(session, intent).key in keys]
         offers = {
             intent.id: _offer(session, study, settings, endpoint, intent, public_url) for intent in intents
         }

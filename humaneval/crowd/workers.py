@@ -12,6 +12,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.outbox import Intent, hold_study, perform
 from humaneval.crowd.participation import forms_allowed, forms_done, standing_list
 from humaneval.crowd.people import external_worker_id, worker_row
@@ -170,6 +171,7 @@ def _turn_all(
     act: Callable[[str], None],
     dry_run: bool,
 ) -> Turned:
+    refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
     intents: list[tuple[Intent, str]] = []
     with writing(engine) as session:

@@ -97,30 +97,26 @@ class Market:
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """A transaction that may change things, alone."""
-        # What time has done is kept even where the operation itself is then refused.
-        self._catch_up()
-        with transaction(self._engine, self.mode, self._clock, writes=True) as work:
-            self._let_time_pass(work)
+        with self._up_to_date(writes=True) as work:
             yield replace(work, site=self.site)
             review_policies.apply_due_policies(work)
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """A transaction that only looks."""
-        self._catch_up()
-        with transaction(self._engine, self.mode, self._clock, writes=False) as work:
+        with self._up_to_date(writes=False) as work:
             yield work
 
-    def _catch_up(self) -> None:
-        with transaction(self._engine, self.mode, self._clock, writes=False) as work:
-            if not something_is_due(work):
-                return
-        with transaction(self._engine, self.mode, self._clock, writes=True) as work:
-            self._let_time_pass(work)
-
-    @staticmethod
-    def _let_time_pass(work: Transaction) -> None:
-        if something_is_due(work):
-            for moment in turning_points(work):
-                let_time_pass(work, moment)
-                review_policies.apply_due_policies(work)
+    @contextmanager
+    def _up_to_date(self, *, writes: bool) -> Iterator[Transaction]:
+        """A transaction before which time has passed, in one of its own: what time has done is kept even where the
+        operation itself is then refused."""
+        while True:
+            with transaction(self._engine, self.mode, self._clock, writes=writes) as work:
+                if not something_is_due(work):
+                    yield work
+                    return
+            with transaction(self._engine, self.mode, self._clock, writes=True) as work:
+                for moment in turning_points(work):
+                    let_time_pass(work, moment)
+                    review_policies.apply_due_policies(work)

@@ -35,7 +35,7 @@ class WideWorld(World):
     """More verbs, each of which may die, and what must be true of them."""
 
     def __init__(self, folder: Path, templates: Path) -> None:
-        self.compensated = set[str]()
+        self.compensated = set[tuple[str, str]]()
         super().__init__(folder, templates)
 
     def begin(self, seed: int) -> None:
@@ -58,13 +58,13 @@ class WideWorld(World):
                 )
 
     def top_up(self, dies_in: int = 0) -> None:
-        self.collect()
+        self.hear()
         with self.process(dies_in):
             publishing.plan(self.engine, STUDY, self.platform, top_up=True)
             publishing.publish(self.engine, STUDY, self.platform, public_url=FORMS)
 
     def notify(self, dies_in: int = 0) -> None:
-        self.collect()
+        self.hear()
         self.approve()
         with self.process(dies_in):
             notify(self.engine, STUDY, self.platform, **LETTER)
@@ -89,29 +89,33 @@ class WideWorld(World):
             closing.close_all(self.engine, STUDY, self.platform, wait=0)
 
     def compensate(self, who: int, dies_in: int = 0) -> None:
-        """What the worker began last and never sent is made good once its time is over; what was sent is not."""
-        mine = (
-            select(AssignmentRow)
+        """What the worker, or else another, began last and never sent is made good once its time is over; what was sent is not."""
+        begun = (
+            select(AssignmentRow.id, AssignmentRow.external_id, WorkerIdentityRow.external_id)
             .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
-            .where(WorkerIdentityRow.external_id == self._id_of(who))
-            .order_by(AssignmentRow.state.in_(UNSENT).desc(), AssignmentRow.id.desc())
+            .order_by(
+                (WorkerIdentityRow.external_id == self._id_of(who)).desc(),
+                AssignmentRow.state.in_(UNSENT).desc(),
+                AssignmentRow.id.desc(),
+            )
         )
         with reading(self.engine) as session:
-            row = session.scalars(mine.limit(1)).first()
-        if row is None:
+            found = session.execute(begun.limit(1)).first()
+        if found is None:
             return
+        id, assignment, worker = found
         # Both clocks are the same one outside of this world.
         self.wait(2)
         with writing(self.engine) as session:
-            over = update(AssignmentRow).where(AssignmentRow.id == row.id, AssignmentRow.state.in_(UNSENT))
+            over = update(AssignmentRow).where(AssignmentRow.id == id, AssignmentRow.state.in_(UNSENT))
             session.execute(over.values(lease_until=now() - timedelta(minutes=1)))
-        self.compensated.add(row.external_id)
-        self._compensate(row.external_id, dies_in)
+        self.compensated.add((assignment, worker))
+        self._compensate(assignment, worker, dies_in)
 
-    def _compensate(self, assignment: str, dies_in: int) -> None:
+    def _compensate(self, assignment: str, worker: str, dies_in: int) -> None:
         with self.process(dies_in):
             compensate(
-                self.engine, STUDY, self.platform, assignment=assignment, amount=COMPENSATION, reason="It was our fault.",
+                self.engine, STUDY, self.platform, assignment=assignment, worker=worker, amount=COMPENSATION, reason="It was our fault.",
             )  # fmt: skip
 
     def take(self, who: int) -> None:
@@ -135,19 +139,21 @@ class WideWorld(World):
     # What must be true
 
     def compensations(self) -> dict[str, str]:
-        """The annotations of the HITs of compensations, and the assignment each is for: confirmed or not."""
+        """The annotations of the HITs of compensations, and whose work each is for: confirmed or not."""
         with reading(self.engine) as session:
             rows = session.scalars(select(OutboxRow).where(OutboxRow.operation == COMPENSATE)).all()
-        return {f"humaneval:{row.request['key']}": row.subject.split()[1] for row in rows}
+        return {f"humaneval:{row.request['key']}": row.subject for row in rows}
 
     def settle(self) -> None:
         self.faults.replace((), 0)
-        for assignment in sorted(self.compensated):
-            self._compensate(assignment, 0)
-        for who in range(1, WORKERS + 1):
+        for assignment, worker in sorted(self.compensated):
+            self._compensate(assignment, worker, 0)
+        made_good = self.compensations()
+        for who in range(1, WORKERS + 1) if made_good else ():
             self.take(who)
         super().settle()
-        self.collect()
+        if made_good:
+            self.collect()
         with reading(self.engine) as session:
             begun = session.scalars(select(OutboxRow.id).where(OutboxRow.operation == CLOSE)).first()
         if begun:

@@ -166,6 +166,18 @@ def test_C38_who_comes_back_after_the_lease_gets_the_same_form_while_it_is_free(
     assert study.row(study.open("W2", now=later)) == own
 
 
+def test_C38_who_opens_the_form_again_after_the_lease_has_their_time_anew(
+    engine: Engine, planned_study: Callable
+) -> None:
+    study, later = planned_study(engine, annotators=2), START + LEASE + timedelta(minutes=1)
+    first = study.open("W1")
+    assert study.open("W1", now=later) == first
+    study.open("W2", now=later)
+    assert study.open("W3", now=later + LEASE).outcome is Outcome.FULL
+    third = study.open("W3", now=later + LEASE + timedelta(seconds=1))
+    assert study.row(third) == study.row(first)
+
+
 def test_C38_a_return_gives_the_row_to_whoever_gets_the_place(
     sqlite_engine: Engine, put_up: Callable, person: Callable
 ) -> None:

@@ -47,9 +47,11 @@ def time_is_over(engine: Engine) -> None:
         session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
 
 
-def pay(engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80") -> Compensated:
+def pay(
+    engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80", worker: str = ""
+) -> Compensated:
     return compensate(
-        engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Our server was away."
+        engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Our server was away.", worker=worker
     )  # fmt: skip
 
 
