@@ -94,6 +94,37 @@ def test_C23_work_that_can_still_be_sent_in_is_not_compensated(
     assert pay(sqlite_engine, platform, work.id).made_now
 
 
+def test_C06_C23_of_several_people_whom_the_platform_gave_one_assignment_each_can_be_compensated(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any, verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    preview = put_up(sqlite_engine, design={"annotators": 4}).preview
+    ada = person("Ada").accept(preview)
+    ada.open()
+    ada.give_back()
+    troubles.coming["accept"] = [Trouble.REUSED_ID]
+    ben = person("Ben").accept(preview)
+    ben.open()
+    assert ben.id == ada.id
+    time_is_over(sqlite_engine)
+    people = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
+    with pytest.raises(UsageError, match=f"gave assignment {ben.id} to 2 people, .*: {', '.join(people)}"):
+        pay(sqlite_engine, platform, ben.id)
+    assert payments(sqlite_engine) == []
+    for name, pseudonym in zip(("Ada", "Ben"), people, strict=True):
+        told = verb(
+            "compensate", "study", ben.id, "--amount", "0.80", "--reason", "It was lost.", "--worker", pseudonym
+        )  # fmt: skip
+        assert told.out.startswith(f"{pseudonym} can now take $0.80 at "), told
+        taken = person(name).accept(told.out.split()[-1])
+        taken.submit_directly({"compensation": "1"})
+    collect(sqlite_engine, "study", platform)
+    assert payments(sqlite_engine) == [("compensation", "0.80", "paid")] * 2
+    with pytest.raises(UsageError, match="no worker 'A1NOBODY'"):
+        pay(sqlite_engine, platform, ben.id, worker="A1NOBODY")
+
+
 def test_C23_until_it_is_taken_it_is_due_and_said_so(
     sqlite_engine: Engine, lost: Callable, platform: MTurk, verb: Callable
 ) -> None:

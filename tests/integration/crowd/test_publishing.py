@@ -74,6 +74,19 @@ def test_C01_second_publish_creates_nothing(
     check_plan(engine)
 
 
+def test_C19_what_another_program_planned_meanwhile_is_not_put_up_at_the_price_of_this_plan(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, publish: Callable, listed: Callable, check_plan: Callable
+) -> None:  # fmt: skip
+    study_factory(sqlite_engine, design={"annotators": 20})
+    first, *others = publishing.plan(sqlite_engine, "study", platform).keys
+    assert len(others) == 2
+    made = publishing.publish(sqlite_engine, "study", platform, public_url=FORMS, keys=[first])
+    assert made.made == 1
+    assert [hit["RequesterAnnotation"] for hit in listed()] == [f"humaneval:{first}"]
+    assert publish(sqlite_engine).made == 2
+    check_plan(sqlite_engine)
+
+
 @pytest.mark.parametrize("forgotten", [False, True], ids=["token kept", "token forgotten"])
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize("together", [1, 10])

@@ -171,13 +171,16 @@ def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
     sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer,
     elsewhere: MarketServer, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    answer(put_up(sqlite_engine, design={"annotators": 12, "top_up": "auto"}))
+    done = answer(put_up(sqlite_engine, design={"annotators": 12, "top_up": "auto"}))
     before = everything(sqlite_engine)
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", elsewhere.url)
     for command in (
         ("publish", "study"), ("publish", "study", "--dry-run"), ("collect", "study"),
         ("collect", "study", "--dry-run"), ("status", "study", "--reconcile"),
         ("extend", "study", "--days", "3"), ("expire", "study"), ("close", "study"), ("close", "study", "--dry-run"),
+        ("notify", "study", "--subject", "Hello", "--text", "Thank you."),
+        ("worker", "block", "study", "A1EXAMPLE", "--reason", "A robot."), ("worker", "exclude", "study", "A1EXAMPLE"),
+        ("compensate", "study", done, "--amount", "0.50", "--reason", "It was lost."),
     ):  # fmt: skip
         refused = verb(*command)
         assert refused.code == 1, command
