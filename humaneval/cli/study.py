@@ -193,8 +193,8 @@ def preview(
     app: App, name: str, ordinal: int, html: Path | None, png: Path | None, width: int, as_json: bool
 ) -> None:
     """Write a row as annotators will see it to one HTML file, and a PNG for a paper's appendix."""
-    from humaneval.crowd.claims import form_of
     from humaneval.crowd.questions import Delivery, render_form
+    from humaneval.crowd.shown import form_of
     from humaneval.store.engine import reading
     from humaneval.studies import get_study
 

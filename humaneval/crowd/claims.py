@@ -11,16 +11,20 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sqlalchemy import Engine, and_, func, or_, select, update
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.participation import DONE, forms_allowed, forms_done, intend_exclusion, is_kept_out
+from humaneval.crowd.participation import (
+    DONE,
+    forms_allowed,
+    forms_done,
+    intend_exclusion,
+    is_compensated,
+    is_kept_out,
+)
 from humaneval.crowd.people import external_worker_id, worker_row
-from humaneval.crowd.questions import Form, ShownPassage
-from humaneval.domain import Sentences
 from humaneval.store.engine import reading, writing
-from humaneval.store.queries import TEST_ENDPOINTS
 from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
@@ -28,7 +32,6 @@ from humaneval.store.tables import (
     PassageRow,
     RowPassageRow,
     RowRow,
-    StudyRow,
     WorkerIdentityRow,
 )
 from humaneval.studies import settings_of
@@ -51,6 +54,8 @@ class Outcome(StrEnum):
     """This person has a form of the study open in another HIT."""
     KEPT_OUT = "kept out"
     """This person is blocked, on the study's list, or took part in a study that this one excludes."""
+    COMPENSATED = "compensated"
+    """What this person lost of this form is made good, by a HIT of its own: it is not done, and paid, again."""
     CLOSED = "closed"
     """A link of ours that takes nobody new."""
     UNKNOWN = "unknown"
@@ -145,6 +150,8 @@ def _open(
             mine.external_id = external_id
     if mine is not None and mine.state in DONE:
         return Opened(Outcome.ANSWERED, mine.id)
+    if mine is not None and is_compensated(session, mine):
+        return Opened(Outcome.COMPENSATED)
     if mine is not None and mine.state == "opened" and mine.holds_row:
         if mine.lease_until is not None and mine.lease_until < now:
             mine.lease_until = _lease(hit, now)  # nobody wanted the row meanwhile
@@ -294,76 +301,6 @@ def _free_row(session: Session, hit: HitRow, done_rows: list[int], own: int | No
         )
         query = query.where(~repeats.exists())
     return session.scalar(query.order_by(RowRow.id != own, RowRow.ordinal).limit(1))
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a form stands: what to show, and where its answers go afterwards."""
-
-    form: Form
-    assignment_id: int
-    external_id: str
-    endpoint: str
-    hit_key: str
-    answered: Mapping[str, str] | None
-    """The answers that are safe already, as they came."""
-
-
-def load_form(engine: Engine, assignment_id: int) -> Place:
-    """The form of an opened assignment."""
-    with reading(engine) as session:
-        assignment = session.get_one(
-            AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
-        )
-        answer = session.scalar(
-            select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
-        )
-        form = form_of(session, assignment.hit.study, assignment.row_id, assignment.endpoint)
-        return Place(
-            form,
-            assignment.id,
-            assignment.external_id,
-            assignment.endpoint,
-            assignment.hit.key,
-            answer.fields if answer else None,
-        )
-
-
-def test_words(study: StudyRow, endpoint: str) -> str:
-    """What kind of test the study is at `endpoint`, for its pages; empty for the real thing."""
-    words = ["This is a pilot."] * study.is_test
-    if endpoint in TEST_ENDPOINTS:
-        words.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
-    return " ".join(words)
-
-
-def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
-    """What row `row_id` of `study` shows at `endpoint`; None shows nothing."""
-    settings = settings_of(study)
-    if endpoint == "link":
-        settings = settings.by_link
-    test = test_words(study, endpoint)
-    if row_id is None:
-        return Form(settings, (), "", study.simulated, test)
-    row = session.get_one(
-        RowRow,
-        row_id,
-        options=[selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.story)],
-    )
-    passages = tuple(
-        ShownPassage(
-            place.place,
-            _five(place.passage.sentences),
-            place.passage.story.title if settings.page.show_titles else "",
-        )
-        for place in row.places
-    )
-    return Form(settings, passages, row.shown_hash, study.simulated, test)
-
-
-def _five(sentences: list[str]) -> Sentences:
-    first, second, third, fourth, fifth = sentences
-    return first, second, third, fourth, fifth
 
 
 def keep_answers(

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform
+from humaneval.crowd.participation import COMPENSATION
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Offer, Participants, Platform, Published, Qualified
 from humaneval.crowd.publishing import orphans
@@ -30,7 +31,6 @@ from humaneval.store.types import now
 from humaneval.studies import get_study, settings_of
 
 COMPENSATE = "compensate"
-COMPENSATION = "compensation"
 DAYS = 30
 """How long the worker has to find the HIT."""
 MINUTES = 60

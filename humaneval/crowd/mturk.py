@@ -148,13 +148,13 @@ class MTurk:
         status = self._status(assignment)
         if status == wanted:
             return
-        if status not in before:
-            raise PlatformError(
-                f"assignment {assignment} is {status.lower()}, not {' or '.join(before).lower()}",
-                "Run `humaneval collect` to see its state.",
-                nothing_done=True,
-            )
         try:
+            if status not in before:
+                raise PlatformError(
+                    f"assignment {assignment} is {status.lower()}, not {' or '.join(before).lower()}",
+                    "Run `humaneval collect` to see its state.",
+                    nothing_done=True,
+                )
             self._call(what, call)
         except PlatformError as error:
             try:
@@ -162,6 +162,7 @@ class MTurk:
             except PlatformError:
                 raise error from None  # this one says whether anything may have been done
             if status != wanted:
+                error.never_done = error.nothing_done
                 raise
 
     def bonus(self, assignment: str, worker: str, amount: Decimal, reason: str, token: str) -> None:

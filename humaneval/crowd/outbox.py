@@ -174,7 +174,7 @@ def perform_each(
                 )
             if failure is not None:
                 failed = batch[len(made)].id
-                sure = failure.nothing_done and not before[failed].unsure
+                sure = failure.never_done or (failure.nothing_done and not before[failed].unsure)
                 said = {"of": failed, "why": failure.message, "to": "refused" if sure else "pending"}
                 session.execute(_FAILED, said, execution_options=AS_SQL)
                 for untried in batch[len(made) + 1 :]:

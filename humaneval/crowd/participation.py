@@ -22,12 +22,14 @@ from humaneval.crowd.platform import LIST_GONE, Participants, Platform, Qualifie
 from humaneval.crowd.switches import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, StudyRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
 from humaneval.studies import get_study, settings_of
 
 DONE = ("answered", "submitted", "approved", "rejected")
 """States of work that counts as having taken part: what was only opened, returned or ran out does not."""
 
+COMPENSATION = "compensation"
+"""The kind of the payments for work that was lost."""
 LIST = "list"
 """The operation that makes a study's exclusion list."""
 
@@ -53,6 +55,14 @@ def forms_allowed(session: Session, study: StudyRow, endpoint: str, worker_id: i
     rows = turns(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id))
     readmitted = sum(row.operation == EXCLUDE.off and row.state != "refused" for row in rows)
     return settings_of(study).design.rows_per_annotator * (1 + readmitted)
+
+
+def is_compensated(session: Session, assignment: AssignmentRow) -> bool:
+    """Whether what somebody lost of this work is made good, or is to be."""
+    made_good = select(PaymentRow.id).where(
+        PaymentRow.assignment_id == assignment.id, PaymentRow.kind == COMPENSATION
+    )
+    return session.scalar(made_good.limit(1)) is not None
 
 
 def is_kept_out(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> bool:

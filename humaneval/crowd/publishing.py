@@ -21,7 +21,6 @@ from humaneval.crowd.addresses import (
     refuse_elsewhere,
     up,
 )
-from humaneval.crowd.claims import form_of
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.outbox import AS_SQL, Intent, hold_study, intend, pending, perform_each
 from humaneval.crowd.participation import participants_of, refuse_unknown_studies
@@ -29,6 +28,7 @@ from humaneval.crowd.platform import Cost, Endpoint, Offer, Platform, Published
 from humaneval.crowd.questions import Delivery, render_form
 from humaneval.crowd.reconciling import note_balance
 from humaneval.crowd.review import lost_assignments
+from humaneval.crowd.shown import form_of
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS
 from humaneval.store.engine import reading, writing

@@ -18,8 +18,9 @@ from itsdangerous import BadSignature
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
-from humaneval.crowd.claims import Opened, Outcome, has_begun, keep_answers, load_form, open_form, reopen_form
+from humaneval.crowd.claims import Opened, Outcome, has_begun, keep_answers, open_form, reopen_form
 from humaneval.crowd.questions import EXAMPLE, Delivery
+from humaneval.crowd.shown import load_form
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
 from humaneval.store.types import now

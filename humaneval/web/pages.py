@@ -74,6 +74,16 @@ def kept_out(leave: str) -> Response:
     )
 
 
+def compensated(leave: str) -> Response:
+    """For someone whose work on this very assignment was lost, and is paid for."""
+    return message(
+        "This work is made good",
+        "What you lost here is paid by a HIT of its own, which only you can see; you need not do it again. Please return "
+        "this one; returning costs you nothing.",
+        leave=leave,
+    )
+
+
 def full(leave: str) -> Response:
     """For someone who came after the last row was taken."""
     return message(

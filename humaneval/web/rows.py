@@ -13,9 +13,10 @@ from sqlalchemy.orm import joinedload
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.claims import Outcome, Place, keep_answers, load_form, open_form, test_words
+from humaneval.crowd.claims import Outcome, keep_answers, open_form
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.questions import EXAMPLE, Delivery
+from humaneval.crowd.shown import Place, load_form, test_words
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
 from humaneval.store.engine import reading
@@ -107,6 +108,8 @@ def show(hit_key: str) -> Response:
         return pages.limit(hit.study.design.rows_per_annotator, leave)
     if opened.outcome is Outcome.KEPT_OUT:
         return pages.kept_out(leave)
+    if opened.outcome is Outcome.COMPENSATED:
+        return pages.compensated(leave)
     if opened.outcome is Outcome.IN_HAND:
         token = context().signer.dumps([hit_key, request.query_string.decode()], salt=MOVE)
         action = f"{pages.root()}form/{hit_key}/here"

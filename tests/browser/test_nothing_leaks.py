@@ -15,9 +15,9 @@ from sqlalchemy import Engine, select
 from werkzeug.test import Client
 
 from humaneval.crowd import publishing
-from humaneval.crowd.claims import form_of
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.questions import Delivery, html_question, render_form
+from humaneval.crowd.shown import form_of
 from humaneval.domain import POSITIONS, GeneratorRequest, Story
 from humaneval.generation import blanks_of, build, run
 from humaneval.settings import Settings

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Engine, select
 
 from humaneval.audit import audit
-from humaneval.crowd.claims import form_of
 from humaneval.crowd.questions import Delivery, render_form
+from humaneval.crowd.shown import form_of
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
 from humaneval.generation import blanks_of, build, run

@@ -163,7 +163,7 @@ def test_two_hundred_with_the_rarer_verbs_double_nothing_and_lose_nothing(
 @pytest.mark.parametrize("part", range(100))
 def test_twenty_thousand_schedules_double_nothing_and_lose_nothing(part: int, wide_world: WideWorld) -> None:
     first = 1000 + 200 * part
-    try_all(wide_world, RARELY, range(first, first + 200), (*REACHED, *RARELY_REACHED))
+    try_all(wide_world, RARELY, range(first, first + 200), REACHED)
 
 
 def test_a_schedule_that_fails_is_shown_short(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

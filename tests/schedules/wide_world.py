@@ -35,12 +35,12 @@ class WideWorld(World):
     """More verbs, each of which may die, and what must be true of them."""
 
     def __init__(self, folder: Path, templates: Path) -> None:
-        self.compensated = set[tuple[str, str]]()
+        self.compensated, self.undone = set[tuple[str, str]](), set[str]()
         super().__init__(folder, templates)
 
     def begin(self, seed: int) -> None:
         super().begin(seed)
-        self.compensated = set()
+        self.compensated, self.undone = set(), set()
 
     # The verbs
 
@@ -52,10 +52,14 @@ class WideWorld(World):
                 select(AssignmentRow.external_id).where(AssignmentRow.state == "rejected").limit(1)
             )
         if rejected is not None:
-            with self.process(dies_in):
-                self.reached["undone"] += deciding.approve(
-                    self.engine, STUDY, self.platform, assignments=[rejected], undo_rejection=True
-                )
+            self.undone.add(rejected)
+            self._undo(rejected, dies_in)
+
+    def _undo(self, assignment: str, dies_in: int) -> None:
+        with self.process(dies_in):
+            self.reached["undone"] += deciding.approve(
+                self.engine, STUDY, self.platform, assignments=[assignment], undo_rejection=True
+            )
 
     def top_up(self, dies_in: int = 0) -> None:
         self.hear()
@@ -148,6 +152,8 @@ class WideWorld(World):
         self.faults.replace((), 0)
         for assignment, worker in sorted(self.compensated):
             self._compensate(assignment, worker, 0)
+        for assignment in sorted(self.undone):
+            self._undo(assignment, 0)
         made_good = self.compensations()
         for who in range(1, WORKERS + 1) if made_good else ():
             self.take(who)

@@ -15,9 +15,10 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from humaneval.crowd import publishing
-from humaneval.crowd.claims import Opened, Outcome, keep_answers, load_form, open_form
+from humaneval.crowd.claims import Opened, Outcome, keep_answers, open_form
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.shown import load_form
 from humaneval.store.engine import reading
 from humaneval.store.tables import (
     AnswerRow,

@@ -13,13 +13,14 @@ import pytest
 from sqlalchemy import Engine, func, select, text
 
 from humaneval.crowd import publishing
-from humaneval.crowd.claims import keep_answers, load_form, open_form
+from humaneval.crowd.claims import keep_answers, open_form
 from humaneval.crowd.collecting import Collected, collect
 from humaneval.crowd.deciding import approve
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.progress import study_status
 from humaneval.crowd.review import review
+from humaneval.crowd.shown import load_form
 from humaneval.errors import PartialError, PlatformError
 from humaneval.market.answers import Field
 from humaneval.market.database import Mode, transaction

@@ -16,10 +16,11 @@ from sqlalchemy import Engine, select
 from humaneval.additions import WARNING, additions_of, enlarge
 from humaneval.audit import audit
 from humaneval.crowd import publishing
-from humaneval.crowd.claims import Outcome, keep_answers, load_form, open_form
+from humaneval.crowd.claims import Outcome, keep_answers, open_form
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.review import review
+from humaneval.crowd.shown import load_form
 from humaneval.domain import Blank, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
 from humaneval.generation import blanks_of, run

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
 from humaneval.crowd import publishing
-from humaneval.crowd.claims import form_of
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.platform import Offer
@@ -24,6 +23,7 @@ from humaneval.crowd.questions import (
     render_form,
     templates,
 )
+from humaneval.crowd.shown import form_of
 from humaneval.domain import GeneratorRequest, Sentences, Story
 from humaneval.errors import PlatformError, UsageError
 from humaneval.generation import blanks_of, build, run
