@@ -10,15 +10,18 @@ import pytest
 from sqlalchemy import Engine, select, text
 
 from humaneval.crowd import letters
+from humaneval.crowd.closing import close_all
 from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve
+from humaneval.crowd.deciding import approve, reject
 from humaneval.crowd.ledger import BonusPaid, pay_bonus
 from humaneval.crowd.letters import notify
+from humaneval.crowd.lifetime import expire_all
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.outbox import perform
 from humaneval.crowd.progress import study_status
 from humaneval.crowd.workers import block, exclude, list_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
+from humaneval.market import Trouble
 from humaneval.store.engine import reading
 from humaneval.store.tables import OutboxRow
 
@@ -84,6 +87,25 @@ def test_C04_a_refusal_after_a_lost_answer_does_not_say_that_nothing_was_paid(
         pay(sqlite_engine, platform, assignment, "0.75")
     assert pay(sqlite_engine, platform, assignment, "0.50").paid_now
     assert paid_there(platform, assignment) == ["0.50"]
+
+
+def test_C05_a_decision_that_is_looked_up_and_was_not_made_is_refused_and_not_unsure(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, troubles: Any
+) -> None:
+    reject(sqlite_engine, "study", platform, assignments=[assignment], reason="It was empty.")
+    expire_all(sqlite_engine, "study", platform)
+    close_all(sqlite_engine, "study", platform, wait=0)
+    troubles.coming["ApproveAssignment"] = [Trouble.DROPPED]
+
+    def undo() -> None:
+        with pytest.raises(PartialError, match="0 approved, 1 not"):
+            approve(sqlite_engine, "study", platform, assignments=[assignment], undo_rejection=True)
+
+    undo()
+    assert state(sqlite_engine, "approve") == "pending"
+    undo()
+    assert state(sqlite_engine, "approve") == "refused"
+    assert study_status(sqlite_engine, "study")[0].unconfirmed == 0
 
 
 def test_C04_a_bonus_that_was_refused_does_not_hide_another_of_the_same_words_that_was_paid(
