@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from humaneval.crowd import closing, deciding, publishing, workers
 from humaneval.crowd.closing import CLOSE
@@ -19,7 +20,7 @@ from humaneval.crowd.switches import EXCLUDE
 from humaneval.market import submissions, workplace
 from humaneval.market.answers import Field
 from humaneval.market.qualification_tables import Qualification
-from humaneval.market.tables import TAKEN, Assignment, Message, Worker
+from humaneval.market.tables import TAKEN, Assignment, Hit, Message, Worker
 from humaneval.market.wording import NotPossibleError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerIdentityRow
@@ -35,12 +36,12 @@ class WideWorld(World):
     """More verbs, each of which may die, and what must be true of them."""
 
     def __init__(self, folder: Path, templates: Path) -> None:
-        self.compensated, self.undone = set[tuple[str, str]](), set[str]()
+        self.compensated = set[tuple[str, str]]()
         super().__init__(folder, templates)
 
     def begin(self, seed: int) -> None:
         super().begin(seed)
-        self.compensated, self.undone = set(), set()
+        self.compensated = set()
 
     # The verbs
 
@@ -142,19 +143,14 @@ class WideWorld(World):
 
     # What must be true
 
-    def compensations(self) -> dict[str, str]:
-        """The annotations of the HITs of compensations, and whose work each is for: confirmed or not."""
-        with reading(self.engine) as session:
-            rows = session.scalars(select(OutboxRow).where(OutboxRow.operation == COMPENSATE)).all()
-        return {f"humaneval:{row.request['key']}": row.subject for row in rows}
-
     def settle(self) -> None:
         self.faults.replace((), 0)
         for assignment, worker in sorted(self.compensated):
             self._compensate(assignment, worker, 0)
         for assignment in sorted(self.undone):
             self._undo(assignment, 0)
-        made_good = self.compensations()
+        with reading(self.engine) as session:
+            made_good = _compensations(session)
         for who in range(1, WORKERS + 1) if made_good else ():
             self.take(who)
         super().settle()
@@ -163,28 +159,21 @@ class WideWorld(World):
         with reading(self.engine) as session:
             begun = session.scalars(select(OutboxRow.id).where(OutboxRow.operation == CLOSE)).first()
         if begun:
+            self.wait(2)  # who is at work is waited for
             self.close()
 
-    def check_not_ahead(self) -> None:
+    def compare(self, there: Session, here: Session) -> None:
         """Besides: nobody has a letter twice, and no work is both paid and made good."""
-        super().check_not_ahead()
-        made_good = self.compensations()
-        with self.market.reading() as work:
-            letters = Counter(
-                one.worker_number for one in work.session.scalars(select(Message)) if one.subject == LETTER["subject"]
-            )  # fmt: skip
-            done = work.session.scalars(select(Assignment).where(Assignment.state.in_(TAKEN))).all()
-            paid_for = [made_good[one.hit.annotation] for one in done if one.hit.annotation in made_good]
+        super().compare(there, here)
+        letters = Counter(there.scalars(_LETTERS))
         assert set(letters.values()) <= {1}, letters
+        payments = here.execute(_PAYMENTS).all()
+        assert len(payments) == len(set(payments)), payments
+        for id, kind, state in payments:
+            assert kind != "compensation" or state not in ("submitted", "approved"), id
+        made_good = _compensations(here)
+        paid_for = [made_good[note] for note in there.scalars(_SENT_IN) if note in made_good]
         assert len(paid_for) == len(set(paid_for)), paid_for
-        with reading(self.engine) as session:
-            payments = Counter(
-                (payment.assignment_id, payment.kind) for payment in session.scalars(select(PaymentRow)) if payment.kind != "bonus"
-            )  # fmt: skip
-            here = {row.id: row.state for row in session.scalars(select(AssignmentRow))}
-        assert set(payments.values()) <= {1}, payments
-        for id, kind in payments:
-            assert kind != "compensation" or here[id] not in ("submitted", "approved"), id
 
     def check_lists(self) -> None:
         """Who is on the study's list at the platform is who was put there last by us."""
@@ -223,3 +212,21 @@ class WideWorld(World):
         self.reached["letter"] += done[NOTIFY] > 0
         self.reached["excluded"] += done[EXCLUDE.on] > 0
         self.reached["readmitted"] += done[EXCLUDE.off] > 0
+
+
+def _compensations(here: Session) -> dict[str, str]:
+    """The annotations of the HITs of compensations, and whose work each is for: confirmed or not."""
+    return {f"humaneval:{request['key']}": subject for request, subject in here.execute(_MADE_GOOD)}
+
+
+# Asked after every step, so they are made once.
+_LETTERS = select(Message.worker_number).where(Message.subject == LETTER["subject"])
+_SENT_IN = (
+    select(Hit.annotation).select_from(Assignment).join(Assignment.hit).where(Assignment.state.in_(TAKEN))
+)
+_MADE_GOOD = select(OutboxRow.request, OutboxRow.subject).where(OutboxRow.operation == COMPENSATE)
+_PAYMENTS = (
+    select(PaymentRow.assignment_id, PaymentRow.kind, AssignmentRow.state)
+    .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
+    .where(PaymentRow.kind != "bonus")
+)
