@@ -148,10 +148,10 @@ def _open(
         mine = _unanswered(session, hit, worker.id)
         if mine is not None:
             mine.external_id = external_id
-    if mine is not None and mine.state in DONE:
-        return Opened(Outcome.ANSWERED, mine.id)
     if mine is not None and is_compensated(session, mine):
         return Opened(Outcome.COMPENSATED)
+    if mine is not None and mine.state in DONE:
+        return Opened(Outcome.ANSWERED, mine.id)
     if mine is not None and mine.state == "opened" and mine.holds_row:
         if mine.lease_until is not None and mine.lease_until < now:
             mine.lease_until = _lease(hit, now)  # nobody wanted the row meanwhile

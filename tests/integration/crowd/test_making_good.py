@@ -125,15 +125,20 @@ def test_C06_C23_of_several_people_whom_the_platform_gave_one_assignment_each_ca
         pay(sqlite_engine, platform, ben.id, worker="A1NOBODY")
 
 
-def test_C23_what_is_made_good_is_not_handed_out_again_under_the_same_id(
-    sqlite_engine: Engine, lost: Callable, platform: MTurk
+@pytest.mark.parametrize("answered", [False, True])
+def test_C23_what_is_made_good_is_not_done_and_paid_again_under_the_same_id(
+    sqlite_engine: Engine, lost: Callable, platform: MTurk, answered: bool
 ) -> None:
     work = lost(sqlite_engine)
-    assert work.open().form(field="form") is not None
+    if answered:
+        work.post()
+        assert work.open().form(action="/mturk/externalSubmit") is not None
+    else:
+        assert work.open().form(field="form") is not None
     time_is_over(sqlite_engine)
     pay(sqlite_engine, platform, work.id)
     page = work.open()
-    assert page.form(field="form") is None
+    assert page.form(action="/mturk/externalSubmit") is page.form(field="form") is None
     assert "This work is made good" in page.html
     assert "Return this HIT" in page.html
 
