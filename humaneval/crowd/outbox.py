@@ -178,7 +178,8 @@ def perform_each(
                 said = {"of": failed, "why": failure.message, "to": "refused" if sure else "pending"}
                 session.execute(_FAILED, said, execution_options=AS_SQL)
                 for untried in batch[len(made) + 1 :]:
-                    again = {"of": untried.id, "to": before[untried.id].state}
+                    stood = before[untried.id]
+                    again = {"of": untried.id, "to": stood.state, "why": stood.error}
                     session.execute(_UNTRIED, again, execution_options=AS_SQL)
         yield from made
         if failure is not None:
@@ -190,23 +191,25 @@ class _Before(NamedTuple):
 
     state: str
     unsure: bool
+    error: str = ""
 
 
 def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
     """Count a try of each of `intents`, committed before the calls; returns how each stood before.
 
-    None of them is called refused while it is tried: after a kill nobody knows. What another program has confirmed
+    None of them is called refused, nor has its reason, while it is tried: after a kill nobody knows. What another program has confirmed
     meanwhile stays so, here and when the call fails.
     """
     these = OutboxRow.id.in_([intent.id for intent in intents])
-    rows = select(OutboxRow.id, OutboxRow.state, OutboxRow.attempts).where(these)
+    rows = select(OutboxRow.id, OutboxRow.state, OutboxRow.attempts, OutboxRow.error).where(these)
     before = {
-        row.id: _Before(row.state, row.state == "pending" and row.attempts > 0)
+        row.id: _Before(row.state, row.state == "pending" and row.attempts > 0, row.error)
         for row in session.execute(rows.order_by(OutboxRow.id).with_for_update())
     }
     counted = update(OutboxRow).where(these).values(
         attempts=OutboxRow.attempts + 1, attempted_at=now(),
         state=case((OutboxRow.state == "refused", "pending"), else_=OutboxRow.state),
+        error=case((OutboxRow.state == "refused", ""), else_=OutboxRow.error),
     )  # fmt: skip
     session.execute(counted, execution_options=AS_SQL)
     return before
@@ -222,4 +225,5 @@ _FAILED = _UNCONFIRMED.values(state=bindparam("to"), error=bindparam("why"))
 _UNTRIED = _OF_INTENT.values(
     attempts=OutboxRow.attempts - 1,
     state=case((OutboxRow.state == "confirmed", OutboxRow.state), else_=bindparam("to")),
+    error=case((OutboxRow.state == "confirmed", OutboxRow.error), else_=bindparam("why")),
 )

@@ -23,7 +23,7 @@ from humaneval.crowd.workers import block, exclude, list_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market import Trouble
 from humaneval.store.engine import reading
-from humaneval.store.tables import OutboxRow
+from humaneval.store.tables import OutboxRow, WorkerIdentityRow
 
 LETTER = {"subject": "Your work", "text": "Thank you. It is paid."}
 AWAY = PlatformError("nothing answers there", nothing_done=True)
@@ -240,3 +240,38 @@ def test_a_readmission_whose_answer_was_lost_is_confirmed_by_the_next_try(
     assert state(sqlite_engine, "readmit") == "pending"
     collect(sqlite_engine, "study", platform)
     assert state(sqlite_engine, "readmit") == "confirmed"
+
+
+def test_an_exclusion_that_was_called_off_before_it_was_sent_and_is_wanted_again_survives_a_kill(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, monkeypatch: pytest.MonkeyPatch, die: Callable,
+    person: Callable,
+) -> None:  # fmt: skip
+    other = person("Cy").id
+
+    def turn(on: bool) -> None:
+        exclude(sqlite_engine, "study", platform, [other], on=on)
+
+    with monkeypatch.context() as away:
+        away.setattr(platform, "put_on_list", lambda *_: (_ for _ in ()).throw(AWAY))
+        with pytest.raises(PartialError, match="nothing answers"):
+            turn(True)
+    turn(False)
+    collect(sqlite_engine, "study", platform)
+    assert about(sqlite_engine, other) == [("exclude", "refused")]
+    with die("before-send", "AssociateQualificationWithWorker", client=platform.once):
+        turn(True)
+    assert about(sqlite_engine, other) == [("exclude", "pending")]
+    collect(sqlite_engine, "study", platform)
+    assert about(sqlite_engine, other) == [("exclude", "confirmed")]
+
+
+def about(engine: Engine, worker: str) -> list[tuple[str, str]]:
+    """The writes about a worker and how they stand."""
+    with reading(engine) as session:
+        id = session.scalar(
+            select(WorkerIdentityRow.worker_id).where(WorkerIdentityRow.external_id == worker)
+        )
+        rows = session.execute(
+            select(OutboxRow.operation, OutboxRow.state).where(OutboxRow.subject.contains(f" worker {id} #"))
+        )
+        return [tuple(row) for row in rows]
