@@ -197,8 +197,8 @@ class _Before(NamedTuple):
 def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
     """Count a try of each of `intents`, committed before the calls; returns how each stood before.
 
-    None of them is called refused, nor has its reason, while it is tried: after a kill nobody knows. What another program has confirmed
-    meanwhile stays so, here and when the call fails.
+    None of them is called refused, nor keeps its reason, while it is tried: after a kill nobody knows. What another
+    program has confirmed meanwhile stays so, here and when the call fails.
     """
     these = OutboxRow.id.in_([intent.id for intent in intents])
     rows = select(OutboxRow.id, OutboxRow.state, OutboxRow.attempts, OutboxRow.error).where(these)

@@ -73,9 +73,9 @@ def states(publish: Callable[..., PublishedStudy], page: Page) -> States:
 
 def _audit(page: Page, axe: Axe, state: str) -> Iterator[str]:
     for size in (NARROW, WIDE):
-        page.set_viewport_size(size)  # type: ignore[arg-type]  # a dict, not the TypedDict
+        page.set_viewport_size(size)
         for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # a str, not the literal
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             for broken in axe(page):
                 yield f"{state}, {size['width']}, {scheme}: {broken}"
 
@@ -164,7 +164,7 @@ def test_long_words_emoji_and_other_scripts_need_no_scrolling_sideways(
 
 
 def test_everything_that_can_be_pressed_is_44_pixels_high(states: States) -> None:
-    states.page.set_viewport_size(NARROW)  # type: ignore[arg-type]  # a dict, not the TypedDict
+    states.page.set_viewport_size(NARROW)
     for state in states.every():
         heights = states.page.evaluate(
             """[...document.querySelectorAll("label:has(input), button, a, textarea")]
@@ -191,7 +191,7 @@ def test_a_choice_shows_in_forced_colours_and_without_colours(page: Page, study:
     choose(page, 1, 2)
     labels = passage(page, 1).locator("label")
     for forced in ("none", "active"):
-        page.emulate_media(forced_colors=forced)  # type: ignore[arg-type]  # a str, not the literal
+        page.emulate_media(forced_colors=forced)
         edges = [labels.nth(at).evaluate("it => getComputedStyle(it).borderTopColor") for at in range(5)]
         assert len(set(edges)) == 2
         assert edges.count(edges[1]) == 1

@@ -363,7 +363,7 @@ def test_systems_whose_texts_were_processed_differently_make_no_study(
         Scripted("plain"),
         Processed(Scripted("one"), ("stop",)),
         Processed(Scripted("two"), ("stop",)),
-    )  # type: ignore[arg-type]  # generators all
+    )
     both = {"generators": ["control", "human", "plain", "one"], "annotators": 12}
     with pytest.raises(DesignError, match="not processed alike") as error:
         create(engine, design=both)

@@ -528,7 +528,7 @@ def echoes() -> Iterator[Story]:
 
 def test_it_learns_what_the_later_sentences_determine(tmp_path: Path) -> None:
     stories = list(echoes())
-    np.random.default_rng(0).shuffle(stories)  # type: ignore[arg-type]  # a list of values
+    np.random.default_rng(0).shuffle(stories)
     training, held = (list(map(story_document, part)) for part in (stories[40:], stories[:40]))
     vocabulary = learn((words for document in training for words in sentences_of(document)), 10_000)
     architecture = Architecture(2, 64, 4, 128, dropout=0.0, scale_template=True)

@@ -322,7 +322,7 @@ class World:
         assert set(notes.values()) <= {1}, notes
         assert set(paid.values()) <= {1}, paid
         for id, state in here.execute(_DECIDED_HERE):
-            undone = state == "rejected" and id in self.undone
+            undone = state == "rejected" and id in self.undone and (id, State.APPROVED) in states
             assert (id, State(state)) in states or undone, (id, state)
         for id, amount in here.execute(_BONUSES_HERE):
             assert (id, int(amount * 100)) in paid, id

@@ -54,7 +54,7 @@ def test_where_no_balanced_design_is_found_conditions_are_within_one_and_even_at
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 6), st.integers(1, 4), st.randoms(use_true_random=False))
-def test_every_k_appearances_of_a_condition_hold_each_place_once(v, size, times, random) -> None:  # type: ignore[no-untyped-def]  # hypothesis gives them
+def test_every_k_appearances_of_a_condition_hold_each_place_once(v, size, times, random) -> None:
     size = min(size, v)
     rows = [tuple(block) for block in period(v, size)] * (size * times)
     random.shuffle(rows)

@@ -80,7 +80,7 @@ def test_adjustments_are_the_declared_ones() -> None:
         ("benjamini-hochberg", benjamini_hochberg(plain)),
         ("none", plain),
     ):
-        adjusted = compared(shares, Declared(adjust=adjust)).comparisons  # type: ignore[arg-type]  # of a literal
+        adjusted = compared(shares, Declared(adjust=adjust)).comparisons
         assert [one.p_adjusted for one in adjusted] == pytest.approx(list(expected))
 
 

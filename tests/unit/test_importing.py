@@ -223,7 +223,7 @@ def test_forms_whose_columns_do_not_match_are_refused() -> None:
 
 def made(rows: list[dict[str, object]], **options: object) -> pd.DataFrame:
     table = sheet(rows)
-    return responses(table, propose(table, {}), study="x", **options).frame  # type: ignore[arg-type]  # passed through
+    return responses(table, propose(table, {}), study="x", **options).frame
 
 
 def test_the_same_response_twice_counts_once_and_is_said() -> None:

@@ -318,7 +318,7 @@ def test_C17_amounts_are_exact_cents_and_written_as_such(
         with pytest.raises(UsageError):
             bonus(sqlite_engine, assignment, wrong, "wrong")
     with pytest.raises(UsageError, match="finer than a cent"):
-        money(0.1 + 0.2)  # type: ignore[arg-type]  # a float is what must be refused
+        money(0.1 + 0.2)
     with pytest.raises(UsageError, match="reason"):
         pay_bonus(
             sqlite_engine, "study", platform, assignment=assignment, amount=Decimal("0.50"), reason="🎉", purpose="x"

@@ -65,7 +65,7 @@ def study_of(platform: MTurk) -> Callable[..., None]:
 
 @pytest.fixture
 def nasty(sqlite_engine: Engine, study_of: Callable) -> Engine:
-    stories = [Story(f"s{n}", NASTY[n:] + NASTY[:n], title=NASTY[n], split="test") for n in range(4)]  # type: ignore[arg-type]  # a tuple of five, which mypy cannot count
+    stories = [Story(f"s{n}", NASTY[n:] + NASTY[:n], title=NASTY[n], split="test") for n in range(4)]
     study_of(
         sqlite_engine, stories, hit={"title": NASTY[0], "description": NASTY[1]}, page={"show_titles": True}
     )
@@ -183,7 +183,7 @@ def test_C31_the_limit_is_in_bytes_and_is_the_marketplaces_own() -> None:
 def _long_and_short() -> Iterator[Story]:
     for number in range(8):
         size = 15_000 if number == 7 else 10
-        yield Story(f"s{number}", tuple(f"{n} {'x' * size}." for n in range(5)), split="test")  # type: ignore[arg-type]  # a tuple of five, which mypy cannot count
+        yield Story(f"s{number}", tuple(f"{n} {'x' * size}." for n in range(5)), split="test")
 
 
 def test_C31_one_page_that_is_too_large_stops_the_study_before_the_first_call(

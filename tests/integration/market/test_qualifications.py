@@ -315,7 +315,7 @@ class TestRequirements:
         )
         requirement = {"QualificationTypeId": kind, "Comparator": comparator}
         if values:
-            requirement |= {"IntegerValues": values}  # type: ignore[dict-item]  # a list beside texts
+            requirement |= {"IntegerValues": values}
         path = f"/hits/{new_hit(QualificationRequirements=[requirement])['HITId']}/accept"
         assert (holder.post(path, csrf=holder.csrf()).status == 303) is met
         without = other.post(path, csrf=other.csrf()).status == 303
