@@ -29,7 +29,9 @@ def test_who_comes_back_late_has_their_form_still_or_gets_another(engine: Engine
     link = study.open_link(2)
     late = begin(link)
     study.let_leases_run_out()
-    assert form_hash(Browser().get(late.url)) == form_hash(late)  # nobody wanted it
+    assert form_hash(Browser().get(late.url)) == form_hash(late)  # nobody wanted it: their time begins anew
+    assert form_hash(begin(link)) != form_hash(late)
+    study.let_leases_run_out()
     other = begin(link)
     assert form_hash(other) == form_hash(late)
     again = Browser().get(late.url)
