@@ -55,6 +55,7 @@ def approve_work(
     quiet: bool = False,
 ) -> int:
     """Approve, or say what that would be; `quiet` prints nothing. Returns how many were approved now."""
+    from humaneval.crowd.addresses import refuse_elsewhere
     from humaneval.crowd.deciding import approve as pay
     from humaneval.crowd.deciding import would_approve
     from humaneval.crowd.words import plain_words
@@ -65,6 +66,7 @@ def approve_work(
     planned = would_approve(app.engine, study, platform, assignments, undo_rejection=undo_rejection)
     count, total = len(planned.assignments), planned.cost.total
     if dry_run:
+        refuse_elsewhere(app.engine, study, platform)
         if as_json and not quiet:
             emit({"study": study, "endpoint": endpoint, "would_approve": list(planned.assignments), "cost": str(total)})  # fmt: skip
         elif not quiet:

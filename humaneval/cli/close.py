@@ -39,5 +39,9 @@ def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_js
         )
     else:
         say(f"{done.hits} HITs deleted at {endpoint}.")
+    if done.unpaid:
+        say(
+            f"{done.unpaid} people answered on our server and were never paid: humaneval collect {study} --to {endpoint} names them."
+        )
     if done.final_rejections:
         say(f"{done.final_rejections} rejections {'could' if dry_run else 'can'} then no longer be undone.")

@@ -32,7 +32,8 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
     with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
         found = fetch(app.engine, study, app.platform(endpoint, study), advance)
     if as_json:
-        emit({"study": study, "endpoint": endpoint, **asdict(found)})
+        unpaid = [work._asdict() for work in found.unpaid]
+        emit({"study": study, "endpoint": endpoint, **asdict(found), "unpaid": unpaid})
         return
     say(f"{found.submissions} submitted, {found.new} of them new; {found.responses} responses in all.")
     if not found.submissions:
@@ -42,6 +43,12 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
     if found.not_handed_over:
         say(
             f"{found.not_handed_over} answered on our server but not submitted at {endpoint}: kept, not scored."
+        )
+    for work in found.unpaid:
+        say(f"  {work.assignment} of {work.worker}")
+    if found.unpaid:
+        say(
+            f"Who lost work through our fault is paid by: humaneval compensate {study} ASSIGNMENT --to {endpoint}"
         )
     if found.strays:
         say(

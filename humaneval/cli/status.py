@@ -114,6 +114,10 @@ def _books(app: App, study: str, endpoint: str) -> Reconciled:
 
 def _say_books(books: Reconciled, endpoint: str) -> None:
     say(f"  Bonuses: ${books.bonuses} by our books, ${books.bonuses_there} by {endpoint}'s.")
+    if books.bonuses_unlisted:
+        say(
+            f"  ${books.bonuses_unlisted} more by our books, at HITs of which {endpoint} knows nothing any more."
+        )
     if books.balance is not None:
         say(
             f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost ${books.held}."

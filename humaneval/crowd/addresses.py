@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
-from humaneval.crowd.platform import HIT_GONE, Endpoint, Platform, Submission
+from humaneval.crowd.platform import HIT_GONE, Endpoint, PaidBonus, Platform, Submission
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
@@ -111,6 +111,16 @@ def submitted(platform: Platform, external_id: str) -> list[Submission] | None:
     """Everything submitted at one HIT; None where the platform has it no more."""
     try:
         return list(platform.submissions(external_id))
+    except PlatformError as error:
+        if not error.code.endswith(HIT_GONE):
+            raise
+        return None
+
+
+def bonuses_listed(platform: Platform, external_id: str) -> list[PaidBonus] | None:
+    """Every bonus at one HIT; None where the platform has it no more. One that was deleted may still be listed."""
+    try:
+        return list(platform.bonuses_of(external_id))
     except PlatformError as error:
         if not error.code.endswith(HIT_GONE):
             raise

@@ -24,6 +24,7 @@ from humaneval.crowd.participation import (
     is_kept_out,
 )
 from humaneval.crowd.people import external_worker_id, worker_row
+from humaneval.crowd.shown import is_passed_on
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     AnswerRow,
@@ -323,6 +324,8 @@ def keep_answers(
         )
         assignment.answered_at = now
         assignment.consent_version = read_answers(fields).consent
+        if is_passed_on(session, assignment):
+            return dict(fields)
         if assignment.state in ("opened", "superseded"):
             # Superseded: the lease ran out under the worker's hands. What arrived is kept all the same.
             assignment.state = "answered"

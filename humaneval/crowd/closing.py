@@ -10,6 +10,7 @@ from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import UpHit
+from humaneval.crowd.collecting import unpaid_work
 from humaneval.crowd.deciding import UNDO_DAYS
 from humaneval.crowd.lifetime import published, take_down
 from humaneval.crowd.outbox import Intent, intend, perform
@@ -33,6 +34,8 @@ class Closed:
     """That this call deleted, or would."""
     in_hand: int
     """People who have a form and may still send it."""
+    unpaid: int
+    """People whose answers are on our server only, and who were paid neither for them nor for their loss."""
     final_rejections: int
     """Rejections that could still be undone, and cannot once their HITs are gone."""
 
@@ -49,7 +52,7 @@ def close_all(
     standings = {hit: platform.standing(hit.external_id) for hit in hits}
     _refuse_unfinished(engine, name, platform, standings)
     in_hand = sum(standing.in_hand for standing in standings.values() if standing)
-    planned = Closed(len(hits), in_hand, _final_rejections(engine, name, platform.endpoint.name))
+    planned = _plan(engine, name, platform.endpoint.name, len(hits), in_hand)
     if dry_run or not hits:
         return planned
     if any(standing is not None and not standing.expired for standing in standings.values()):
@@ -120,14 +123,16 @@ def _collected(session: Session, hit_id: int) -> int:
     return session.scalar(work.where(AssignmentRow.state.in_(COLLECTED))) or 0
 
 
-def _final_rejections(engine: Engine, name: str, endpoint: str) -> int:
+def _plan(engine: Engine, name: str, endpoint: str, hits: int, in_hand: int) -> Closed:
     with reading(engine) as session:
-        return session.scalar(
+        study = get_study(session, name)
+        final_rejections = session.scalar(
             select(func.count()).select_from(AssignmentRow).where(
-                AssignmentRow.study_id == get_study(session, name).id, AssignmentRow.endpoint == endpoint,
+                AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint,
                 AssignmentRow.state == "rejected", AssignmentRow.submitted_at > now() - timedelta(days=UNDO_DAYS),
             )
         ) or 0  # fmt: skip
+        return Closed(hits, in_hand, len(unpaid_work(session, study, endpoint)), final_rejections)
 
 
 def _delete(engine: Engine, name: str, platform: Platform, hit: UpHit) -> None:

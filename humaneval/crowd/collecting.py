@@ -20,7 +20,7 @@ from humaneval.crowd.claims import row_is_free
 from humaneval.crowd.compensation import settle_compensations
 from humaneval.crowd.ledger import rejection_done, reward_paid
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.participation import intend_exclusions, perform_exclusions
+from humaneval.crowd.participation import COMPENSATION, intend_exclusions, perform_exclusions
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
 from humaneval.crowd.publishing import adopt
@@ -31,13 +31,22 @@ from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
     HitRow,
+    PaymentRow,
     ResponseRow,
     RowPassageRow,
     RowRow,
     StudyRow,
+    WorkerRow,
 )
 from humaneval.store.types import now
 from humaneval.studies import get_study
+
+
+class Unpaid(NamedTuple):
+    """Work that our server has and the platform does not, and that nobody made good."""
+
+    assignment: str
+    worker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,8 @@ class Collected:
     differences: tuple[str, ...]
     stray_assignments: tuple[str, ...] = ()
     """Their ids at the platform."""
+    unpaid: tuple[Unpaid, ...] = ()
+    """Whose answers never came to the platform."""
     not_listed: tuple[str, ...] = ()
     """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
 
@@ -113,8 +124,24 @@ def collect(
             strays=len(strays),
             stray_assignments=tuple(strays),
             differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in differing),
+            unpaid=unpaid_work(session, study, endpoint),
             not_listed=not_listed,
         )
+
+
+def unpaid_work(session: Session, study: StudyRow, endpoint: str) -> tuple[Unpaid, ...]:
+    """Whose answers are safe on our server, were never submitted at the platform, and are not made good."""
+    made_good = select(PaymentRow.id).where(
+        PaymentRow.assignment_id == AssignmentRow.id, PaymentRow.kind == COMPENSATION
+    )
+    found = session.execute(
+        select(AssignmentRow.external_id, WorkerRow.pseudonym)
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+        .where(AssignmentRow.state == "answered", ~made_good.exists())
+        .order_by(AssignmentRow.id)
+    )
+    return tuple(Unpaid(row.external_id, row.pseudonym) for row in found)
 
 
 class Waiting(NamedTuple):

@@ -85,6 +85,11 @@ def compensate(
                 f"a compensation of ${row.request['amount']} for {assignment} is on its way already",
                 "Give the same amount; it is paid once.",
             )
+        if row.request["reason"] != reason:
+            raise UsageError(
+                f"the compensation for {assignment} is on its way already with another reason: {row.request['reason']}",
+                "The worker reads that one. Give it again, or write to them with `humaneval notify`.",
+            )
         cost = platform.cost(amount, 1)
         payment = _payment(session, work)
         if payment is None:
@@ -226,7 +231,7 @@ def _lost_work(
     if found.lease_until is not None and found.lease_until > now():
         raise UsageError(
             f"assignment {assignment} can still be sent in, until {found.lease_until:%Y-%m-%d %H:%M} UTC",
-            "It would be paid twice. Compensate it when that time is over.",
+            "It could be paid twice. Compensate it when that time is over.",
         )
     return found
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.ledger import (
     APPROVE,
     REJECT,
@@ -62,6 +63,7 @@ def approve(
     refuses does not stop the others; PartialError says how many are left and why.
     """
     feedback = plain_words("feedback", feedback, needed=False)
+    refuse_elsewhere(engine, name, platform)
     with writing(engine) as session:
         study = hold_study(session, name)
         chosen = _to_approve(session, study, platform.endpoint.name, assignments, undo_rejection)
@@ -98,6 +100,7 @@ def reject(
     Nothing rejects by itself: no rule, no timer, no page. Work that was approved stays so: UsageError.
     """
     reason = plain_words("reason", reason)
+    refuse_elsewhere(engine, name, platform)
     with writing(engine) as session:
         study = hold_study(session, name)
         chosen = _to_reject(session, study, platform.endpoint.name, assignments)
@@ -123,7 +126,10 @@ def would_approve(
     *,
     undo_rejection: bool = False,
 ) -> Pending:
-    """Which of the assignments named, or of all, an approval would be about, and what it would cost."""
+    """Which of the assignments named, or of all, an approval would be about, and what it would cost.
+
+    Asks the platform nothing: before the sum is confirmed no call is made.
+    """
     with reading(engine) as session:
         study = get_study(session, name)
         chosen = _to_approve(session, study, platform.endpoint.name, assignments, undo_rejection)
@@ -139,6 +145,7 @@ def would_approve(
 
 def would_reject(engine: Engine, name: str, platform: Platform, assignments: Collection[str]) -> Pending:
     """Which of the assignments named a rejection would be about; it costs nothing."""
+    refuse_elsewhere(engine, name, platform)
     with reading(engine) as session:
         chosen = _to_reject(session, get_study(session, name), platform.endpoint.name, assignments)
     zero = Decimal("0.00")

@@ -53,7 +53,7 @@ def local(api_url: str, site: str = "") -> Endpoint:
         preview_url=origin + "/mturk/preview?groupId={type}",
         spends_money=False,
         is_test=False,
-        return_url=origin + "/assignments/{assignment}",
+        return_url=origin + "/assignments/{assignment}#return",
     )
 
 

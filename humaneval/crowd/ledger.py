@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.outbox import Intent, hold_study, intend, perform, settle, withdraw
 from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Platform
@@ -22,6 +23,8 @@ from humaneval.studies import get_study, settings_of
 APPROVE = "approve"
 REJECT = "reject"
 BONUS = "bonus"
+INSTEAD = "decided otherwise"
+"""Why a decision is not sent any more."""
 MAX_PURPOSE = 100
 
 
@@ -42,7 +45,7 @@ def approval_subject(assignment: AssignmentRow) -> str:
 def reward_paid(session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow) -> None:
     """Enter the reward of an assignment that the platform has approved, once; an approval that was intended is done."""
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
-    withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), "approved instead")
+    withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), INSTEAD)
     there = session.scalar(
         select(PaymentRow).where(
             PaymentRow.endpoint == assignment.endpoint,
@@ -69,7 +72,7 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
 def rejection_done(session: Session, assignment: AssignmentRow) -> None:
     """Note that the platform has rejected an assignment: a rejection that was intended is done, an approval is not."""
     settle(session, assignment.endpoint, REJECT, approval_subject(assignment))
-    withdraw(session, assignment.endpoint, APPROVE, approval_subject(assignment), "rejected instead")
+    withdraw(session, assignment.endpoint, APPROVE, approval_subject(assignment), INSTEAD)
 
 
 def find_assignment(session: Session, study_id: int, endpoint: str, external_id: str) -> AssignmentRow:
@@ -121,6 +124,7 @@ def pay_bonus(
     if amount < 0:
         raise UsageError(f"a bonus of {amount} makes no sense")
     reason, purpose = plain_words("reason", reason), plain_words("purpose", purpose, MAX_PURPOSE)
+    refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
     cost = platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
     with writing(engine) as session:

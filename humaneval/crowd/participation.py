@@ -30,6 +30,7 @@ DONE = ("answered", "submitted", "approved", "rejected")
 
 COMPENSATION = "compensation"
 """The kind of the payments for work that was lost."""
+ALLOWED = "allowed"
 LIST = "list"
 """The operation that makes a study's exclusion list."""
 
@@ -51,10 +52,24 @@ def forms_done(session: Session, study: StudyRow, endpoint: str, worker_id: int)
 
 
 def forms_allowed(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> int:
-    """How many forms a worker may do: as the study says, and as many again each time that somebody readmits them."""
+    """How many forms a worker may do: as the study says, or as it was when they were last readmitted."""
     rows = turns(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id))
-    readmitted = sum(row.operation == EXCLUDE.off and row.state != "refused" for row in rows)
-    return settings_of(study).design.rows_per_annotator * (1 + readmitted)
+    readmitted = [row for row in rows if row.operation == EXCLUDE.off and row.state != "refused"]
+    each = settings_of(study).design.rows_per_annotator
+    if not readmitted:
+        return each
+    return int(readmitted[-1].request.get(ALLOWED, 2 * each))  # older databases do not say
+
+
+def readmission(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> dict[str, int]:
+    """What is written down of a readmission: how many forms the worker may do from then on.
+
+    As many again for who has done all of theirs; for others it takes an exclusion back, and nothing more.
+    """
+    allowed = forms_allowed(session, study, endpoint, worker_id)
+    done = len(forms_done(session, study, endpoint, worker_id))
+    again = settings_of(study).design.rows_per_annotator
+    return {ALLOWED: allowed if done < allowed else done + again}
 
 
 def is_compensated(session: Session, assignment: AssignmentRow) -> bool:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from sqlalchemy import Engine, func, select
 
 from humaneval.crowd.addresses import PUBLISH
-from humaneval.crowd.ledger import spent
+from humaneval.crowd.ledger import INSTEAD, spent
+from humaneval.crowd.switches import OVERTAKEN
 from humaneval.store.engine import reading
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
 from humaneval.store.types import now
@@ -48,7 +49,7 @@ class EndpointStatus(NamedTuple):
     unconfirmed: int
     """Writes that were tried and of which nobody knows whether they got through."""
     refused: int
-    """Writes that the platform refused, or that never left here: nothing was done."""
+    """Writes that the platform refused, or that never left here, and that are still wanted: nothing was done."""
     next_auto_approval: datetime | None
     """When the platform approves the first waiting assignment by itself."""
     rewards: Decimal
@@ -109,7 +110,9 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
         work = session.scalars(select(AssignmentRow).where(AssignmentRow.study_id == study.id)).all()
         outbox = session.execute(
             select(OutboxRow.endpoint, OutboxRow.state).where(
-                OutboxRow.study_id == study.id, OutboxRow.attempts > 0
+                OutboxRow.study_id == study.id,
+                OutboxRow.attempts > 0,
+                OutboxRow.error.notin_((OVERTAKEN, INSTEAD)),
             )
         )
         unsent = Counter(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere, up
+from humaneval.crowd.addresses import bonuses_listed, hits_of, refuse_elsewhere
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.outbox import intend
 from humaneval.crowd.platform import Platform
@@ -40,9 +40,11 @@ class Reconciled(NamedTuple):
     others: Decimal
     """What other studies of this database paid at the endpoint since then, with fees; what they hold is not known here."""
     bonuses: Decimal
-    """By our ledger."""
+    """By our ledger, at the HITs whose bonuses the platform lists."""
     bonuses_there: Decimal
     """By the platform's listing of this study's HITs."""
+    bonuses_unlisted: Decimal
+    """By our ledger, at HITs that the platform has forgotten: nothing can be held against these."""
     differences: tuple[str, ...]
 
 
@@ -61,13 +63,14 @@ def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
     """Ask the platform for its books and compare. Changes nothing, here or there."""
     refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
-    hits = up(engine, name, endpoint)
     held, differences = ZERO, []
+    listed: set[int] = set()
     states: dict[tuple[str, str], str] = {}
     there: Counter[tuple[str, Decimal]] = Counter()
     with reading(engine) as session:
         study = get_study(session, name)
         settings = settings_of(study)
+        hits = [hit for hit in hits_of(session, study, endpoint) if hit.external_id is not None]
         prices = {
             hit.id: platform.cost(
                 settings.hit.reward, hit.assignments, masters=settings.participants.masters
@@ -75,20 +78,26 @@ def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
             for hit in session.scalars(select(HitRow).where(HitRow.study_id == study.id))
         }
     for hit in hits:
-        standing = platform.standing(hit.external_id)
+        external_id = hit.external_id or ""
+        bonuses = bonuses_listed(platform, external_id)
+        if bonuses is not None:
+            listed.add(hit.id)
+            there.update((bonus.assignment, bonus.amount) for bonus in bonuses)
+        standing = platform.standing(external_id)
         if standing is None:
-            differences.append(f"{endpoint} has no HIT {hit.external_id} any more")
+            if hit.closed_at is None:
+                differences.append(f"{endpoint} has no HIT {external_id} any more")
             continue
-        work = {(one.external_id, one.state) for one in platform.submissions(hit.external_id)}
-        states.update({(hit.external_id, external_id): state for external_id, state in work})
+        work = {(one.external_id, one.state) for one in platform.submissions(external_id)}
+        states.update({(external_id, assignment): state for assignment, state in work})
         waiting = sum(state == "submitted" for _, state in work)
         open_places = 0 if standing.expired else standing.free
         held += prices[hit.id].total * (open_places + standing.in_hand + waiting)
-        there.update((bonus.assignment, bonus.amount) for bonus in platform.bonuses_of(hit.external_id))
     with reading(engine) as session:
         study = get_study(session, name)
         differences += _states_differ(session, study, endpoint, states)
-        here = _bonuses(session, study, endpoint, {hit.id for hit in hits})
+        here = _bonuses(session, study, endpoint, listed)
+        forgotten = _bonuses(session, study, endpoint, {hit.id for hit in hits} - listed)
         before = session.scalar(
             select(OutboxRow).where(
                 OutboxRow.endpoint == endpoint,
@@ -119,6 +128,7 @@ def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
         unexplained=began - paid - held - balance if began is not None and balance is not None else None,
         bonuses=_total(here),
         bonuses_there=_total(there),
+        bonuses_unlisted=_total(forgotten),
         differences=tuple(differences),
     )
 
@@ -139,7 +149,7 @@ def _total(bonuses: Counter[tuple[str, Decimal]]) -> Decimal:
 def _bonuses(
     session: Session, study: StudyRow, endpoint: str, hits: set[int]
 ) -> Counter[tuple[str, Decimal]]:
-    """Bonuses that our ledger calls paid, for work on the HITs that the platform still lists."""
+    """Bonuses that our ledger calls paid, for work on these HITs."""
     rows = session.execute(
         select(AssignmentRow.external_id, PaymentRow.amount)
         .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)

@@ -35,6 +35,8 @@ class Place:
     hit_key: str
     answered: Mapping[str, str] | None
     """The answers that are safe already, as they came."""
+    passed_on: bool
+    """Whether the platform has given the assignment to somebody else since: what is handed over would be theirs."""
 
 
 def load_form(engine: Engine, assignment_id: int) -> Place:
@@ -54,7 +56,22 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
             assignment.endpoint,
             assignment.hit.key,
             answer.fields if answer else None,
+            is_passed_on(session, assignment),
         )
+
+
+def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
+    """Whether somebody else has opened a form under the same id of the platform's later than this worker did.
+
+    Some platforms give an assignment that was returned to the next person under the same id.
+    """
+    later = select(AssignmentRow.id).where(
+        AssignmentRow.endpoint == assignment.endpoint,
+        AssignmentRow.external_id == assignment.external_id,
+        AssignmentRow.worker_id != assignment.worker_id,
+        AssignmentRow.opened_at > assignment.opened_at,
+    )
+    return session.scalar(later.limit(1)) is not None
 
 
 def test_words(study: StudyRow, endpoint: str) -> str:

@@ -63,6 +63,8 @@ class TurkClient:
         except ClientError as error:
             code = str(error.response.get("TurkErrorCode") or error.response["Error"]["Code"])
             message = str(error.response.get("Message") or error.response["Error"]["Message"])
+            if "<" in message and code.isdecimal():
+                message = f"it answered HTTP {code} with a page, as no marketplace does"
             status = error.response["ResponseMetadata"]["HTTPStatusCode"]
             if self._endpoint.closed_since and code.isdecimal() and status in (403, 404, 410):
                 raise self._closed(f"HTTP {status}") from error

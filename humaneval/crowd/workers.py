@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.outbox import Intent, hold_study, perform
-from humaneval.crowd.participation import forms_allowed, forms_done, standing_list
+from humaneval.crowd.participation import forms_allowed, forms_done, readmission, standing_list
 from humaneval.crowd.people import external_worker_id, worker_row
 from humaneval.crowd.platform import Platform
 from humaneval.crowd.switches import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
 from humaneval.crowd.words import plain_words
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, PaymentRow, WorkerIdentityRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
 from humaneval.studies import get_study
 
 _PSEUDONYM = re.compile("w[0-9a-f]{12}")
@@ -35,7 +35,7 @@ class Standing(NamedTuple):
     forms: int
     """Done, whatever was decided since; what was only opened, returned or ran out does not count."""
     allowed: int
-    """How many forms this worker may do; readmitting gives as many again."""
+    """How many forms this worker may do; readmitting who has done them all gives as many again."""
     approved: int
     rejected: int
     excluded_forms: int
@@ -136,7 +136,7 @@ def block(
     def act(worker: str) -> None:
         (platform.block if on else platform.unblock)(worker, reason)
 
-    return _turn_all(engine, name, platform, workers, BLOCK, on, {"reason": reason}, act, dry_run)
+    return _turn_all(engine, name, platform, workers, BLOCK, on, lambda *_: {"reason": reason}, act, dry_run)
 
 
 def exclude(
@@ -150,14 +150,18 @@ def exclude(
 ) -> Turned:
     """Put workers on the study's exclusion list, also some who were never seen here; or take them off it.
 
-    Who is readmitted may do as many forms again as the study allows, never with a story that they have met.
+    Who is readmitted after all the forms that the study allows may do as many again, never with a story that they have
+    met; for others it is as if they had never been on the list.
     """
 
     def act(worker: str) -> None:
         listed = standing_list(engine, name, platform)
         (platform.put_on_list if on else platform.take_off_list)(listed, worker)
 
-    return _turn_all(engine, name, platform, workers, EXCLUDE, on, {}, act, dry_run)
+    def request(session: Session, study: StudyRow, worker_id: int) -> Mapping[str, Any]:
+        return {} if on else readmission(session, study, platform.endpoint.name, worker_id)
+
+    return _turn_all(engine, name, platform, workers, EXCLUDE, on, request, act, dry_run)
 
 
 def _turn_all(
@@ -167,7 +171,7 @@ def _turn_all(
     workers: Collection[str],
     switch: Switch,
     on: bool,
-    request: dict[str, str],
+    request: Callable[[Session, StudyRow, int], Mapping[str, Any]],
     act: Callable[[str], None],
     dry_run: bool,
 ) -> Turned:
@@ -179,7 +183,9 @@ def _turn_all(
         ids = list(dict.fromkeys(find_worker(session, endpoint, who, new=on) for who in workers))
         for worker_id in ids:
             about = worker_subject(worker_id, study.id if switch is EXCLUDE else None)
-            intent = turn(session, study, endpoint, switch, about, on=on, request=request)
+            intent = turn(
+                session, study, endpoint, switch, about, on=on, request=request(session, study, worker_id)
+            )
             if intent is not None:
                 intents.append((intent, external_worker_id(session, worker_id)))
         if dry_run:

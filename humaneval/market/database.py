@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm import Session
@@ -82,7 +82,7 @@ def open_account(
 
     The opening balance (10000.00 unless told otherwise) counts only when the file is new. A `public_url`, where
     workers will reach the marketplace, is kept for whoever invites them. Raises SettingsError where the file was
-    made in the other mode, or where a balance is given for a file that has one.
+    made in the other mode, or where another balance is given than the one that it opened with.
     """
     with Session(engine) as session, session.begin():
         make_writer(session)
@@ -101,7 +101,7 @@ def open_account(
                 f"This marketplace was made in {account.mode} mode and cannot be opened in {mode} mode",
                 f"Use --mode {account.mode}, or another --database.",
             )
-        elif balance is not None:
+        elif balance is not None and int(money(balance) * 100) != _opened_with(session):
             raise SettingsError(
                 "This marketplace has an account already; its balance cannot be set again",
                 "Leave --balance out; `humaneval market fund SUM` adds money.",
@@ -109,6 +109,11 @@ def open_account(
         if public_url:
             account.public_url = public_url
         return account.signing_key
+
+
+def _opened_with(session: Session) -> int | None:
+    """The opening balance, in cents."""
+    return session.scalar(select(Entry.available).where(Entry.kind == "opening"))
 
 
 def known_account(engine: Engine) -> Account:

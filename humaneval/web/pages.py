@@ -77,10 +77,20 @@ def kept_out(leave: str) -> Response:
 def compensated(leave: str) -> Response:
     """For someone whose work on this very assignment was lost, and is paid for."""
     return message(
-        "This work is made good",
-        "What you lost here is paid by a HIT of its own, which only you can see; you need not do it again. Please return "
-        "this one; returning costs you nothing.",
+        "This work is paid by another HIT",
+        "What you lost here is made good by a HIT of its own. Only you can see it, among the others: it is called “Payment "
+        "for your work”, and there is nothing to do in it but to send it. This one need not be done again. If you still "
+        "hold it, please return it; returning costs you nothing.",
         leave=leave,
+    )
+
+
+def passed_on() -> Response:
+    """For someone who sent a form after returning its HIT, which somebody else has now."""
+    return message(
+        "You have returned this HIT",
+        "Somebody else has it now, so your answers were not sent to the marketplace. They are saved here all the same. "
+        "If you did not return it yourself, please write to us.",
     )
 
 

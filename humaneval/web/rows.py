@@ -197,6 +197,8 @@ def sent(hit_key: str) -> Response:
     place = load_form(context().engine, assignment_id)
     if place.hit_key != hit_key or place.answered is None:
         return pages.invalid()
+    if place.passed_on:
+        return pages.passed_on()
     return _hand_over(place.external_id, place.answered, origin)
 
 

@@ -197,9 +197,9 @@ class Accepted:
         assert form is not None
         assert self.person.browser.submit(self.page, form, {}).status == 200
 
-    def post(self, choice: int = 1, **entered: str) -> Page:
-        """Open the form and send it to our server; gives the page with the hand-over."""
-        page = self.open()
+    def post(self, choice: int = 1, page: Page | None = None, **entered: str) -> Page:
+        """Open the form, or take it as it stands on `page`, and send it to our server; gives the page that comes."""
+        page = page or self.open()
         form = page.form(field="form")
         assert form is not None, page.html
         return self.person.browser.submit(page, form, {**filled(form, choice), **entered})

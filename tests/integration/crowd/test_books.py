@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Engine, delete, select
 
 from humaneval.crowd import publishing
+from humaneval.crowd.closing import close_all
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.deciding import approve, reject
 from humaneval.crowd.ledger import pay_bonus
@@ -19,7 +20,7 @@ from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.progress import study_status
 from humaneval.crowd.reconciling import Reconciled, reconcile
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, PaymentRow
+from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 
 
 def books(engine: Engine, platform: MTurk) -> Reconciled:
@@ -36,6 +37,7 @@ def test_every_cent_of_a_study_is_explained_at_every_step(
         began,
         Decimal(0),
         Decimal("3.84"),
+        Decimal(0),
         Decimal(0),
         Decimal(0),
         Decimal(0),
@@ -160,3 +162,25 @@ def test_the_first_balance_is_kept(sqlite_engine: Engine, put_up: Callable, plat
     assert (now.balance_before, now.unexplained) == (first, Decimal("3.84"))  # the other study's
     with reading(sqlite_engine) as session:
         assert session.scalars(select(PaymentRow)).all() == []
+
+
+def test_bonuses_at_hits_that_were_deleted_stay_in_the_books(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    work = answer(put_up(sqlite_engine, design={"annotators": 4}))
+    collect(sqlite_engine, "study", platform)
+    approve(sqlite_engine, "study", platform)
+    bonus = {"assignment": work, "amount": Decimal("0.50"), "reason": "Thanks", "purpose": "b"}
+    pay_bonus(sqlite_engine, "study", platform, **bonus)
+    close_all(sqlite_engine, "study", platform)
+    now = books(sqlite_engine, platform)
+    assert (now.bonuses, now.bonuses_there, now.bonuses_unlisted) == (Decimal("0.50"), Decimal("0.50"), 0)
+    assert (now.held, now.unexplained, now.differences) == (0, 0, ())
+    with writing(sqlite_engine) as session:  # a platform forgets, in the end
+        session.scalars(select(HitRow)).one().external_id = "3GONE0000000000000000000000000"
+    now = books(sqlite_engine, platform)
+    assert (now.bonuses, now.bonuses_there, now.bonuses_unlisted) == (0, 0, Decimal("0.50"))
+    assert now.differences == ()
+    told = verb("status", "study", "--reconcile").out
+    assert "$0.50 more by our books, at HITs of which local knows nothing any more." in told

@@ -47,11 +47,11 @@ def test_C22_nothing_is_deleted_before_all_of_it_is_collected_and_decided(
         close(engine, platform)
     assert {hit["HITStatus"] for hit in listed()} == {"Assignable"}  # not even taken down
     approve(engine, "study", platform)
-    assert close(engine, platform, dry_run=True) == Closed(1, 0, 0)
+    assert close(engine, platform, dry_run=True) == Closed(1, 0, 0, 0)
     assert deleted(troubles) == 0
-    assert close(engine, platform) == Closed(1, 0, 0)
+    assert close(engine, platform) == Closed(1, 0, 0, 0)
     assert listed() == []
-    assert close(engine, platform) == Closed(0, 0, 0)
+    assert close(engine, platform) == Closed(0, 0, 0, 0)
     assert deleted(troubles) == 1
     with reading(engine) as session:
         assert len(response_lines(session, get_study(session, "study"))) == 8

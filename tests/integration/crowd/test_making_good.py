@@ -139,7 +139,7 @@ def test_C23_what_is_made_good_is_not_done_and_paid_again_under_the_same_id(
     pay(sqlite_engine, platform, work.id)
     page = work.open()
     assert page.form(action="/mturk/externalSubmit") is page.form(field="form") is None
-    assert "This work is made good" in page.html
+    assert "This work is paid by another HIT" in page.html
     assert "Return this HIT" in page.html
 
 
@@ -275,3 +275,26 @@ def test_C80_a_letter_that_the_platform_would_not_take_is_not_sent(
     except (UsageError, PlatformError):
         pass
     assert "NotifyWorkers" not in troubles.seen
+
+
+def test_C23_who_was_never_paid_is_named_until_it_is_made_good(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
+    work = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
+    work.post()
+    (line,) = list_workers(sqlite_engine, "study", "local")
+    told = verb("collect", "study")
+    assert f"  {work.id} of {line.worker}" in told.out
+    assert "humaneval compensate study ASSIGNMENT" in told.out
+    named = verb("collect", "study", "--json").document
+    assert named["unpaid"] == [{"assignment": work.id, "worker": line.worker}]
+    assert "1 people answered on our server and were never paid" in verb("close", "study", "--dry-run").out
+    time_is_over(sqlite_engine)
+    pay(sqlite_engine, platform, work.id)
+    assert verb("collect", "study", "--json").document["unpaid"] == []
+    with pytest.raises(UsageError, match="already with another reason: Our server was away"):
+        compensate(
+            sqlite_engine, "study", platform, assignment=work.id, amount=Decimal("0.80"), reason="Something else."
+        )  # fmt: skip

@@ -12,11 +12,12 @@ from sqlalchemy import Engine, select
 from humaneval.crowd.collecting import collect
 from humaneval.crowd.mturk import MTurk
 from humaneval.crowd.people import external_worker_id
+from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError
 from humaneval.market import Trouble
 from humaneval.simulated import Crowd, Skills, marketplace, work_through
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, ResponseRow
+from humaneval.store.tables import AnswerRow, AssignmentRow, ResponseRow
 from humaneval.studies import study_key
 
 
@@ -93,3 +94,47 @@ def test_simulated_annotators_say_when_nothing_answers_at_all(monkeypatch: pytes
     monkeypatch.setattr(marketplace, "PATIENCE", (0.0, 0.0))
     with pytest.raises(PlatformError, match="cannot be reached"):
         work_through(Crowd(2, Skills()), "http://127.0.0.1:9/", {})
+
+
+def test_C06_what_is_sent_after_a_return_is_not_handed_over_as_the_work_of_who_has_the_id_now(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    ada = person("Ada").accept(up.preview)
+    tab = ada.open()
+    ada.give_back()
+    troubles.coming["accept"] = [Trouble.REUSED_ID]
+    ben = person("Ben").accept(up.preview)
+    form = ben.open()
+    assert ben.id == ada.id
+    sent = ada.post(5, tab)
+    assert "You have returned this HIT" in sent.html
+    assert sent.form(action="/mturk/externalSubmit") is None
+    ben.hand_over(ben.post(2, form))
+    found = collect(sqlite_engine, "study", platform)
+    assert (found.submissions, found.new, found.differences, found.unpaid) == (1, 1, (), ())
+    with reading(sqlite_engine) as session:
+        assert set(session.scalars(select(ResponseRow.choice))) == {2}
+        assert len(session.scalars(select(AnswerRow)).all()) == 3  # what Ada sent is kept, too
+    people = {line.forms: line for line in list_workers(sqlite_engine, "study", "local")}
+    assert (people[0].on_list, people[1].approved) == (False, 0)
+    again = person("Ada").accept(up.preview)
+    again.do(3)  # who returned has not taken part
+    assert collect(sqlite_engine, "study", platform).new == 1
+
+
+def test_C06_who_has_the_id_again_sends_under_it(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4})
+    first = person("Ada").accept(up.preview)
+    first.open()
+    first.give_back()
+    troubles.coming["accept"] = [Trouble.REUSED_ID, Trouble.REUSED_ID]
+    ben = person("Ben").accept(up.preview)
+    ben.open()
+    ben.give_back()
+    again = person("Ada").accept(up.preview)
+    assert again.id == ben.id == first.id
+    again.do(2)
+    assert collect(sqlite_engine, "study", platform).new == 1

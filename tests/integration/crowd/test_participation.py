@@ -75,7 +75,9 @@ def test_C40_of_two_hits_taken_within_a_second_one_gives_a_row_and_the_other_a_w
     assert told.status == 200
     assert "You have another HIT of this study" in told.html
     refused = (one, other)[forms.index(False)]
-    assert f'href="{ada.home.url.rpartition("/")[0]}/assignments/{refused.id}" target="_top"' in told.html
+    assert (
+        f'href="{ada.home.url.rpartition("/")[0]}/assignments/{refused.id}#return" target="_top"' in told.html
+    )
     assert ada.browser.get(refused.page.url).form(action="/return") is not None  # where the button leads
     refused.give_back()
     (one, other)[forms.index(True)].do()
@@ -299,6 +301,27 @@ def test_C41_a_readmitted_person_may_do_as_many_again_and_meets_no_story_twice(
     with reading(engine) as session:
         stories = [line["story"] for line in response_lines(session, get_study(session, "study"))]
     assert len(set(stories)) == len(stories) == 8
+
+
+def test_C41_an_exclusion_that_is_taken_back_leaves_everything_as_it_was(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, hits: Callable, platform: MTurk
+) -> None:
+    put_up(sqlite_engine, design=TWO_HITS)
+    ada, (first, second) = person("Ada"), hits(sqlite_engine)
+    for _ in range(3):
+        assert exclude(sqlite_engine, "study", platform, [ada.id]) == (1, 0)
+        assert exclude(sqlite_engine, "study", platform, [ada.id], on=False) == (1, 0)
+    ada.accept(first).do()
+    assert "You have already taken part" in ada.accept(second).open().html
+    collect(sqlite_engine, "study", platform)
+    (line,) = list_workers(sqlite_engine, "study", "local")
+    assert (line.forms, line.allowed, line.on_list) == (1, 1, True)
+    for _ in range(2):
+        exclude(sqlite_engine, "study", platform, [ada.id], on=False)
+        exclude(sqlite_engine, "study", platform, [ada.id])
+    exclude(sqlite_engine, "study", platform, [ada.id], on=False)
+    (line,) = list_workers(sqlite_engine, "study", "local")
+    assert (line.forms, line.allowed, line.on_list) == (1, 2, False)
 
 
 def test_C40_people_who_were_never_seen_here_can_be_kept_out_by_their_id(

@@ -275,3 +275,15 @@ def about(engine: Engine, worker: str) -> list[tuple[str, str]]:
             select(OutboxRow.operation, OutboxRow.state).where(OutboxRow.subject.contains(f" worker {id} #"))
         )
         return [tuple(row) for row in rows]
+
+
+def test_what_was_undone_before_it_was_confirmed_is_not_called_refused(
+    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable
+) -> None:
+    (worker,) = (line.worker for line in list_workers(sqlite_engine, "study", "local"))
+    with die("response-received", "AssociateQualificationWithWorker", client=platform.once):
+        exclude(sqlite_engine, "study", platform, [worker])
+    assert study_status(sqlite_engine, "study")[0].unconfirmed == 1
+    exclude(sqlite_engine, "study", platform, [worker], on=False)
+    line = study_status(sqlite_engine, "study")[0]
+    assert (line.unconfirmed, line.refused) == (0, 0)

@@ -168,10 +168,13 @@ def elsewhere(tmp_path: Path) -> Iterator[MarketServer]:
 
 
 def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer,
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer, platform: MTurk,
     elsewhere: MarketServer, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    done = answer(put_up(sqlite_engine, design={"annotators": 12, "top_up": "auto"}))
+    up = put_up(sqlite_engine, design={"annotators": 12, "top_up": "auto"})
+    collected = answer(up)
+    collect(sqlite_engine, "study", platform)
+    done = answer(up, "Ben")
     before = everything(sqlite_engine)
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", elsewhere.url)
     for command in (
@@ -181,6 +184,9 @@ def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
         ("notify", "study", "--subject", "Hello", "--text", "Thank you."),
         ("worker", "block", "study", "A1EXAMPLE", "--reason", "A robot."), ("worker", "exclude", "study", "A1EXAMPLE"),
         ("compensate", "study", done, "--amount", "0.50", "--reason", "It was lost."),
+        ("approve", "study", collected), ("review", "study", "--approve"), ("review", "study", "--approve", "--dry-run"),
+        ("reject", "study", collected, "--reason", "No."), ("reject", "study", collected, "--reason", "No.", "--dry-run"),
+        ("bonus", "study", collected, "--amount", "0.50", "--reason", "Thanks"),
     ):  # fmt: skip
         refused = verb(*command)
         assert refused.code == 1, command
@@ -189,7 +195,7 @@ def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
         assert everything(sqlite_engine) == before, command
     assert MTurk(local(elsewhere.url)).client.list_hits()["NumResults"] == 0
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
-    assert "1 submitted, 1 of them new" in verb("collect", "study").out
+    assert "2 submitted, 1 of them new" in verb("collect", "study").out
 
 
 def test_C19_a_hit_that_is_gone_makes_no_other_marketplace_of_it(

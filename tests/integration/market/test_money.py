@@ -255,6 +255,7 @@ def test_an_account_opens_once_with_its_own_balance_and_keeps_its_mode(tmp_path:
     engine = open_market(tmp_path / "market.db")
     key = open_account(engine, Mode.LOCAL, balance=Decimal("5.00"))
     assert open_account(engine, Mode.LOCAL) == key
+    assert open_account(engine, Mode.LOCAL, balance=Decimal("5.00")) == key  # a script that starts it again
     assert Market(engine, Mode.LOCAL).perform("GetAccountBalance", {})["AvailableBalance"] == "5.00"
     with pytest.raises(SettingsError, match="cannot be set again") as again:
         open_account(engine, Mode.LOCAL, balance=Decimal("6.00"))
