@@ -7,6 +7,7 @@ from dataclasses import asdict
 import click
 
 from humaneval.cli.context import App, acting, emit, say, to_option
+from humaneval.text import counted
 
 
 @click.command()
@@ -38,10 +39,10 @@ def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_js
             f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work. Nothing was done."
         )
     else:
-        say(f"{done.hits} HITs deleted at {endpoint}.")
+        say(f"{counted(done.hits, 'HIT')} deleted at {endpoint}.")
     if done.unpaid:
         say(
-            f"{done.unpaid} people answered on our server and were never paid: humaneval collect {study} --to {endpoint} names them."
+            f"{counted(done.unpaid, 'form')} answered on our server and never paid: humaneval collect {study} --to {endpoint} names them."
         )
     if done.final_rejections:
         say(f"{done.final_rejections} rejections {'could' if dry_run else 'can'} then no longer be undone.")

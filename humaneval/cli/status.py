@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from humaneval.cli.context import SIMULATED, App, emit, is_simulated, json_option, say, with_app
+from humaneval.text import counted
 
 if TYPE_CHECKING:
     from humaneval.crowd.progress import EndpointStatus
@@ -63,10 +64,10 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
     else:
         _say_work(line, study, things, go_on)
     if line.refused:
-        say(f"  {line.refused} writes were refused by {line.endpoint} or never sent: nothing was done.")
+        say(f"  {counted(line.refused, 'write')} refused by {line.endpoint} or never sent: nothing was done.")
     if line.unconfirmed:
         say(
-            f"  {line.unconfirmed} writes to {line.endpoint} are not confirmed; run the command again that was interrupted (letters: `notify --again`)."
+            f"  {counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the command again that was interrupted (letters: `notify --again`)."
         )
 
 
@@ -87,6 +88,11 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
         say(
             f"  Half took {line.median_minutes:g} minutes or less: ${line.hourly} an hour, expected ${line.hourly_expected}."
         )
+    if line.crowded_out:
+        say(
+            f"  {counted(line.crowded_out, 'row')} without answers and without a place: answers that came late took it. "
+            f"Give more places: humaneval publish {study} --to link --places NUMBER"
+        )
     if line.rejected:
         say(f"  {line.rejected} rejected: not paid, and left out of scores.")
     if line.strays:
@@ -94,7 +100,7 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
             f"  {line.strays} submitted that match no form of this study: humaneval review {study} --to {line.endpoint} lists them."
         )
     if line.compensations_due:
-        say(f"  {line.compensations_due} compensations not taken yet, as of the last `collect`.")
+        say(f"  {counted(line.compensations_due, 'compensation')} not taken yet, as of the last `collect`.")
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
         say(

@@ -319,12 +319,13 @@ def keep_answers(
         )
         if kept is not None:
             return dict(kept.fields)
+        passed_on = is_passed_on(session, assignment)
         session.add(
             AnswerRow(assignment_id=assignment_id, source="server", fields=dict(fields), received_at=now)
         )
         assignment.answered_at = now
         assignment.consent_version = read_answers(fields).consent
-        if is_passed_on(session, assignment):
+        if passed_on:
             return dict(fields)
         if assignment.state in ("opened", "superseded"):
             # Superseded: the lease ran out under the worker's hands. What arrived is kept all the same.

@@ -13,6 +13,7 @@ from sqlalchemy import Engine, func, select
 
 from humaneval.crowd.addresses import PUBLISH
 from humaneval.crowd.ledger import INSTEAD, spent
+from humaneval.crowd.participation import DONE
 from humaneval.crowd.switches import OVERTAKEN
 from humaneval.store.engine import reading
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
@@ -39,6 +40,8 @@ class EndpointStatus(NamedTuple):
     """Forms that somebody has open under a lease that runs."""
     answered: int
     """Safe on our server, and as far as we know not yet submitted at the platform; by link, not yet collected."""
+    crowded_out: int
+    """By link: rows that nobody has and nobody will, since answers that came late took their places."""
     submitted: int
     """Submitted, whatever was decided since. By link answers are submitted the moment that our server has them."""
     approved: int
@@ -97,6 +100,14 @@ def _median_minutes(work: Iterable[AssignmentRow]) -> float | None:
     return round(median(spans), 2) if spans else None
 
 
+def _crowded_out(work: Iterable[AssignmentRow], places: int, rows: int) -> int:
+    """A row goes to the next person when its time is over; where the first one answers all the same, both count."""
+    counting = [line for line in work if not line.row_replaced and (line.holds_row or line.state in DONE)]
+    late = sum(not line.holds_row for line in counting)
+    unheld = rows - (len(counting) - late)
+    return max(0, min(late, unheld - (places - len(counting))))
+
+
 def _hourly(reward: Decimal, minutes: float | None) -> Decimal | None:
     return (reward * 60 / Decimal(str(minutes))).quantize(Decimal("0.01")) if minutes else None
 
@@ -145,7 +156,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
         collected = [line for line in here if line.state in COLLECTED and not line.is_stray]
         waiting = [line for line in here if line.state == "answered"]
         submitted = [*collected, *waiting] if endpoint == "link" else collected
-        planned = sum(hit.assignments for hit in mine)
+        planned = places = sum(hit.assignments for hit in mine)
         if endpoint == "link":  # any number of links may lead to the same rows
             planned = min(planned, rows or 0) + sum(line.row_replaced for line in here)
         began = min((line.opened_at or moment for line in submitted), default=None)
@@ -170,6 +181,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
                     for line in here
                 ),
                 answered=len(waiting),
+                crowded_out=_crowded_out(here, places, rows or 0) if endpoint == "link" else 0,
                 submitted=len(submitted),
                 approved=sum(line.state == "approved" for line in collected),
                 usable=sum(not line.excluded and line.state != "rejected" for line in collected),

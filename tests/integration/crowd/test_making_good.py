@@ -150,7 +150,7 @@ def test_C23_until_it_is_taken_it_is_due_and_said_so(
     collect(sqlite_engine, "study", platform)
     assert payments(sqlite_engine) == [("compensation", "0.80", "due")]
     assert study_status(sqlite_engine, "study")[0].compensations_due == 1
-    assert "1 compensations not taken yet" in verb("status", "study").out
+    assert "1 compensation not taken yet" in verb("status", "study").out
     assert reconcile(sqlite_engine, "study", platform).unexplained == 0
 
 
@@ -290,7 +290,7 @@ def test_C23_who_was_never_paid_is_named_until_it_is_made_good(
     assert "humaneval compensate study ASSIGNMENT" in told.out
     named = verb("collect", "study", "--json").document
     assert named["unpaid"] == [{"assignment": work.id, "worker": line.worker}]
-    assert "1 people answered on our server and were never paid" in verb("close", "study", "--dry-run").out
+    assert "1 form answered on our server and never paid" in verb("close", "study", "--dry-run").out
     time_is_over(sqlite_engine)
     pay(sqlite_engine, platform, work.id)
     assert verb("collect", "study", "--json").document["unpaid"] == []

@@ -263,4 +263,15 @@ def test_the_verbs_about_people_say_what_they_did_once_and_then_that_it_was_so(
     assert "1 unblocked at local" in verb("worker", "unblock", "study", pseudonym).out
     assert verb("notify", "study", "--subject", "x").code == 2
     assert verb("reject", "study", assignment).code == 2  # no reason
-    assert "1 HITs deleted at local" in verb("close", "study").out
+    assert "1 HIT deleted at local" in verb("close", "study").out
+
+
+def test_what_is_no_marketplace_is_told_in_a_line_and_not_with_its_page(
+    sqlite_engine: Engine, put_up: Callable, verb: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forms = put_up(sqlite_engine, design={"annotators": 4}).forms
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", forms)
+    refused = verb("collect", "study")
+    assert refused.code == 1
+    assert "answered HTTP 405 with a page, as no marketplace does" in refused.err
+    assert "<" not in refused.err

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.crowd.lifetime import Expired, expire_all, extend_all
+from humaneval.crowd.progress import study_status
 from humaneval.simulated.browser import Browser
 from humaneval.store.tables import HitRow
 from tests.integration.link.people import begin, form_hash, heading, panel, send, take
@@ -53,6 +54,28 @@ def test_answers_that_come_late_are_kept_even_when_the_row_is_somebody_elses(
     assert heading(Browser().get(late.url)) == "Thank you"
     assert len(study.answers()) == 2
     assert study.collect().responses == 8
+
+
+def test_a_row_whose_place_went_to_a_late_answer_is_said(
+    sqlite_engine: Engine, by_link: Callable, command: Callable
+) -> None:
+    study = by_link(sqlite_engine, design={"annotators": 2})
+    link = study.open_link()
+    late = begin(link)
+    study.let_leases_run_out()
+    other = begin(link)
+    (line,) = study_status(sqlite_engine, "study")
+    assert line.crowded_out == 0
+    send(late)
+    send(other)
+    assert heading(begin(link)) == "All forms are taken"
+    (line,) = study_status(sqlite_engine, "study")
+    assert line.crowded_out == 1
+    assert "1 row without answers and without a place" in command("status", "study").out
+    study.open_link(3)
+    send(begin(link))
+    (line,) = study_status(sqlite_engine, "study")
+    assert line.crowded_out == 0
 
 
 def test_C41_time_that_ran_out_does_not_count_against_a_person(engine: Engine, by_link: Callable) -> None:
