@@ -7,18 +7,22 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import timedelta
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from sqlalchemy import select
+from sqlalchemy import select, update
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
+from humaneval.crowd.compensation import compensate
 from humaneval.settings import Settings
-from humaneval.store.engine import reading
-from humaneval.store.tables import PassageRow
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, PassageRow
+from humaneval.store.types import now
 from humaneval.web.app import create_app, running
 from tests.browser.people import PublishedStudy, assignment_of, chosen, fill_in, send, sign_in
 
@@ -198,3 +202,30 @@ def test_a_proxy_may_have_the_forms_in_a_folder(study: PublishedStudy) -> None:
         assert path.startswith("/lab/forms/")
         assert client.get(path).status_code == 200
     assert assignment_of(address) not in "".join(linked)
+
+
+def test_C23_C40_what_is_not_done_again_leads_to_the_button_that_returns_it(
+    visit: Callable[..., Page], study: PublishedStudy, axe: Callable
+) -> None:
+    page = visit(viewport={"width": 320, "height": 700})
+    sign_in(page, study)
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_text("Story 1 of")).to_be_visible()
+    assignment = urlsplit(page.url).path.rpartition("/")[2]
+    with writing(study.engine) as session:
+        session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
+    compensate(
+        study.engine, "study", study.platform, assignment=assignment, amount=Decimal("0.80"), reason="Our server was away."
+    )  # fmt: skip
+    page.reload()
+    expect(frame.get_by_role("heading", name="This work is paid by another HIT")).to_be_visible()
+    assert axe(page.frames[1]) == []
+    frame.get_by_role("link", name="Return this HIT").click()
+    expect(page).to_have_url(re.compile(r"#return$"))
+    button = page.get_by_role("button", name="Return this HIT")
+    expect(button).to_be_in_viewport()
+    assert button.evaluate("button => getComputedStyle(button).outlineStyle") == "solid", "it is pointed out"
+    button.click()
+    expect(page.get_by_text("returned").first).to_be_visible()
+    page.goto(f"{study.market_url}/hits")
+    expect(page.get_by_role("heading", name="Payment for your work")).to_be_visible()
