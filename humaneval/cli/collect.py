@@ -32,8 +32,7 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
     with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
         found = fetch(app.engine, study, app.platform(endpoint, study), advance)
     if as_json:
-        unpaid = [work._asdict() for work in found.unpaid]
-        emit({"study": study, "endpoint": endpoint, **asdict(found), "unpaid": unpaid})
+        emit({"study": study, "endpoint": endpoint, **asdict(found)})
         return
     say(f"{found.submissions} submitted, {found.new} of them new; {found.responses} responses in all.")
     if not found.submissions:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
@@ -14,6 +14,8 @@ from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.studies import get_study
+
+T = TypeVar("T")
 
 PUBLISH = "publish"
 INVITE = "invite"
@@ -109,18 +111,17 @@ def refuse_elsewhere(engine: Engine, name: str, platform: Platform) -> None:
 
 def submitted(platform: Platform, external_id: str) -> list[Submission] | None:
     """Everything submitted at one HIT; None where the platform has it no more."""
-    try:
-        return list(platform.submissions(external_id))
-    except PlatformError as error:
-        if not error.code.endswith(HIT_GONE):
-            raise
-        return None
+    return _unless_gone(lambda: platform.submissions(external_id))
 
 
 def bonuses_listed(platform: Platform, external_id: str) -> list[PaidBonus] | None:
     """Every bonus at one HIT; None where the platform has it no more. One that was deleted may still be listed."""
+    return _unless_gone(lambda: platform.bonuses_of(external_id))
+
+
+def _unless_gone(listing: Callable[[], Iterable[T]]) -> list[T] | None:
     try:
-        return list(platform.bonuses_of(external_id))
+        return list(listing())
     except PlatformError as error:
         if not error.code.endswith(HIT_GONE):
             raise

@@ -35,7 +35,7 @@ class Closed:
     in_hand: int
     """People who have a form and may still send it."""
     unpaid: int
-    """People whose answers are on our server only, and who were paid neither for them nor for their loss."""
+    """Forms whose answers are on our server only, paid neither for themselves nor for their loss."""
     final_rejections: int
     """Rejections that could still be undone, and cannot once their HITs are gone."""
 

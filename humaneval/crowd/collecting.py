@@ -20,7 +20,7 @@ from humaneval.crowd.claims import row_is_free
 from humaneval.crowd.compensation import settle_compensations
 from humaneval.crowd.ledger import rejection_done, reward_paid
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.participation import COMPENSATION, intend_exclusions, perform_exclusions
+from humaneval.crowd.participation import intend_exclusions, is_compensated, perform_exclusions
 from humaneval.crowd.people import worker_row
 from humaneval.crowd.platform import Platform, Submission
 from humaneval.crowd.publishing import adopt
@@ -31,7 +31,6 @@ from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
     HitRow,
-    PaymentRow,
     ResponseRow,
     RowPassageRow,
     RowRow,
@@ -42,7 +41,8 @@ from humaneval.store.types import now
 from humaneval.studies import get_study
 
 
-class Unpaid(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Unpaid:
     """Work that our server has and the platform does not, and that nobody made good."""
 
     assignment: str
@@ -131,17 +131,16 @@ def collect(
 
 def unpaid_work(session: Session, study: StudyRow, endpoint: str) -> tuple[Unpaid, ...]:
     """Whose answers are safe on our server, were never submitted at the platform, and are not made good."""
-    made_good = select(PaymentRow.id).where(
-        PaymentRow.assignment_id == AssignmentRow.id, PaymentRow.kind == COMPENSATION
-    )
     found = session.execute(
-        select(AssignmentRow.external_id, WorkerRow.pseudonym)
+        select(AssignmentRow, WorkerRow.pseudonym)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
         .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
-        .where(AssignmentRow.state == "answered", ~made_good.exists())
+        .where(AssignmentRow.state == "answered")
         .order_by(AssignmentRow.id)
     )
-    return tuple(Unpaid(row.external_id, row.pseudonym) for row in found)
+    return tuple(
+        Unpaid(work.external_id, worker) for work, worker in found if not is_compensated(session, work)
+    )
 
 
 class Waiting(NamedTuple):
