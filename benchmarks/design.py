@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import pairwise, permutations, product
 from typing import Any
 
-from humaneval.design import make_design
+from humaneval.design.rows import make_design
 from humaneval.domain import POSITIONS
 
 SIZES = ((8, 100, 100), (8, 500, 1_000), (8, 98_000, 10_000), (12, 1_000, 10_000))

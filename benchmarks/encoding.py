@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tokenizers import Tokenizer
 
 from benchmarks import plain
-from generators.formats import STRATEGIES, SpecialIds, encode, mask_tokens, tokenise
-from generators.masking import draw_masks, load_mask
+from generators.checkpoints.sequences import STRATEGIES, SpecialIds, encode, mask_tokens, tokenise
+from generators.masks.mask_function import draw_masks, load_mask
 from generators.training.corpus import story_texts, train_tokenizer
 
 

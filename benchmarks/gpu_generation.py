@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from generators.decoding import Answer, Prompt, Rules, Sampling, draw
+from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, draw
 from generators.training.loop import new_model
 
 if TYPE_CHECKING:

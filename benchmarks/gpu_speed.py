@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from benchmarks import plain
-from generators.formats import encode
+from generators.checkpoints.sequences import encode
+from generators.sampling.flat_forward import place, weighted_loss
 from generators.training.examples import MaskedCorpus
-from generators.training.forward import place, weighted_loss
 from generators.training.loop import ahead, compiled, make_optimizer, new_model, update
 from generators.training.packing import Batch, capacity, training_batches
 from generators.training.perplexity import precision
-from generators.training.plan import Plan
+from generators.training.run_plan import Plan
 
 if TYPE_CHECKING:
     from benchmarks.gpu import Setting

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
 
 from generators.training.curves import COLOURS, MARKERS
-from generators.training.tables import NAMES
+from generators.training.perplexity_tables import NAMES
 
 BATCH = 96
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from generators.formats import SpecialIds, Target, Tokens
-from generators.masking import MaskedSpan
+from generators.checkpoints.sequences import SpecialIds, Target, Tokens
+from generators.masks.mask_function import MaskedSpan
 
 if TYPE_CHECKING:
     import torch

@@ -21,17 +21,17 @@ from typing import Any
 from sqlalchemy import Engine
 
 from humaneval.crowd.endpoints import local
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.publishing import plan, publish
-from humaneval.crowd.questions import external_question
+from humaneval.crowd.form_page import external_question
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import plan, publish
 from humaneval.domain import GeneratorRequest
-from humaneval.generation import blanks_of, build, run
+from humaneval.infills.generate import blanks_of, build, run
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import open_current
+from humaneval.store.stories import add_stories
 from humaneval.stories import bundled_stories
-from humaneval.story_store import add_stories
-from humaneval.studies import create_study
-from humaneval.study_file import read_study_file
+from humaneval.study.file import read_study_file
+from humaneval.study.stored import create_study
 
 PER_HIT = 9
 

@@ -15,8 +15,8 @@ import time
 import numpy as np
 import pandas as pd
 
-from humaneval.exclusions import Rule
-from humaneval.scoring import score
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import score
 
 GENERATORS = ("control", "bert", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm", "human")
 

@@ -1,6 +1,6 @@
 """Where the toolkit runs: database, addresses, keys. One precedence: flag > environment > humaneval.toml > default.
 
-What is studied stands in `study.toml` instead (see `humaneval.studies`).
+What is studied stands in `study.toml` instead (see `humaneval.study.stored`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select
 from humaneval.domain import Role
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow, ResponseRow, RowRow, WorkerIdentityRow, WorkerRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from humaneval.cli.chromium import HOW_TO_GET, find_chromium
+from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from tests.conftest import lacking
 
 FLAGS = [

@@ -21,18 +21,18 @@ from sqlalchemy import Connection, Engine, Table, create_engine, func, make_url,
 from sqlalchemy.exc import OperationalError
 
 from humaneval.crowd.endpoints import local
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.domain import GeneratorRequest, Story
-from humaneval.generation import blanks_of, build, run
+from humaneval.infills.generate import blanks_of, build, run
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.settings import Settings, database_url
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import upgrade
+from humaneval.store.stories import add_stories
 from humaneval.store.tables import Base
 from humaneval.stories import bundled_stories
-from humaneval.story_store import add_stories
-from humaneval.studies import create_study
-from humaneval.study_file import StudyFile, read_study_file
+from humaneval.study.file import StudyFile, read_study_file
+from humaneval.study.stored import create_study
 from humaneval.web.app import create_app, running
 from tests.conftest import ROOT, lacking
 

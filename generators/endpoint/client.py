@@ -18,7 +18,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError, SSLError
 from urllib3.util import Timeout, Url, make_headers, parse_url
 
 from generators.endpoint.options import KEY_VARIABLE, LOOPBACK, EndpointOptions
-from generators.endpoint.replies import choice_of
+from generators.sampling.replies import choice_of
 from humaneval.errors import InputError
 
 KEPT = "What was answered so far is kept, and the same command goes on from there."

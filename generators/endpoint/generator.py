@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from generators.asking import TYPES, WORDING, complaint, messages_for
-from generators.endpoint.answers import Answers, open_answers
+from generators.endpoint.cached import Answers, open_answers
 from generators.endpoint.client import Reply
 from generators.endpoint.options import EndpointOptions
-from generators.endpoint.replies import Choice, choice_of, clean, parse
-from generators.filling import Draft, Filler, ModelGenerator, Shared
 from generators.options import read_options
+from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
+from generators.sampling.prompts import TYPES, WORDING, complaint, messages_for
+from generators.sampling.replies import Choice, choice_of, clean, parse
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError, UsageError
 

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators import checkpoints as common
-from generators.checkpoints import CARD, PROBE, Card, read_card
+from generators.checkpoints import folder as common
+from generators.checkpoints.folder import CARD, PROBE, Card, read_card
+from generators.checkpoints.weights import CONFIG, DAMAGED, WEIGHTS, digest, fill, first_line, save_tensors
 from generators.self_attention.model import SelfAttention
-from generators.self_attention.plan import Architecture
+from generators.self_attention.sizes import Architecture
 from generators.self_attention.vocabulary import Vocabulary, open_vocabulary, save_vocabulary
-from generators.weights import CONFIG, DAMAGED, WEIGHTS, digest, fill, first_line, save_tensors
 from humaneval.errors import HumanEvalError, InputError
 
 KIND, WORDS = "sa", "vocabulary.json"

@@ -11,18 +11,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from generators.filling import Draft, Filler, ModelGenerator, Shared
 from generators.options import read_options, refuse_unless
+from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
+from generators.self_attention.casing import detokenise, truecase
 from generators.self_attention.template import SEGMENT, Template, template_of
 from generators.self_attention.vocabulary import words_of
-from generators.self_attention.writing import detokenise, truecase
 from humaneval.domain import GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import PrerequisiteError, UsageError
 from humaneval.text import sentence_spans
 
 if TYPE_CHECKING:
+    from generators.self_attention.beam_search import Answer
     from generators.self_attention.checkpoint import Opened
-    from generators.self_attention.decoding import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class SelfAttentionFiller:
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
         """A draft for the first gap of each text; refused where a piece of the text is longer than a segment."""
-        from generators.self_attention.decoding import Chance, write
+        from generators.self_attention.beam_search import Chance, write
 
         read = self.checkpoint.vocabulary.read
         templates = [template_of([read(piece) for piece in text.pieces]) for text in texts]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from generators.self_attention.plan import Architecture
+from generators.self_attention.sizes import Architecture
 from generators.self_attention.template import SEGMENT
 from generators.self_attention.vocabulary import PAD
 

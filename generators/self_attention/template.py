@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from generators.documents import Document
+from generators.masks.documents import Document
 from generators.self_attention.vocabulary import BOA, BOS, EOA, EOS, MASK, PAD, Vocabulary, words_of
 
 SEGMENT = 256

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from generators.weights import first_line
-from generators.words import word_spans
+from generators.checkpoints.weights import first_line
+from generators.masks.words import word_spans
 from humaneval.errors import InputError
 from humaneval.text import sentence_spans
 

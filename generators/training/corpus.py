@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from generators.documents import Document, prose_document, story_document, verse_document
+from generators.masks.documents import Document, prose_document, story_document, verse_document
 from humaneval.domain import Story
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories, read_stories

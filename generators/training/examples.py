@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from generators.documents import Document
-from generators.formats import CONTEXT_LENGTH, Ints, Masked, SpecialIds, mask_tokens, tokenise
-from generators.masking import NOTHING, MaskFunction, draw_masks, load_mask
+from generators.checkpoints.sequences import CONTEXT_LENGTH, Ints, Masked, SpecialIds, mask_tokens, tokenise
+from generators.masks.documents import Document
+from generators.masks.mask_function import NOTHING, MaskFunction, draw_masks, load_mask
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:

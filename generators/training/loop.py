@@ -13,12 +13,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.checkpoints import Card, complete, probe, save
+from generators.checkpoints.folder import Card, complete, probe, save
+from generators.sampling.flat_forward import Flat, is_plain_gpt2, place, weighted_loss
 from generators.training.examples import MaskedCorpus
-from generators.training.forward import Flat, is_plain_gpt2, place, weighted_loss
 from generators.training.packing import Batch, capacity, evaluation_batches, training_batches
 from generators.training.perplexity import Perplexities, perplexities, precision
-from generators.training.plan import Architecture, Plan, Progress, Report
+from generators.training.run_plan import Architecture, Plan, Progress, Report
 from generators.training.state import STATE_TENSORS, append_log, cut_log, resume, save_state
 from generators.training.workers import Workers
 from humaneval.errors import InputError, UsageError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import GPT2LMHeadModel, PreTrainedModel
 
-    from generators.formats import SpecialIds
+    from generators.checkpoints.sequences import SpecialIds
 
 
 SMALL_BATCH = 8192
@@ -43,7 +43,7 @@ def new_model(architecture: Architecture, special: SpecialIds, seed: int) -> GPT
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    from generators.formats import CONTEXT_LENGTH
+    from generators.checkpoints.sequences import CONTEXT_LENGTH
 
     torch.manual_seed(seed)
     config = GPT2Config(

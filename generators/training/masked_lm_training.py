@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from generators.checkpoints.vocabulary import PIECES, TOKENIZER
 from generators.training.options import FILE, POSITIVE
-from generators.vocabulary import PIECES, TOKENIZER
 from humaneval.domain import Story
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
-    from generators.masked_lm import MaskedLM
+    from generators.masked.masked_lm import MaskedLM
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SINGLE = 0.15
@@ -46,7 +46,7 @@ def new_masked_lm(
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import BertConfig, BertForMaskedLM
 
-    from generators.pretrained import quiet
+    from generators.checkpoints.pretrained import quiet
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
@@ -202,7 +202,7 @@ def bert(base: str | None, from_scratch: bool, out: Path, **given: Any) -> None:
 
 def _run(base: str | None, out: Path, given: dict[str, Any]) -> None:
     from generators.devices import pick_device
-    from generators.masked_lm import find_folder, open_masked_lm
+    from generators.masked.masked_lm import find_folder, open_masked_lm
     from generators.training.corpus import sound_stories
 
     device = pick_device(given["device"])
@@ -229,7 +229,7 @@ def _run(base: str | None, out: Path, given: dict[str, Any]) -> None:
 
 def save_masked_lm(opened: MaskedLM, source: Path, out: Path) -> None:
     """The model in the hub's layout, with the tokenizer's files of the folder that it was opened from."""
-    from generators.pretrained import quiet
+    from generators.checkpoints.pretrained import quiet
 
     model: Any = opened.model
     with quiet():

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from generators.formats import Examples, Ids, Ints, Target, Types, encode
+from generators.checkpoints.sequences import Examples, Ids, Ints, Target, Types, encode
 from generators.training.examples import MaskedCorpus
 
 ANSWERS = (Target.INFILL, Target.INFILL_SPECIAL, Target.INFILL_REDUNDANT)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from generators.formats import Target
-from generators.training.forward import losses, place, wanted
+from generators.checkpoints.sequences import Target
+from generators.sampling.flat_forward import losses, place, wanted
 from generators.training.packing import Batch
 from humaneval.errors import InputError
 

@@ -13,8 +13,8 @@ from generators.training.options import CORPUS, FILE, FOLDER
 from humaneval.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
+    from generators.training.checkpoint_perplexity import Score
     from generators.training.corpus import Texts
-    from generators.training.testing import Score
 
 CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all")
 
@@ -48,9 +48,9 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
 def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example scored."""
     try:
-        from generators.checkpoints import load, peek
+        from generators.checkpoints.folder import load, peek
         from generators.devices import pick_device
-        from generators.training.testing import granularities, score
+        from generators.training.checkpoint_perplexity import granularities, score
 
         device = pick_device(given["device"])
     except ModuleNotFoundError as error:
@@ -119,7 +119,7 @@ def _texts(given: dict[str, Any]) -> tuple[str, Texts]:
 def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
     from rich.console import Console
 
-    from generators.training.tables import NOT_COMPARABLE, comparable, paper_tables, plain_table
+    from generators.training.perplexity_tables import NOT_COMPARABLE, comparable, paper_tables, plain_table
 
     console = Console(highlight=False)
     if not console.is_terminal:

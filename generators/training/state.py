@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.training.plan import Progress, Report
-from generators.weights import first_line, save_tensors
+from generators.checkpoints.weights import first_line, save_tensors
+from generators.training.run_plan import Progress, Report
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from humaneval.cli.context import App, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import App, acting, confirm_spending, emit, say, spending, to_option
 
 
 @click.command()
@@ -56,9 +56,9 @@ def approve_work(
 ) -> int:
     """Approve, or say what that would be; `quiet` prints nothing. Returns how many were approved now."""
     from humaneval.crowd.addresses import refuse_elsewhere
-    from humaneval.crowd.deciding import approve as pay
-    from humaneval.crowd.deciding import would_approve
-    from humaneval.crowd.words import plain_words
+    from humaneval.crowd.approve import approve as pay
+    from humaneval.crowd.approve import would_approve
+    from humaneval.crowd.letter_text import plain_words
     from humaneval.progress import progress
 
     platform = app.platform(endpoint, study)
@@ -106,9 +106,9 @@ def reject(
     A missed control passage is no reason: whoever worked is paid, and left out of the scores by the study's own rule.
     For 30 days `approve --undo-rejection` takes it back. Rejected work is left out of scores; `score --all` counts it.
     """
-    from humaneval.crowd.deciding import reject as refuse
-    from humaneval.crowd.deciding import would_reject
-    from humaneval.crowd.words import plain_words
+    from humaneval.crowd.approve import reject as refuse
+    from humaneval.crowd.approve import would_reject
+    from humaneval.crowd.letter_text import plain_words
 
     platform, chosen = app.platform(endpoint, study), list(dict.fromkeys(assignments))
     reason = plain_words("reason", reason)

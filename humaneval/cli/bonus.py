@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import click
 
-from humaneval.cli.context import App, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import App, acting, confirm_spending, emit, say, spending, to_option
 
 
 @click.command()
@@ -37,7 +37,7 @@ def bonus(
     as_json: bool,
 ) -> None:
     """Pay the worker of ASSIGNMENT a bonus. Running the same command again pays nothing more."""
-    from humaneval.crowd.ledger import pay_bonus
+    from humaneval.crowd.bonus import pay_bonus
     from humaneval.fees import money
 
     platform = app.platform(endpoint, study)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.context import App, acting, emit, say, to_option
+from humaneval.cli.run import App, acting, emit, say, to_option
 from humaneval.text import counted
 
 
@@ -28,7 +28,7 @@ def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_js
     Refused while anything is not collected, or neither approved nor rejected. Nobody who has accepted a HIT loses it:
     while somebody is still at work the HITs are only taken down (exit code 3); close again when they are done.
     """
-    from humaneval.crowd.closing import close_all
+    from humaneval.crowd.close import close_all
 
     done = close_all(app.engine, study, app.platform(endpoint, study), wait=wait, dry_run=dry_run)
     if as_json:

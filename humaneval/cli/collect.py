@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.context import App, acting, emit, say, to_option
+from humaneval.cli.run import App, acting, emit, say, to_option
 
 
 @click.command()
@@ -15,8 +15,8 @@ from humaneval.cli.context import App, acting, emit, say, to_option
 @acting
 def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Fetch all submitted work of STUDY, compare it with our server's copy, and store the responses."""
-    from humaneval.crowd.collecting import collect as fetch
-    from humaneval.crowd.collecting import would_collect
+    from humaneval.crowd.collect import collect as fetch
+    from humaneval.crowd.collect import would_collect
     from humaneval.progress import progress
 
     if dry_run:
@@ -63,7 +63,7 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
 
 def _tell_elsewhere(app: App, study: str, endpoint: str) -> None:
     """Where else the study is up, if it is: it may be there that people answered."""
-    from humaneval.crowd.progress import study_status
+    from humaneval.crowd.status import study_status
 
     for line in study_status(app.engine, study):
         if line.endpoint != endpoint:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.context import App, console, emit, json_option, with_app
+from humaneval.cli.run import App, console, emit, json_option, with_app
 
 
 @click.group()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.writing import OUT_FILE, write_whole
+from humaneval.cli.output_files import OUT_FILE, write_whole
+from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 
 

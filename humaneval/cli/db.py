@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
+from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import StoreError
 from humaneval.settings import without_password
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import App, say
+from humaneval.cli.run import App, say
 from humaneval.errors import DesignError, InputError, PrerequisiteError, UsageError
 from humaneval.resources import bundled
 
 if TYPE_CHECKING:
-    from humaneval.scoring import ScoreTable
+    from humaneval.scoring.scores import ScoreTable
 
 STUDY = "demo"
 MARK = ".humaneval-demo"
@@ -209,11 +209,11 @@ def _simulate(models: bool) -> None:
 def _wait_for_me(app: App) -> None:
     """Open the worker site, wait until something was submitted, and say how each guess went."""
     from humaneval.crowd.addresses import preview_urls
-    from humaneval.crowd.collecting import collect
+    from humaneval.crowd.collect import collect
     from humaneval.crowd.endpoints import endpoint
     from humaneval.store.engine import reading
     from humaneval.store.queries import response_lines
-    from humaneval.studies import get_study
+    from humaneval.study.stored import get_study
 
     url = preview_urls(app.engine, STUDY, endpoint("local", app.settings))[0]
     say(

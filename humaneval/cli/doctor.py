@@ -9,8 +9,8 @@ from urllib.request import urlopen
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, to_option, with_app
-from humaneval.crowd.preflight import Finding
+from humaneval.cli.run import App, emit, json_option, say, to_option, with_app
+from humaneval.crowd.doctor import Finding
 from humaneval.errors import HumanEvalError
 
 
@@ -66,7 +66,7 @@ def _database(app: App) -> Finding:
 
 
 def _chromium() -> Finding:
-    from humaneval.cli.chromium import HOW_TO_GET, find_chromium
+    from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 
     found = find_chromium()
     return Finding(
@@ -83,8 +83,8 @@ def _servers(app: App) -> list[Finding]:
 
 
 def _study(app: App, study: str, endpoint: str) -> list[Finding]:
-    from humaneval.cli.rehearsal import rehearse
-    from humaneval.crowd.preflight import look
+    from humaneval.crowd.doctor import look
+    from humaneval.running.rehearsal import rehearse
 
     platform = app.platform(endpoint, study)
     return [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.writing import OUT_FILE, write_whole
+from humaneval.cli.output_files import OUT_FILE, write_whole
+from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import InputError, UsageError
 
 
@@ -84,11 +84,11 @@ def export(
 def _responses(app: App, study: str, file: Path, excel: bool, everything: bool, as_json: bool) -> None:
     import pandas as pd
 
-    from humaneval.responses_table import write_responses
+    from humaneval.scoring.response_table import write_responses
     from humaneval.store.engine import reading
     from humaneval.store.queries import response_lines
-    from humaneval.studies import get_study
-    from humaneval.study_scores import no_responses
+    from humaneval.study.scores import no_responses
+    from humaneval.study.stored import get_study
 
     with reading(app.engine) as session:
         row = get_study(session, study)
@@ -106,7 +106,7 @@ def _comments(app: App, study: str, file: Path, excel: bool, as_json: bool) -> N
     from humaneval.csv_text import csv_bytes, csv_text
     from humaneval.store.engine import reading
     from humaneval.store.queries import comment_lines
-    from humaneval.studies import get_study
+    from humaneval.study.stored import get_study
 
     with reading(app.engine) as session:
         lines = comment_lines(session, get_study(session, study))
@@ -122,7 +122,7 @@ def _comments(app: App, study: str, file: Path, excel: bool, as_json: bool) -> N
 
 
 def _infills(app: App, study: str, folder: Path, with_stories: bool, excel: bool, as_json: bool) -> None:
-    from humaneval.report.release import write_release
+    from humaneval.report.infill_release import write_release
 
     counts = write_release(app.engine, folder, study=study, stories=with_stories, excel=excel)
     if as_json:

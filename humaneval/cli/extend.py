@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.context import App, acting, emit, say, to_option
+from humaneval.cli.run import App, acting, emit, say, to_option
 
 
 @click.command()
@@ -14,7 +14,7 @@ from humaneval.cli.context import App, acting, emit, say, to_option
 @acting
 def extend(app: App, study: str, days: float, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Let the HITs of STUDY be found for so many days from now."""
-    from humaneval.crowd.lifetime import extend_all
+    from humaneval.crowd.extend import extend_all
 
     if dry_run:
         _dry(app, study, endpoint, "extend", as_json)
@@ -32,7 +32,7 @@ def extend(app: App, study: str, days: float, endpoint: str, dry_run: bool, as_j
 @acting
 def expire(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Take the HITs of STUDY off the list. Who has accepted one can still finish and is paid."""
-    from humaneval.crowd.lifetime import expire_all
+    from humaneval.crowd.extend import expire_all
 
     if dry_run:
         _dry(app, study, endpoint, "expire", as_json)
@@ -54,7 +54,7 @@ def expire(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) ->
 
 
 def _dry(app: App, study: str, endpoint: str, verb: str, as_json: bool) -> None:
-    from humaneval.crowd.lifetime import to_change
+    from humaneval.crowd.extend import to_change
 
     hits = len(to_change(app.engine, study, app.platform(endpoint, study), dry_run=True))
     if as_json:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
     from humaneval.domain import Blank, GeneratorRequest
-    from humaneval.generation import RunSummary
-    from humaneval.processing import Form
+    from humaneval.infills.generate import RunSummary
+    from humaneval.infills.processing import Form
 
 
 def parse_options(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -114,8 +114,8 @@ def generate(
 ) -> None:  # fmt: skip
     """Let a generator fill blanks and store its infills. What is there already is not made again."""
     from humaneval.domain import GeneratorRequest
-    from humaneval.generation import blanks_of, select_stories
-    from humaneval.processing import Form, steps_of
+    from humaneval.infills.generate import blanks_of, select_stories
+    from humaneval.infills.processing import Form, steps_of
 
     form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed)
     part = parse_shard(shard)
@@ -149,7 +149,7 @@ def generate(
 
 
 def _here(app: App, request: GeneratorRequest, form: Form, blanks: Sequence[Blank]) -> list[RunSummary]:
-    from humaneval.generation import build, check_stories, run, select_stories
+    from humaneval.infills.generate import build, check_stories, run, select_stories
     from humaneval.progress import progress
 
     generators = build(request)
@@ -170,9 +170,9 @@ def _with_ray(
     actors: int | None,
     gpus: float | None,
 ) -> list[RunSummary]:
-    from humaneval.generation import select_stories
+    from humaneval.infills.generate import select_stories
+    from humaneval.infills.ray_cluster import cluster, run_on
     from humaneval.progress import progress
-    from humaneval.ray_driver import cluster, run_on
 
     summaries = []
     with cluster(request, form, select_stories(app.engine), actors, gpus) as found:

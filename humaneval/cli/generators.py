@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.context import App, console, emit, json_option, say, with_app
+from humaneval.cli.run import App, console, emit, json_option, say, with_app
 from humaneval.errors import InputError
 
 
@@ -19,7 +19,7 @@ def list_(as_json: bool) -> None:
     """List every registered kind, without importing any, and the file its code is in."""
     from importlib.util import find_spec
 
-    from humaneval.generation import kinds
+    from humaneval.infills.generate import kinds
 
     found = []
     for kind in kinds():
@@ -42,7 +42,7 @@ def list_(as_json: bool) -> None:
 @with_app
 def forget(app: App, name: str, as_json: bool) -> None:
     """Delete the generator called NAME and its infills, where no study shows any of them: to take a mistake back."""
-    from humaneval.generation import forget as delete
+    from humaneval.infills.generate import forget as delete
 
     count = delete(app.engine, name)
     if as_json:
@@ -68,10 +68,10 @@ def forget(app: App, name: str, as_json: bool) -> None:
 def check(kind: str, checkpoint: str, device: str, count: int, options: tuple[str, ...], as_json: bool) -> None:  # fmt: skip
     """Try a generator of this KIND against the rules that every generator keeps; exit code 1 where it breaks one."""
     from humaneval.cli.generate import parse_options
-    from humaneval.conformance import RULES, Finding, Trial
-    from humaneval.conformance import check as try_rules
     from humaneval.domain import Generator, GeneratorRequest
-    from humaneval.generation import build, judge
+    from humaneval.infills.conformance import RULES, Finding, Trial
+    from humaneval.infills.conformance import check as try_rules
+    from humaneval.infills.generate import build, judge
     from humaneval.progress import progress
     from humaneval.stories import bundled_stories
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import emit, json_option, say
+from humaneval.cli.run import emit, json_option, say
 from humaneval.errors import UsageError
 from humaneval.resources import bundled
 from humaneval.settings import CONFIG_FILE, ENVIRONMENT, SECRETS, Settings

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from humaneval.cli.context import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.errors import InputError, StoreError, UsageError
 from humaneval.fees import money
 
@@ -112,7 +112,7 @@ def serve(
         port = urlsplit(app.settings.market_url).port or DEFAULT_PORT
     # Here, so that listing the commands needs no web server.
     from humaneval.market import Faults, MarketServer, Mode, open_market
-    from humaneval.market.faults import read_plan
+    from humaneval.market.faults.schedule import read_plan
 
     keys = _keys(app, keys_file)
     trouble = None if faults is None else Faults(read_plan(faults), fault_seed)
@@ -163,8 +163,8 @@ def invite(
     until it is revoked; then it gets another. What a person did and earned stays theirs.
     """
     from humaneval.market import open_market
-    from humaneval.market.database import known_account
-    from humaneval.market.inviting import invitation, personal_links, revoke_links
+    from humaneval.market.panel.invitations import invitation, personal_links, revoke_links
+    from humaneval.market.tables.database import known_account
 
     _refuse_missing(database)
     people = _people(names, file)
@@ -240,7 +240,7 @@ def fund(amount: Decimal, database: str, as_json: bool) -> None:
     No money moves: the marketplace only keeps account of it.
     """
     from humaneval.market import open_market
-    from humaneval.market.funding import fund
+    from humaneval.market.panel.funds import fund
 
     _refuse_missing(database)
     engine = open_market(database)
@@ -269,7 +269,7 @@ def earnings(since: datetime | None, before: datetime | None, database: str, as_
     bonus on the day of its payment. What waits for review is all that waits now.
     """
     from humaneval.market import open_market
-    from humaneval.market.earnings import earnings as earned_by_each
+    from humaneval.market.panel.earnings import earnings as earned_by_each
 
     _refuse_missing(database)
     if since and before and since >= before:
@@ -352,7 +352,7 @@ def _announce(
     server: MarketServer, mode: str, keys: Keys | None, keys_file: Path | None, *, as_json: bool
 ) -> None:
     """Print what a program of one's own needs. Secrets are not printed, only where they are."""
-    from humaneval.market.admin import TOKEN_HEADER
+    from humaneval.market.faults.admin import TOKEN_HEADER
 
     environment = {"AWS_ENDPOINT_URL_MTURK": server.url, "AWS_DEFAULT_REGION": REGION}
     if keys is None:
@@ -379,7 +379,7 @@ def _announce(
 
 
 def _is_here(host: str, public_url: str | None) -> bool:
-    from humaneval.market.questions import is_loopback
+    from humaneval.market.questions.question import is_loopback
 
     return is_loopback(host) and (public_url is None or is_loopback(urlsplit(public_url).hostname or ""))
 

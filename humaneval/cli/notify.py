@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import App, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import App, acting, confirm_spending, emit, say, spending, to_option
 from humaneval.errors import InputError, PartialError, UsageError
 
 
@@ -38,7 +38,7 @@ def notify(
 
     The same letter goes to the same person once, however often this runs.
     """
-    from humaneval.crowd.letters import notify as write
+    from humaneval.crowd.notify import notify as write
 
     if (text is None) == (path is None):
         raise UsageError("give the letter with --text or with --file")
@@ -98,7 +98,7 @@ def compensate(
     Where something was submitted, `bonus` is the simpler way. The worker takes the HIT, presses one button, and is
     paid at once; `collect` enters it in the ledger. Write to them with `notify` where the platform allows it.
     """
-    from humaneval.crowd.compensation import compensate as pay
+    from humaneval.crowd.compensate import compensate as pay
     from humaneval.fees import money
 
     platform, dollars = app.platform(endpoint, study), money(amount)

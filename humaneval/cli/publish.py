@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.context import App, acting, confirm_spending, emit, say, spending, to_option
-from humaneval.cli.links import publish_links
+from humaneval.cli.publish_links import publish_links
+from humaneval.cli.run import App, acting, confirm_spending, emit, say, spending, to_option
 from humaneval.errors import UsageError
 
 
@@ -68,7 +68,7 @@ def publish(
         return
     if people or out or panel or places:
         raise UsageError("--people, --out, --panel and --places go with --to link")
-    from humaneval.crowd import publishing
+    from humaneval.crowd import publish as publishing
     from humaneval.crowd.endpoints import require_public_https
     from humaneval.progress import progress
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.writing import refuse_missing_folder, write_whole
+from humaneval.cli.output_files import refuse_missing_folder, write_whole
+from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
-    from humaneval.report.data import ReportData
-    from humaneval.study_scores import Collected
+    from humaneval.report.contents import ReportData
+    from humaneval.study.scores import Collected
 
 ENDINGS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".json": "json"}
 FILES = {"html": "report.html", "markdown": "report.md", "latex": "tables.tex", "json": "report.json"}
@@ -90,8 +90,8 @@ def _gathered(
     tests: bool = False,
     commands: tuple[str, ...] = (),
 ) -> tuple[ReportData, Collected]:
-    from humaneval.report.study import study_report
-    from humaneval.study_scores import collected
+    from humaneval.report.from_study import study_report
+    from humaneval.study.scores import collected
 
     source = collected(app.engine, study, tests=tests)
     analysis = source.analysis()
@@ -104,7 +104,7 @@ def _gathered(
 def _files(app: App, study: str, data: ReportData, source: Collected, form: str) -> Mapping[str, str]:
     """The files of a form, by name."""
     from humaneval.cli.score import study_facts
-    from humaneval.report.forms import csv_files, r_files, render_latex, render_markdown
+    from humaneval.report.formats import csv_files, r_files, render_latex, render_markdown
     from humaneval.report.page import render_report
 
     assert data.analysis is not None

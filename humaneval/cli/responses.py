@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from humaneval import __version__
-from humaneval.cli.context import App, console, emit, json_option, say, with_app
-from humaneval.cli.foreign import (
+from humaneval.cli.output_files import OUT_FILE, write_whole
+from humaneval.cli.response_options import (
     FILE,
     Source,
     account,
@@ -23,14 +23,14 @@ from humaneval.cli.foreign import (
     pairs,
     source,
 )
-from humaneval.cli.writing import OUT_FILE, write_whole
+from humaneval.cli.run import App, console, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from humaneval.importing import Sheet
-    from humaneval.summaries import Summary
+    from humaneval.foreign import Sheet
+    from humaneval.foreign.summaries import Summary
 
 FILE_FLAGS = (
     "format_", "encoding", "worksheet", "time_zone", "skip_bad", "everything", "again", "items", "prolific",
@@ -64,7 +64,7 @@ def import_(
     Reads batch results of Mechanical Turk, Toloka, Qualtrics, JSON by HIT, and any table with names of columns, as
     CSV, TSV, JSON or Excel. Workers become pseudonyms of this database: the same person in two files has one name.
     """
-    from humaneval.responses_table import JSON_LINES, table_bytes
+    from humaneval.scoring.response_table import JSON_LINES, table_bytes
 
     manifest_file = out.with_name(out.name + ".manifest.json")
     if out.suffix.lower() not in (".csv", ".tsv", *JSON_LINES):
@@ -153,7 +153,7 @@ def summarise(
     Reads the same formats as `responses import`, and changes nothing. Rejected and unfinished work is left out; what
     was left out is said on stderr.
     """
-    from humaneval import summaries
+    from humaneval.foreign import summaries
 
     of = source(file, **flags)
     sheet, who = _hidden(of, worker)
@@ -207,9 +207,9 @@ def _summary(
     valid: Sequence[str],
     methods: Sequence[str],
 ) -> Summary:
-    from humaneval import summaries
-    from humaneval.differences import differences
-    from humaneval.reliability import reliability
+    from humaneval.foreign import summaries
+    from humaneval.foreign.differences import differences
+    from humaneval.foreign.reliability import reliability
 
     if by and kind in ("agreement", "preference", "workload", "workers"):
         raise UsageError(
@@ -230,9 +230,9 @@ def _summary(
 
 def _hidden(of: Source, told: str | None) -> tuple[Sheet, str | None]:
     """The sheet with every column that could be of workers' ids hashed, and the one that is."""
-    from humaneval.importing import passing_pseudonyms, pseudonymised
-    from humaneval.importing.columns import column
-    from humaneval.importing.mapping import PLACE, likely
+    from humaneval.foreign import passing_pseudonyms, pseudonymised
+    from humaneval.foreign.header import column
+    from humaneval.foreign.mapping import PLACE, likely
 
     sheet = of.sheet()
     known = column(sheet.frame, told, "--worker") if told else sheet.roles.get("worker")
@@ -246,8 +246,8 @@ def _hidden(of: Source, told: str | None) -> tuple[Sheet, str | None]:
 
 
 def _gold(file: Path, name: str, of: Source) -> list[str | None]:
-    from humaneval.importing import Options, read_sheet
-    from humaneval.importing.columns import column
+    from humaneval.foreign import Options, read_sheet
+    from humaneval.foreign.header import column
 
     sheet = read_sheet(file, Options(encoding=of.options.encoding))
     return list(sheet.frame[column(sheet.frame, name, "--gold-column")])
@@ -284,8 +284,8 @@ def _pseudonyms(app: App, study: str) -> Callable[[str], str]:
     """Pseudonyms under this database's key. A name that one of its studies has is refused."""
     from sqlalchemy import select
 
-    from humaneval.crowd.people import pseudonym, stored_secret
-    from humaneval.importing.responses import ENDPOINT
+    from humaneval.crowd.pseudonyms import pseudonym, stored_secret
+    from humaneval.foreign.responses import ENDPOINT
     from humaneval.store.engine import writing
     from humaneval.store.tables import StudyRow
 

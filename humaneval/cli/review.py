@@ -6,7 +6,7 @@ from collections import Counter
 
 import click
 
-from humaneval.cli.context import (
+from humaneval.cli.run import (
     SIMULATED,
     App,
     acting,

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
-from humaneval.cli.foreign import account, foreign_responses, mapping_options, reading_options, source
+from humaneval.cli.response_options import (
+    account,
+    foreign_responses,
+    mapping_options,
+    reading_options,
+    source,
+)
+from humaneval.cli.run import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
 from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
-    from humaneval.additions import Addition
-    from humaneval.analysis import Analysis
-    from humaneval.importing import Imported
-    from humaneval.scoring import ScoreTable
+    from humaneval.foreign import Imported
+    from humaneval.scoring.analysis.analyse import Analysis
+    from humaneval.scoring.scores import ScoreTable
+    from humaneval.study.enlarge import Addition
 
 
 @click.command()
@@ -108,7 +114,7 @@ def score(
                 "A study knows its own.",
             )
         if details:
-            from humaneval.study_scores import collected
+            from humaneval.study.scores import collected
 
             analysis = collected(app.engine, study, tests=tests, everything=everything).analysis(level)
         table = (
@@ -117,10 +123,10 @@ def score(
             else study_table(app, study, tests=tests, level=level, everything=everything)
         )
     else:
-        from humaneval.analysis import analyse
-        from humaneval.comparisons import Declared
-        from humaneval.exclusions import Rule
-        from humaneval.scoring import score as compute
+        from humaneval.scoring.analysis.analyse import analyse
+        from humaneval.scoring.comparisons import Declared
+        from humaneval.scoring.exclusions import Rule
+        from humaneval.scoring.scores import score as compute
 
         assert responses is not None
         read = _table(responses, flags, everything)
@@ -148,11 +154,11 @@ def score(
         return
     if simulated:
         say(SIMULATED)
-    from humaneval.report.terminal import render_table
+    from humaneval.report.terminal.scores import render_table
 
     render_table(table, console())
     if analysis:
-        from humaneval.report.details_terminal import render_details
+        from humaneval.report.terminal.analysis import render_details
 
         render_details(analysis, console())
     if aside:
@@ -166,9 +172,9 @@ def score(
 
 
 def _score_counts(counts: Path, margin: float, level: float, as_json: bool) -> None:
-    from humaneval.comparisons import Declared
-    from humaneval.counts import read_counts, score_counts
-    from humaneval.report.counts_terminal import render_counts
+    from humaneval.report.terminal.counts import render_counts
+    from humaneval.scoring.comparisons import Declared
+    from humaneval.scoring.from_counts import read_counts, score_counts
 
     table = score_counts(read_counts(counts), Declared(margin=margin), level)
     if as_json:
@@ -178,7 +184,7 @@ def _score_counts(counts: Path, margin: float, level: float, as_json: bool) -> N
 
 
 def _additions(app: App, study: str) -> tuple[Addition, ...]:
-    from humaneval.additions import additions_of
+    from humaneval.study.enlarge import additions_of
 
     return additions_of(app.engine, study)
 
@@ -209,7 +215,7 @@ def study_facts(app: App, study: str) -> dict[str, Any]:
 def _set_aside(app: App, study: str) -> int:
     from humaneval.store.engine import reading
     from humaneval.store.queries import forms_set_aside
-    from humaneval.studies import get_study
+    from humaneval.study.stored import get_study
 
     with reading(app.engine) as session:
         return forms_set_aside(session, get_study(session, study))
@@ -219,6 +225,6 @@ def study_table(
     app: App, study: str, *, tests: bool = False, level: float | None = None, everything: bool = False
 ) -> ScoreTable:
     """The scores of a study under its own frozen rule. A study that is a pilot, or all in a sandbox, is scored as such."""
-    from humaneval.study_scores import collected
+    from humaneval.study.scores import collected
 
     return collected(app.engine, study, tests=tests, everything=everything).table(level)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import App, emit, json_option, say, with_app
-from humaneval.cli.links import panel_address
+from humaneval.cli.publish_links import panel_address
+from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def simulate(
     from humaneval.crowd.endpoints import endpoint
     from humaneval.progress import progress
     from humaneval.simulated import Crowd, follow_links, work_through
-    from humaneval.studies import mark_simulated, row_count, settings_of_study, study_key
+    from humaneval.study.stored import mark_simulated, row_count, settings_of_study, study_key
 
     urls = preview_urls(app.engine, study, endpoint(where, app.settings))
     if not urls:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import SIMULATED, App, emit, is_simulated, json_option, say, with_app
+from humaneval.cli.run import SIMULATED, App, emit, is_simulated, json_option, say, with_app
 from humaneval.text import counted
 
 if TYPE_CHECKING:
-    from humaneval.crowd.progress import EndpointStatus
-    from humaneval.crowd.reconciling import Reconciled
+    from humaneval.crowd.reconcile import Reconciled
+    from humaneval.crowd.status import EndpointStatus
 
 
 @click.command()
@@ -30,7 +30,7 @@ def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
     form that was submitted was opened. It stands from three submissions on, while something is missing and can come.
     At a marketplace run `collect` first: what was submitted since the last time is not known here.
     """
-    from humaneval.crowd.progress import study_status
+    from humaneval.crowd.status import study_status
 
     lines = study_status(app.engine, study)
     books = {line.endpoint: _books(app, study, line.endpoint) for line in lines if reconcile}
@@ -113,7 +113,7 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
 
 
 def _books(app: App, study: str, endpoint: str) -> Reconciled:
-    from humaneval.crowd.reconciling import reconcile
+    from humaneval.crowd.reconcile import reconcile
 
     return reconcile(app.engine, study, app.platform(endpoint, study))
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import App, console, emit, json_option, say, with_app
+from humaneval.cli.run import App, console, emit, json_option, say, with_app
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from humaneval.story_store import Imported
+    from humaneval.store.stories import Imported
 
 SHOWN_PROBLEMS = 20
 
@@ -46,8 +46,8 @@ def import_(
 
     A bad story is reported with its line and the reason, and nothing of the file is imported unless --skip-bad.
     """
+    from humaneval.store.stories import add_stories
     from humaneval.stories import bundled_stories, parse_mapping, read_stories
-    from humaneval.story_store import add_stories
 
     if bundled == (file is not None):
         raise UsageError("name one file, or say --bundled")
@@ -115,7 +115,7 @@ def list_(app: App, split: str | None, first: int, as_json: bool) -> None:
     """List stories by id, with split, title and first sentence, and the number in each split."""
     from sqlalchemy import func, select
 
-    from humaneval.generation import select_stories
+    from humaneval.infills.generate import select_stories
     from humaneval.store.engine import reading
     from humaneval.store.tables import StoryRow
 
@@ -158,7 +158,7 @@ def show(app: App, story_id: str, as_json: bool) -> None:
     """Show the story STORY_ID with every generator's infills."""
     from sqlalchemy import select
 
-    from humaneval.generation import story_value
+    from humaneval.infills.generate import story_value
     from humaneval.store.engine import reading
     from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from humaneval.cli.context import SEED, SIMULATED, App, emit, json_option, say, with_app
+from humaneval.cli.output_files import OUT_FILE, write_whole
+from humaneval.cli.run import SEED, SIMULATED, App, emit, json_option, say, with_app
 from humaneval.cli.study_audit import audit
+from humaneval.cli.study_created import plan_document_of, tell_plan_of
 from humaneval.cli.study_enlarge import enlarge
 from humaneval.cli.study_plan import plan
-from humaneval.cli.study_planned import plan_document_of, tell_plan_of
-from humaneval.cli.writing import OUT_FILE, write_whole
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.text import counted
 
 if TYPE_CHECKING:
-    from humaneval.study_file import HitSection
+    from humaneval.study.file import HitSection
 
 
 @click.group()
@@ -57,9 +57,9 @@ def create(
 
     Prints what `study plan` says of it: what it can find out, what cues alone would score, what it costs.
     """
-    from humaneval.presets import preset_over
-    from humaneval.studies import create_study
-    from humaneval.study_file import read_study_file
+    from humaneval.study.file import read_study_file
+    from humaneval.study.presets import preset_over
+    from humaneval.study.stored import create_study
 
     given = {
         "generators": None if generators is None else [part.strip() for part in generators.split(",")],
@@ -113,10 +113,10 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
     """Show the study NAME, or list all studies."""
     from sqlalchemy import select
 
-    from humaneval.additions import stored_additions
     from humaneval.store.engine import reading
     from humaneval.store.tables import StudyRow
-    from humaneval.studies import get_study, hash_of_rows, settings_of, study_key
+    from humaneval.study.enlarge import stored_additions
+    from humaneval.study.stored import get_study, hash_of_rows, settings_of, study_key
 
     if name is None:
         with reading(app.engine) as session:
@@ -193,10 +193,10 @@ def preview(
     app: App, name: str, ordinal: int, html: Path | None, png: Path | None, width: int, as_json: bool
 ) -> None:
     """Write a row as annotators will see it to one HTML file, and a PNG for a paper's appendix."""
-    from humaneval.crowd.questions import Delivery, render_form
-    from humaneval.crowd.shown import form_of
+    from humaneval.crowd.form_of_row import form_of
+    from humaneval.crowd.form_page import Delivery, render_form
     from humaneval.store.engine import reading
-    from humaneval.studies import get_study
+    from humaneval.study.stored import get_study
 
     with reading(app.engine) as session:
         row = get_study(session, name)
@@ -209,7 +209,7 @@ def preview(
     page = page[: page.rindex("<script>")] + page[page.rindex("</script>") + len("</script>") :]
     write_whole(target, page.encode())
     if png is not None:
-        from humaneval.cli.chromium import screenshot
+        from humaneval.running.screenshots import screenshot
 
         screenshot(target, png, width)
     if as_json:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
+from humaneval.cli.run import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
 from humaneval.domain import SENTENCES
 from humaneval.text import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from humaneval.additions import Addition
-    from humaneval.audit import Audit, Range
+    from humaneval.study.audit import Audit, Range
+    from humaneval.study.enlarge import Addition
 
 
 @click.command()
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @with_app
 def audit(app: App, name: str, as_json: bool) -> None:
     """Count how balanced the design of the study NAME is: as planned, and in the answers that count."""
-    from humaneval.audit import audit as count
+    from humaneval.study.audit import audit as count
 
     found = count(app.engine, name)
     simulated = is_simulated(app, name)
@@ -143,7 +143,7 @@ def _tell_rest(found: Audit) -> None:
 
 def tell_additions(additions: Sequence[Addition]) -> None:
     """Say when the study got more rows, and what that does; nothing where it did not."""
-    from humaneval.additions import WARNING
+    from humaneval.study.enlarge import WARNING
 
     for each in additions:
         say(each.describe())

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import App, acting, emit, say
+from humaneval.cli.run import App, acting, emit, say
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.text import counted
 
 if TYPE_CHECKING:
-    from humaneval.additions import Proposal
+    from humaneval.study.enlarge import Proposal
 
 
 @click.command()
@@ -37,8 +37,8 @@ def enlarge(
     Says what they cost and what was added before, and asks. Each call adds anew. The next `publish` puts up HITs
     for the new rows alone.
     """
-    from humaneval.additions import enlarge as add
-    from humaneval.additions import propose
+    from humaneval.study.enlarge import enlarge as add
+    from humaneval.study.enlarge import propose
 
     proposed = propose(app.engine, name, annotators)
     if dry_run:
@@ -61,7 +61,7 @@ def enlarge(
 
 
 def _tell(name: str, annotators: int, proposed: Proposal) -> None:
-    from humaneval.additions import WARNING
+    from humaneval.study.enlarge import WARNING
 
     say(
         f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has {proposed.rows_after:,}."

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from humaneval.cli.context import App, console, emit, json_option, say, with_app
-from humaneval.cli.ranges import ANNOTATORS, SHARE, Number, Whole
+from humaneval.cli.numbers import ANNOTATORS, SHARE, Number, Whole
+from humaneval.cli.run import App, console, emit, json_option, say, with_app
 from humaneval.errors import UsageError
 from humaneval.text import counted
 
 if TYPE_CHECKING:
-    from humaneval.artefacts import CueScore
-    from humaneval.planning.chances import Chances
-    from humaneval.planning.outlook import Outlook
+    from humaneval.planning.cues import CueScore
+    from humaneval.planning.detectable import Chances
+    from humaneval.planning.forecast import Outlook
     from humaneval.planning.plan import Plan
     from humaneval.planning.simulation import Power
 
@@ -63,12 +63,12 @@ def plan(
     honest: float | None, studies: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Say what the study NAME, or a study file, can find out: power, widths, spammers, cues, cost."""
-    from humaneval.planning.outlook import outlook
+    from humaneval.planning.forecast import outlook
     from humaneval.planning.power import sd_of_icc
     from humaneval.planning.simulation import simulate
-    from humaneval.presets import preset_over
-    from humaneval.prospects import cues_of, draft, plan_of, plan_of_study
-    from humaneval.study_file import read_study_file
+    from humaneval.study.file import read_study_file
+    from humaneval.study.plan import cues_of, draft, plan_of, plan_of_study
+    from humaneval.study.presets import preset_over
 
     if name is not None and (file is not None or preset is not None):
         raise UsageError("give a study's NAME, or a file, not both", "A study has its file inside.")
@@ -320,7 +320,7 @@ def _tell_cues(cues: Sequence[CueScore]) -> None:
     say()
     say("What annotators would score who understand nothing and mark by a cue (anywhere: 80%):")
     console().print(table)
-    from humaneval.artefacts import PLACES
+    from humaneval.planning.cues import PLACES
 
     telling = [cue for cue in cues if cue.score < TELLING]
     for name in dict.fromkeys(cue.cue for cue in telling):

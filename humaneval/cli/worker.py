@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.context import App, acting, console, emit, json_option, say, to_option, with_app
+from humaneval.cli.run import App, acting, console, emit, json_option, say, to_option, with_app
 
 if TYPE_CHECKING:
     from humaneval.crowd.workers import Turned

@@ -13,7 +13,7 @@ from humaneval.crowd.platform import HIT_GONE, Endpoint, PaidBonus, Platform, Su
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 T = TypeVar("T")
 

@@ -14,8 +14,9 @@ from sqlalchemy import Engine, and_, func, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import read_answers
+from humaneval.crowd.form_of_row import is_passed_on
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.participation import (
+from humaneval.crowd.participants import (
     DONE,
     forms_allowed,
     forms_done,
@@ -23,8 +24,7 @@ from humaneval.crowd.participation import (
     is_compensated,
     is_kept_out,
 )
-from humaneval.crowd.people import external_worker_id, worker_row
-from humaneval.crowd.shown import is_passed_on
+from humaneval.crowd.pseudonyms import external_worker_id, worker_row
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     AnswerRow,
@@ -35,7 +35,7 @@ from humaneval.store.tables import (
     RowRow,
     WorkerIdentityRow,
 )
-from humaneval.studies import settings_of
+from humaneval.study.stored import settings_of
 
 GRACE = timedelta(minutes=5)
 """After the platform's own deadline, for clocks that differ and answers on their way."""

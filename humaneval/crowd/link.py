@@ -21,8 +21,8 @@ from typing import Literal
 
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.people import external_worker_id
 from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission
+from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow

@@ -13,7 +13,7 @@ from humaneval.errors import PlatformError
 from humaneval.store.engine import writing
 from humaneval.store.tables import OutboxRow, StudyRow
 from humaneval.store.types import now
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 T = TypeVar("T")
 

@@ -11,12 +11,12 @@ from sqlalchemy import Engine, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.outbox import hold_study
-from humaneval.crowd.participation import forms_allowed, who_took_part_elsewhere
+from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
 from humaneval.store.engine import writing
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
 from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow, StudyRow
 from humaneval.store.types import now
-from humaneval.studies import settings_of
+from humaneval.study.stored import settings_of
 
 MISSED_CONTROL = "missed the control"
 MISSED_ELSEWHERE = "missed the control in another form"

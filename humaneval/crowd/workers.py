@@ -13,16 +13,16 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
+from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, perform
-from humaneval.crowd.participation import forms_allowed, forms_done, readmission, standing_list
-from humaneval.crowd.people import external_worker_id, worker_row
+from humaneval.crowd.participants import forms_allowed, forms_done, readmission, standing_list
 from humaneval.crowd.platform import Platform
-from humaneval.crowd.switches import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
-from humaneval.crowd.words import plain_words
+from humaneval.crowd.pseudonyms import external_worker_id, worker_row
+from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 _PSEUDONYM = re.compile("w[0-9a-f]{12}")
 _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,128}")

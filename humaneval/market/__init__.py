@@ -1,11 +1,11 @@
 """A self-hosted marketplace: Mechanical Turk's requester protocol for programs, a worker site for people."""
 
 from humaneval.market.app import create_market_app
-from humaneval.market.database import Mode, open_account, open_market
-from humaneval.market.faults import Faults
+from humaneval.market.faults.effects import SENT_AGAIN, Trouble
+from humaneval.market.faults.schedule import Faults
 from humaneval.market.keys import Keys
 from humaneval.market.serving import MarketServer
-from humaneval.market.trouble import SENT_AGAIN, Trouble
+from humaneval.market.tables.database import Mode, open_account, open_market
 
 __all__ = [
     "SENT_AGAIN",

@@ -9,17 +9,17 @@ from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.wrappers import Response
 
-from humaneval.market.admin import TOKEN, admin_blueprint
-from humaneval.market.database import BUSY, Clock, Mode, open_account
-from humaneval.market.faults import Faults
-from humaneval.market.frames import frames_blueprint
-from humaneval.market.help import help_blueprint
+from humaneval.market.faults.admin import TOKEN, admin_blueprint
+from humaneval.market.faults.effects import TroubleMaker, WithTrouble
+from humaneval.market.faults.schedule import Faults
 from humaneval.market.keys import Keys
-from humaneval.market.market import Market
-from humaneval.market.mishaps import unseen_blueprint
-from humaneval.market.pages import WorkerSite, pages_blueprint
+from humaneval.market.operations import Market
+from humaneval.market.pages.frames import frames_blueprint
+from humaneval.market.pages.requester_help import help_blueprint
+from humaneval.market.pages.row_faults import unseen_blueprint
+from humaneval.market.pages.worker_site import WorkerSite, pages_blueprint
 from humaneval.market.security import Seals, check_site
-from humaneval.market.trouble import TroubleMaker, WithTrouble
+from humaneval.market.tables.database import BUSY, Clock, Mode, open_account
 from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
 from humaneval.store.types import now

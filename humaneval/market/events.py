@@ -12,13 +12,13 @@ from typing import Any
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from humaneval.market.database import Transaction
+from humaneval.market.event_notes import TEST, document, keep
 from humaneval.market.hit_types import find_hit_type
-from humaneval.market.identifiers import new_entity_id
-from humaneval.market.notes import TEST, document, keep
-from humaneval.market.refusals import RefusedError, invalid
-from humaneval.market.tables import Event
-from humaneval.market.values import Params, Reply
+from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.protocol.refusals import RefusedError, invalid
+from humaneval.market.protocol.values import Params, Reply
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import Event
 
 VERSIONS = ("2006-05-05", "2014-08-15")
 """The model's text names the first; the service took the second as well, and most programs send it."""

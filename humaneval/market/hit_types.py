@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from humaneval.market.database import Transaction
-from humaneval.market.identifiers import new_entity_id
-from humaneval.market.refusals import RefusedError
-from humaneval.market.requirements import check_requirements
-from humaneval.market.tables import HitType, Requires
-from humaneval.market.values import YEAR, Params, Reply, amount, seconds, text
+from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.protocol.values import YEAR, Params, Reply, amount, seconds, text
+from humaneval.market.qualifications.requirements import check_requirements
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import HitType, Requires
 
 DEFAULT_AUTO_APPROVAL = MOST_AUTO_APPROVAL = 30 * 24 * 3600
 SHORTEST = 30

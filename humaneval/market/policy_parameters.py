@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from humaneval.market.refusals import invalid
-from humaneval.market.values import YEAR, Params
+from humaneval.market.protocol.refusals import invalid
+from humaneval.market.protocol.values import YEAR, Params
 
 KNOWN_ANSWERS = "ScoreMyKnownAnswers/2011-09-01"
 PLURALITY = "SimplePlurality/2011-09-01"

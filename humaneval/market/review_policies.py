@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import delete, select
 
-from humaneval.market.answers import answered_values
-from humaneval.market.database import Transaction
 from humaneval.market.hits import add_places, find_hit
-from humaneval.market.identifiers import new_entity_id
-from humaneval.market.paging import page
 from humaneval.market.policy_parameters import KNOWN_ANSWERS, PLURALITY
-from humaneval.market.refusals import RefusedError
+from humaneval.market.protocol.answer_xml import answered_values
+from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.protocol.paging import page
+from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.protocol.values import Params, Reply
 from humaneval.market.reviews import approve, reject
-from humaneval.market.tables import FINISHED, Assignment, Hit, ReviewLine, State
-from humaneval.market.values import Params, Reply
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import FINISHED, Assignment, Hit, ReviewLine, State
 
 LONGEST_COMPARED = 256
 """Longer answers take no part in agreement."""

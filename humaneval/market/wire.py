@@ -15,14 +15,14 @@ from botocore.model import OperationModel
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from humaneval.market.database import BUSY, Clock
-from humaneval.market.identifiers import new_request_id
+from humaneval.market.faults.effects import CONTENT_TYPE, REQUEST_ID, TARGET, Trouble, error_body, happening
 from humaneval.market.keys import Keys, NotSignedError
-from humaneval.market.market import Market
-from humaneval.market.paging import emptied
-from humaneval.market.refusals import RefusedError
-from humaneval.market.shapes import faults, operation_model, read_times, write_times
-from humaneval.market.trouble import CONTENT_TYPE, REQUEST_ID, TARGET, Trouble, error_body, happening
+from humaneval.market.operations import Market
+from humaneval.market.protocol.identifiers import new_request_id
+from humaneval.market.protocol.paging import emptied
+from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.protocol.shapes import faults, operation_model, read_times, write_times
+from humaneval.market.tables.database import BUSY, Clock
 
 _log = logging.getLogger(__name__)
 

@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from humaneval.comparisons import decide, inner_level
 from humaneval.errors import UsageError
 from humaneval.planning.gate import GUESS, gate
 from humaneval.planning.plan import CHANCE, Plan
 from humaneval.planning.power import location
+from humaneval.scoring.comparisons import decide, inner_level
 from humaneval.statistics.cells import cells
 from humaneval.statistics.headline import PairedDifference, paired_differences
 
@@ -27,7 +27,7 @@ Codes = NDArray[np.int64]
 Shares = NDArray[np.float64]
 
 Rows = Sequence[Sequence[tuple[str, int, str]]]
-"""Forms: of each passage the story, the position and the generator, as `humaneval.design` makes them."""
+"""Forms: of each passage the story, the position and the generator, as `humaneval.design.rows` makes them."""
 
 LOOKED_AT = 500
 """So many of the forms that are left are tried for a person who has some already."""
@@ -133,7 +133,7 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     """In what share of simulated studies with the forms `rows` the generators of `pair`, higher one first, are told apart.
 
     Tested as reports test it, by `humaneval.statistics.headline.paired_differences`, and decided as they decide, by
-    `humaneval.comparisons.decide`: p and interval. Two systems where the plan compares any, else a system and Human.
+    `humaneval.scoring.comparisons.decide`: p and interval. Two systems where the plan compares any, else a system and Human.
     Raises UsageError where nothing is compared.
     """
     if studies < 1:

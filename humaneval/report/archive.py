@@ -19,19 +19,19 @@ import pandas as pd
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
-from humaneval.additions import stored_additions
 from humaneval.errors import InputError
 from humaneval.report.datasheet import datasheet
 from humaneval.report.dossier import Dossier, dossier
+from humaneval.report.infill_release import write_release
 from humaneval.report.methods import methods_paragraph
-from humaneval.report.release import write_release
-from humaneval.responses_table import read_responses, write_responses
+from humaneval.scoring.response_table import read_responses, write_responses
 from humaneval.store.engine import reading
 from humaneval.store.queries import forms_set_aside, response_lines
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyRow
-from humaneval.studies import get_study, settings_of
-from humaneval.study_file import StudyFile
-from humaneval.study_scores import Collected, rule_from
+from humaneval.study.enlarge import stored_additions
+from humaneval.study.file import StudyFile
+from humaneval.study.scores import Collected, rule_from
+from humaneval.study.stored import get_study, settings_of
 
 FORMAT = "humaneval archive 1"
 MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
@@ -60,7 +60,7 @@ def write_archive(engine: Engine, name: str, path: Path, *, tests: bool = False)
     """Write the archive of study `name` to `path`, whole or not at all.
 
     Raises InputError where there are no responses or `path` cannot be written, UsageError for an unknown study, and
-    as `humaneval.scoring.score` does.
+    as `humaneval.scoring.scores.score` does.
     """
     files = archive_files(engine, name, tests=tests)
     part = path.with_name(path.name + ".part")
@@ -121,7 +121,7 @@ class Recomputed(NamedTuple):
 def recompute(files: Mapping[str, bytes]) -> Recomputed:
     """The scores and details that follow from the responses and settings of an archive, without any database.
 
-    Raises InputError where these files are not what an archive has, and as `humaneval.scoring.score` does.
+    Raises InputError where these files are not what an archive has, and as `humaneval.scoring.scores.score` does.
     """
     about = json.loads(files[STUDY])
     with TemporaryDirectory() as folder:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from humaneval.analysis import Analysis
 from humaneval.domain import Role
 from humaneval.report import verdicts
-from humaneval.report.charts import heat_maps, order_figure, ranks_figure, story_figure, worker_figure
-from humaneval.report.data import ReportData
+from humaneval.report.contents import ReportData
 from humaneval.report.effect_tables import (
     agreement_table,
     cues_table,
@@ -18,11 +16,13 @@ from humaneval.report.effect_tables import (
     plan_table,
     workers_table,
 )
+from humaneval.report.figures.charts import heat_maps, order_figure, ranks_figure, story_figure, worker_figure
+from humaneval.report.figures.power_curve import power_figure
 from humaneval.report.methods import methods_paragraph
-from humaneval.report.power_plot import power_figure
 from humaneval.report.score_tables import comparison_tables, intervals_table, rules_table
-from humaneval.report.tables import Section
-from humaneval.statistics.columns import NotEstimable
+from humaneval.report.sections import Section
+from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.statistics.arrays import NotEstimable
 
 NO_SPREAD = "Stories do not differ by the model, so none of them stands out."
 

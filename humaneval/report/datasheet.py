@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from humaneval.report.dossier import Dossier
-from humaneval.report.heds import CRITERION, QUESTIONS, Question
 from humaneval.report.heds_answers import Answer, answers
+from humaneval.report.heds_questions import CRITERION, QUESTIONS, Question
 
 TO_FILL_IN = "to fill in"
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from humaneval.analysis import Analysis
-from humaneval.planning.outlook import Outlook, outlook
+from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
-from humaneval.report.data import ReportData
-from humaneval.report.study import study_report
-from humaneval.statistics.columns import NotEstimable
+from humaneval.report.contents import ReportData
+from humaneval.report.from_study import study_report
+from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay
-from humaneval.study_file import StudyFile
-from humaneval.study_scores import collected
+from humaneval.study.file import StudyFile
+from humaneval.study.scores import collected
 
 
 @dataclass(frozen=True, slots=True)

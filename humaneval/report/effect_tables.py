@@ -8,14 +8,13 @@ from statistics import median
 
 import numpy as np
 
-from humaneval.analysis import Analysis
-from humaneval.artefacts import CueScore
 from humaneval.domain import Role
-from humaneval.planning.outlook import Outlook, outlook
+from humaneval.planning.cues import CueScore
+from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
-from humaneval.report.charts import short_pseudonym
+from humaneval.report.figures.charts import short_pseudonym
 from humaneval.report.score_tables import NBSP, interval_head, provenance
-from humaneval.report.tables import (
+from humaneval.report.sections import (
     NOT_ESTIMABLE,
     Cell,
     Column,
@@ -30,7 +29,8 @@ from humaneval.report.tables import (
     why_not,
 )
 from humaneval.report.verdicts import p_value
-from humaneval.statistics.columns import NotEstimable
+from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.mixed_model import MixedModel
 from humaneval.statistics.pay import HourlyPay, Pay
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from humaneval.analysis.effects import Agreement
 from humaneval.domain import SENTENCES, Role
-from humaneval.report import verdicts, words
+from humaneval.report import phrases as words
+from humaneval.report import verdicts
 from humaneval.report.dossier import Dossier
-from humaneval.report.heds import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
+from humaneval.report.heds_questions import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
 from humaneval.report.methods import PLATFORMS, listed, of_role, several
-from humaneval.report.words import between, percent
-from humaneval.statistics.columns import NotEstimable
+from humaneval.report.phrases import between, percent
+from humaneval.scoring.analysis.effects import Agreement
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import HourlyPay, Pay
 from humaneval.text import counted
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from humaneval.domain import SENTENCES, Role
-from humaneval.report import verdicts, words
-from humaneval.report.data import DesignFacts, ReportData
-from humaneval.report.words import percent
-from humaneval.scoring import ScoreTable
+from humaneval.report import phrases as words
+from humaneval.report import verdicts
+from humaneval.report.contents import DesignFacts, ReportData
+from humaneval.report.phrases import percent
+from humaneval.scoring.scores import ScoreTable
 from humaneval.text import counted
 
 PLATFORMS = {

@@ -12,13 +12,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from humaneval.report import words
+from humaneval.report import phrases as words
 from humaneval.report.chapters import chapters
-from humaneval.report.data import MoneyFacts, ReportData
-from humaneval.report.plot import ceiling_band, score_plot
+from humaneval.report.contents import MoneyFacts, ReportData
+from humaneval.report.figures.canvas import STYLE
+from humaneval.report.figures.forest import ceiling_band, score_plot
 from humaneval.report.score_tables import main_table, provenance
-from humaneval.report.svg import STYLE
-from humaneval.report.tables import Figure
+from humaneval.report.sections import Figure
 from humaneval.text import counted
 
 SYMBOLS = {"USD": "$", "GBP": "£", "EUR": "€"}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from humaneval.analysis import Analysis
-from humaneval.comparisons import Comparison
 from humaneval.report import verdicts
-from humaneval.report.tables import (
+from humaneval.report.phrases import ROLES, notes, percent, step_name
+from humaneval.report.sections import (
     NOT_ESTIMABLE,
     Cell,
     Column,
@@ -22,9 +21,10 @@ from humaneval.report.tables import (
     whole,
     why_not,
 )
-from humaneval.report.words import ROLES, notes, percent, step_name
-from humaneval.scoring import GeneratorScore, ScoreTable
-from humaneval.statistics.columns import NotEstimable
+from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.scoring.comparisons import Comparison
+from humaneval.scoring.scores import GeneratorScore, ScoreTable
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.text import counted
 
 NBSP = "\N{NO-BREAK SPACE}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from humaneval.analysis.models import Omnibus
-from humaneval.comparisons import Comparison
-from humaneval.report.words import percent
-from humaneval.statistics.columns import NotEstimable
+from humaneval.report.phrases import percent
+from humaneval.scoring.analysis.models import Omnibus
+from humaneval.scoring.comparisons import Comparison
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED
 
 ADJUSTED = {"holm": "Holm", "benjamini-hochberg": "Benjamini–Hochberg", "none": "unadjusted"}

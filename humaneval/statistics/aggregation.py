@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import Floats, labels, same_length
+from humaneval.statistics.arrays import Floats, labels, same_length
 
 Fit: TypeAlias = Callable[[Floats], Floats]
 """From expected counts to probabilities, both (workers, labels given, true labels)."""

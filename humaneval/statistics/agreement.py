@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import Floats, NotEstimable, check_level, labels, same_length
+from humaneval.statistics.arrays import Floats, NotEstimable, check_level, labels, same_length
 from humaneval.statistics.intervals import Interval
 
 Metric: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import Floats, NotEstimable, check_probability, numbers
+from humaneval.statistics.arrays import Floats, NotEstimable, check_probability, numbers
 from humaneval.statistics.intervals import Interval
 
 REACH = 12.0

@@ -11,7 +11,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import check_counts, check_level, check_share
+from humaneval.statistics.arrays import check_counts, check_level, check_share
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.two_samples import normal_p
 

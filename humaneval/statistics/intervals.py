@@ -6,7 +6,7 @@ from math import sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
-from humaneval.statistics.columns import check_level, check_share
+from humaneval.statistics.arrays import check_level, check_share
 
 
 class Interval(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from humaneval.errors import InputError
-from humaneval.statistics.columns import Floats, numbers
+from humaneval.statistics.arrays import Floats, numbers
 
 
 def bonferroni(p: ArrayLike) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtr, chdtrc
 
 from humaneval.errors import InputError
-from humaneval.statistics.columns import (
+from humaneval.statistics.arrays import (
     NotEstimable,
     check_counts,
     check_level,

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError
-from humaneval.statistics.columns import (
+from humaneval.statistics.arrays import (
     Codes,
     Flags,
     Floats,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, expit, stdtr, stdtrit
 
 from humaneval.errors import UsageError
-from humaneval.statistics.columns import (
+from humaneval.statistics.arrays import (
     Codes,
     Floats,
     NotEstimable,

@@ -1,7 +1,7 @@
 """Signs that an annotator did not read: one answer throughout, speed, copied texts, gaps. Flags, never exclusions.
 
 Every function takes columns with one entry a response and gives back flags or probabilities for all of them, or for
-every worker. What follows from a flag is for a rule that was declared beforehand (`humaneval.scoring`).
+every worker. What follows from a flag is for a rule that was declared beforehand (`humaneval.scoring.scores`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import bdtrc, gammaln
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import (
+from humaneval.statistics.arrays import (
     Codes,
     Flags,
     Floats,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import Flags, Floats, check_level, numbers
+from humaneval.statistics.arrays import Flags, Floats, check_level, numbers
 
 
 class Rank(NamedTuple):

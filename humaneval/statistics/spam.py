@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import betaln, expit, gammaln, xlog1py, xlogy
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import Codes, Floats, NotEstimable, check_counts, check_probability, numbers
+from humaneval.statistics.arrays import Codes, Floats, NotEstimable, check_counts, check_probability, numbers
 
 CHANCE = 0.2
 

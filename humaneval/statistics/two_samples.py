@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtrc, gammaln, logsumexp, ndtr
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import Floats, NotEstimable, check_counts, check_share
+from humaneval.statistics.arrays import Floats, NotEstimable, check_counts, check_share
 from humaneval.statistics.intervals import Interval, wilson
 
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]

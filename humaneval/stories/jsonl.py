@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from humaneval.errors import InputError
-from humaneval.stories.columns import Columns, listed, resolve
-from humaneval.stories.model import Record, Records
-from humaneval.stories.shapes import kind_of, record_of
-from humaneval.stories.tables import check_columns
+from humaneval.stories.delimited import check_columns
+from humaneval.stories.fields import kind_of, record_of
+from humaneval.stories.headings import Columns, listed, resolve
+from humaneval.stories.result import Record, Records
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n,]*")

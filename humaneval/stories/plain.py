@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
-from humaneval.stories.model import Record, Records
-from humaneval.stories.shapes import count_trouble
+from humaneval.stories.fields import count_trouble
+from humaneval.stories.result import Record, Records
 from humaneval.text import split_sentences
 
 LINES = "text, a story a line"

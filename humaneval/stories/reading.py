@@ -8,12 +8,12 @@ from pathlib import Path
 
 from humaneval.domain import SENTENCES, Story
 from humaneval.errors import InputError
-from humaneval.stories.decoding import Decoded, decode
+from humaneval.stories.delimited import find_header, read_table
+from humaneval.stories.encodings import Decoded, decode
 from humaneval.stories.jsonl import looks_like_json, read_json
-from humaneval.stories.looks import looks_tokenised, refuse_what_is_no_story_file
-from humaneval.stories.model import Problem, Reading, Record, Records
+from humaneval.stories.not_stories import looks_tokenised, refuse_what_is_no_story_file
 from humaneval.stories.plain import read_text
-from humaneval.stories.tables import find_header, read_table
+from humaneval.stories.result import Problem, Reading, Record, Records
 from humaneval.text import mojibake, normalise, refused_characters
 
 BUNDLED = Path(__file__).parent.parent / "bundled" / "stories.jsonl"

@@ -13,7 +13,7 @@ from itsdangerous import URLSafeSerializer
 from sqlalchemy import Engine
 from waitress import create_server, wasyncore
 
-from humaneval.crowd.people import stored_secret
+from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.errors import PrerequisiteError
 from humaneval.settings import Settings
 from humaneval.store.engine import writing

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 
 from sqlalchemy import Engine
 
-from humaneval.crowd.participation import perform_exclusions
+from humaneval.crowd.participants import perform_exclusions
 from humaneval.crowd.platform import Platform
 from humaneval.errors import HumanEvalError
 

@@ -11,7 +11,7 @@ from itsdangerous import URLSafeSerializer
 from sqlalchemy import Engine
 
 from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
-from humaneval.crowd.questions import Delivery, Form, render_form
+from humaneval.crowd.form_page import Delivery, Form, render_form
 from humaneval.settings import Settings
 from humaneval.text import refused_characters
 

@@ -19,13 +19,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
 from humaneval.crowd.claims import Opened, Outcome, has_begun, keep_answers, open_form, reopen_form
-from humaneval.crowd.questions import EXAMPLE, Delivery
-from humaneval.crowd.shown import load_form
+from humaneval.crowd.form_of_row import load_form
+from humaneval.crowd.form_page import EXAMPLE, Delivery
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
 from humaneval.store.types import now
-from humaneval.studies import settings_of
-from humaneval.study_file import StudyFile
+from humaneval.study.file import StudyFile
+from humaneval.study.stored import settings_of
 from humaneval.text import refused_characters
 from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.pages import message, page, root, times

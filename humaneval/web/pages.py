@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response, g, request
 
-from humaneval.crowd.questions import templates
+from humaneval.crowd.form_page import templates
 
 
 def page(template: str, *, status: int = 200, **values: object) -> Response:

@@ -14,16 +14,16 @@ from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Outcome, keep_answers, open_form
+from humaneval.crowd.form_of_row import Place, load_form, test_words
+from humaneval.crowd.form_page import EXAMPLE, Delivery
 from humaneval.crowd.platform import Endpoint
-from humaneval.crowd.questions import EXAMPLE, Delivery
-from humaneval.crowd.shown import Place, load_form, test_words
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
 from humaneval.store.types import now
-from humaneval.studies import settings_of
-from humaneval.study_file import StudyFile
+from humaneval.study.file import StudyFile
+from humaneval.study.stored import settings_of
 from humaneval.text import refused_characters
 from humaneval.web import pages
 from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps

@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, Page
 from sqlalchemy import Engine
 
-from humaneval.crowd import publishing
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.domain import POSITIONS, GeneratorRequest, Story
-from humaneval.generation import blanks_of, build, run
-from humaneval.story_store import add_stories
+from humaneval.infills.generate import blanks_of, build, run
+from humaneval.store.stories import add_stories
 from tests.browser.people import PublishedStudy
 from tests.conftest import ROOT, lacking
 

@@ -8,13 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Frame, FrameLocator, Locator, Page
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 STORIES = 4
 """Passages of a form of the bundled study."""

@@ -18,7 +18,7 @@ from sqlalchemy import select, update
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
-from humaneval.crowd.compensation import compensate
+from humaneval.crowd.compensate import compensate
 from humaneval.settings import Settings
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, PassageRow

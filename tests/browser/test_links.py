@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from humaneval.crowd.endpoints import link
-from humaneval.crowd.lifetime import expire_all
+from humaneval.crowd.extend import expire_all
 from humaneval.crowd.link import Link
 from humaneval.settings import Settings
 from humaneval.web.app import create_app, running

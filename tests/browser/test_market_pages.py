@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page
 
 from humaneval.market import MarketServer, Mode, open_market
-from humaneval.market.inviting import invitation, personal_links
+from humaneval.market.panel.invitations import invitation, personal_links
 from tests.integration.market.conftest import HIT
 from tests.integration.market.forms import form, question, selection, text_answer
 

@@ -14,18 +14,18 @@ import pytest
 from sqlalchemy import Engine, select
 from werkzeug.test import Client
 
-from humaneval.crowd import publishing
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.questions import Delivery, html_question, render_form
-from humaneval.crowd.shown import form_of
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.form_of_row import form_of
+from humaneval.crowd.form_page import Delivery, html_question, render_form
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.domain import POSITIONS, GeneratorRequest, Story
-from humaneval.generation import blanks_of, build, run
+from humaneval.infills.generate import blanks_of, build, run
 from humaneval.settings import Settings
 from humaneval.store.engine import open_engine, reading
+from humaneval.store.stories import add_stories
 from humaneval.store.tables import HitRow, InfillRow, PassageRow, RowRow
-from humaneval.story_store import add_stories
-from humaneval.studies import create_study, get_study
-from humaneval.study_file import read_study_file
+from humaneval.study.file import read_study_file
+from humaneval.study.stored import create_study, get_study
 from humaneval.web.app import create_app
 from tests.fixtures import EXAMPLES
 

@@ -21,7 +21,7 @@ from humaneval.cli.main import VERBS
 from humaneval.errors import HumanEvalError
 from humaneval.resources import bundled
 from humaneval.settings import ENVIRONMENT, Settings
-from humaneval.study_file import StudyFile
+from humaneval.study.file import StudyFile
 from tests.conftest import ROOT
 from tests.docs import write_cases
 from tests.docs.write_cli_reference import TARGET, reference

@@ -19,7 +19,7 @@ from sqlalchemy import Engine, select
 from humaneval.report.archive import DIGITS, MANIFEST, document, sha256, zipped
 from humaneval.store.engine import reading
 from humaneval.store.tables import StoryRow, WorkerIdentityRow
-from humaneval.studies import mark_simulated
+from humaneval.study.stored import mark_simulated
 from tests.answered import answer
 from tests.commands import Command, program
 from tests.conftest import ROOT, lacking
@@ -30,7 +30,7 @@ Files = dict[str, bytes]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer bootstrap replicates: they are of no account here."""
-    monkeypatch.setattr("humaneval.analysis.models.REPLICATES", 200)
+    monkeypatch.setattr("humaneval.scoring.analysis.models.REPLICATES", 200)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_the_scores_come_out_byte_for_byte_where_there_is_no_database(
     archived: Path, study: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As many replicates as in the other program: details that differ are refused.
-    monkeypatch.setattr("humaneval.analysis.models.REPLICATES", 2000)
+    monkeypatch.setattr("humaneval.scoring.analysis.models.REPLICATES", 2000)
     assert command("archive", study, "--out", archived).code == 0
     before = contents(archived)
     done = program(
@@ -331,7 +331,7 @@ def test_a_fresh_environment_with_the_package_gives_the_same_scores(
     archived: Path, study: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The wheel in an environment of its own; its libraries are the ones of this environment, for there is no network."""
-    monkeypatch.setattr("humaneval.analysis.models.REPLICATES", 2000)
+    monkeypatch.setattr("humaneval.scoring.analysis.models.REPLICATES", 2000)
     assert command("archive", study, "--out", archived).code == 0
     for package in ("build", "hatchling"):
         if find_spec(package) is None:

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from humaneval import __version__
 from humaneval.cli import main as command_line
-from humaneval.cli.context import emit, json_option
 from humaneval.cli.main import VERBS, cli
+from humaneval.cli.run import emit, json_option
 from humaneval.errors import PartialError
 from tests.commands import Command, Said, program
 from tests.conftest import ROOT

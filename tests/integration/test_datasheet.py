@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from humaneval.report.datasheet import Datasheet, datasheet
 from humaneval.report.dossier import dossier
-from humaneval.studies import mark_simulated
+from humaneval.study.stored import mark_simulated
 from tests.answered import answer
 from tests.commands import Command
 

@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from humaneval import generation
 from humaneval.domain import (
     Blank,
     Generator,
@@ -29,10 +28,11 @@ from humaneval.domain import (
     Story,
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
-from humaneval.generation import blanks_of, build, judge, kinds, run
+from humaneval.infills import generate as generation
+from humaneval.infills.generate import blanks_of, build, judge, kinds, run
 from humaneval.store.engine import open_engine, reading
+from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
-from humaneval.story_store import add_stories
 from tests.conftest import ROOT
 
 POSITIONS = (1, 2, 3, 4, 5)
@@ -333,7 +333,7 @@ def test_a_kind_that_is_not_there_lists_those_that_are() -> None:
 
 def test_listing_kinds_imports_no_generator() -> None:
     source = (
-        "import sys; from humaneval.generation import kinds; found = [kind.name for kind in kinds()]; "
+        "import sys; from humaneval.infills.generate import kinds; found = [kind.name for kind in kinds()]; "
         "print(found, any(name.partition('.')[0] in ('generators', 'torch') for name in sys.modules))"
     )
     done = subprocess.run(

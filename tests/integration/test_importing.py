@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.importing import propose, read_sheet, responses
+from humaneval.foreign import propose, read_sheet, responses
 from tests.commands import Command, Said
 from tests.conftest import lacking
 

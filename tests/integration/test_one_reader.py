@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.people import pseudonym
+from humaneval.crowd.pseudonyms import pseudonym
 from humaneval.store.engine import writing
 from humaneval.store.tables import WorkerRow
 from tests.answered import answer

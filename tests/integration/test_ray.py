@@ -20,11 +20,11 @@ import pytest
 from sqlalchemy import Engine, select
 
 from humaneval.domain import POSITIONS, Provenance, Story
-from humaneval.generation import blanks_of
-from humaneval.ray_driver import parts_of
+from humaneval.infills.generate import blanks_of
+from humaneval.infills.ray_cluster import parts_of
 from humaneval.store.engine import reading
+from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
-from humaneval.story_store import add_stories
 from tests.commands import Command
 from tests.conftest import ROOT
 

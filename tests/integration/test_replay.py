@@ -16,10 +16,10 @@ from humaneval.domain import (
     Story,
 )
 from humaneval.errors import HumanEvalError, InputError, UsageError
-from humaneval.generation import blanks_of, build, forget, run
+from humaneval.infills.generate import blanks_of, build, forget, run
 from humaneval.store.engine import reading
+from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
-from humaneval.story_store import add_stories
 
 STORY = Story(
     "s1",

@@ -17,7 +17,7 @@ from tests.unit.test_report_analysis import responses
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer bootstrap replicates: they are of no account here."""
-    monkeypatch.setattr("humaneval.analysis.models.REPLICATES", 200)
+    monkeypatch.setattr("humaneval.scoring.analysis.models.REPLICATES", 200)
 
 
 @pytest.fixture

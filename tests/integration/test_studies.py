@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.audit import audit
-from humaneval.crowd.questions import Delivery, render_form
-from humaneval.crowd.shown import form_of
+from humaneval.crowd.form_of_row import form_of
+from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
-from humaneval.generation import blanks_of, build, run
-from humaneval.processing import Processed
+from humaneval.infills.generate import blanks_of, build, run
+from humaneval.infills.processing import Processed
 from humaneval.store.engine import reading
+from humaneval.store.stories import add_stories
 from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
-from humaneval.story_store import add_stories
-from humaneval.studies import (
+from humaneval.study.audit import audit
+from humaneval.study.file import read_study_file
+from humaneval.study.stored import (
     Created,
     create_study,
     get_study,
     settings_of_study,
     study_key,
 )
-from humaneval.study_file import read_study_file
 from humaneval.text import shown_hash
 
 POSITIONS = (1, 2, 3, 4, 5)

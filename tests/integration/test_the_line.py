@@ -8,17 +8,17 @@ import pandas as pd
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.approve import approve
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.platform import Submission
 from humaneval.crowd.review import review
-from humaneval.scoring import score
+from humaneval.scoring.scores import score
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
-from humaneval.studies import get_study, study_key
+from humaneval.study.stored import get_study, study_key
 
 Line = Callable[[Engine, Crowd], pd.DataFrame]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.cli.chromium import HOW_TO_GET, find_chromium
+from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from humaneval.store.engine import writing
 from humaneval.store.tables import MetaRow
 from humaneval.stories import bundled_stories
@@ -186,7 +186,7 @@ def test_a_plan_that_cannot_be_made_does_not_hide_the_study(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("no such power")
 
-    monkeypatch.setattr("humaneval.planning.outlook.outlook", fail)
+    monkeypatch.setattr("humaneval.planning.forecast.outlook", fail)
     create = ("study", "create", "s", "--generators", "control,human", "--annotators", "1")
     said = command(*create)
     assert said.code == 0

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from generators.checkpoints import load
-from generators.formats import SpecialIds
+from generators.checkpoints.folder import load
+from generators.checkpoints.sequences import SpecialIds
 from generators.training.corpus import SEPARATOR
 from generators.training.examples import MaskedCorpus
 from generators.training.state import STATE_TENSORS, held
@@ -231,7 +231,7 @@ def test_a_checkpoint_names_its_masks_and_what_it_was_trained_on(
 ) -> None:
     place = folder(tmp_path / "texts", SEPARATOR.join(FINE))
     (tmp_path / "texts" / "test.txt").write_text(SEPARATOR.join(FINE), encoding="utf-8")
-    own = "generators.mask_samples:Punctuation"
+    own = "generators.masks.samples:Punctuation"
     said = train("--documents", place, "--corpus", "lyrics", "--mask", own)
     assert said.code == 0, said.err
     card = load(tmp_path / "out").card

@@ -17,8 +17,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from generators import checkpoints as module
-from generators.checkpoints import CARD, TOKENIZER, WEIGHTS, Card, load, probe, save
+from generators.checkpoints import folder as module
+from generators.checkpoints.folder import CARD, TOKENIZER, WEIGHTS, Card, load, probe, save
 from generators.training.corpus import train_tokenizer
 from humaneval.errors import InputError
 from tests.conftest import ROOT
@@ -279,7 +279,7 @@ def test_a_full_disk_leaves_the_checkpoint_whole(folder: Path, small_disk: Path)
 SAVING = """
 import sys, torch
 from pathlib import Path
-from generators.checkpoints import load, save
+from generators.checkpoints.folder import load, save
 opened = load(Path(sys.argv[1]))
 print("ready", flush=True)
 while True:

@@ -11,15 +11,15 @@ import pytest
 import torch
 from transformers import PreTrainedModel
 
-from generators.checkpoints import load
-from generators.decoding import Answer, Prompt, Rules, Sampling, Written, choose, draw
-from generators.filling import ModelGenerator, Shared
-from generators.ilm import Ilm
-from generators.ilm import build as build_ilm
-from generators.infilling import Decoding
-from generators.lm import build as build_lm
-from generators.stepping import steps
-from generators.training.forward import is_plain_gpt2
+from generators.causal.ilm import Ilm
+from generators.causal.ilm import build as build_ilm
+from generators.causal.lm import build as build_lm
+from generators.causal.prompted import Decoding
+from generators.checkpoints.folder import load
+from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Written, choose, draw
+from generators.sampling.filling import ModelGenerator, Shared
+from generators.sampling.flat_forward import is_plain_gpt2
+from generators.sampling.stepping import steps
 from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus
 from tests.models.small_models import tiny_gpt2, tiny_llama
 
@@ -236,7 +236,7 @@ def test_G02_an_infill_begins_as_it_is_told(kind: str, four: dict[str, Path]) ->
 
 
 def test_a_model_that_writes_backwards_cannot_be_told_how_to_begin(four: dict[str, Path]) -> None:
-    from generators.lm import build_rev
+    from generators.causal.lm import build_rev
 
     request = GeneratorRequest("lm-rev", checkpoint=str(four["lm-rev"]), device="cpu")
     (generator,) = build_rev(request)
@@ -260,7 +260,7 @@ def test_a_text_that_is_too_long_is_refused_and_the_others_are_filled(four: dict
 def test_who_sees_one_blank_at_a_time_fills_several_one_after_another(
     kind: str, four: dict[str, Path]
 ) -> None:
-    from generators.lm import build_all, build_rev
+    from generators.causal.lm import build_all, build_rev
 
     request = GeneratorRequest(kind, checkpoint=str(four[kind]), device="cpu")
     (generator,) = {"lm": build_lm, "lm-all": build_all, "lm-rev": build_rev}[kind](request)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from generators.documents import Document
-from generators.formats import STRATEGIES, SpecialIds, encode
-from generators.masking import Granularity, load_mask
+from generators.checkpoints.sequences import STRATEGIES, SpecialIds, encode
+from generators.masks.documents import Document
+from generators.masks.mask_function import Granularity, load_mask
+from generators.training.checkpoint_perplexity import OneSpan
 from generators.training.corpus import CORPORA
 from generators.training.examples import WORDS, Arrays, MaskedCorpus, kept_corpus, mask_corpus
 from generators.training.packing import training_batches
-from generators.training.testing import OneSpan
 from humaneval.errors import InputError
 from tests.models.conftest import real_documents
 

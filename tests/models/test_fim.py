@@ -12,11 +12,11 @@ import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, processors, trainers
 
-from generators.causal_lm import with_tokenizer
-from generators.decoding import Prompt, Written, draw
-from generators.filling import Draft, ModelGenerator, Shared
-from generators.fim import FAMILIES, Fim, Options, build
-from generators.trimming import before_repetition
+from generators.causal.fim import FAMILIES, Fim, Options, build
+from generators.causal.others import with_tokenizer
+from generators.sampling.decoding import Prompt, Written, draw
+from generators.sampling.filling import Draft, ModelGenerator, Shared
+from generators.sampling.trimming import before_repetition
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories

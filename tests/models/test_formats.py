@@ -13,9 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import plain
-from generators.documents import Document, story_document
-from generators.formats import STRATEGIES, SpecialIds, Target, Tokens, encode, mask_tokens, tokenise
-from generators.masking import Granularity, Hierarchical, MaskedSpan, draw_masks, load_mask
+from generators.checkpoints.sequences import (
+    STRATEGIES,
+    SpecialIds,
+    Target,
+    Tokens,
+    encode,
+    mask_tokens,
+    tokenise,
+)
+from generators.masks.documents import Document, story_document
+from generators.masks.mask_function import Granularity, Hierarchical, MaskedSpan, draw_masks, load_mask
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
 from humaneval.domain import Story

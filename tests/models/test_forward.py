@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from generators.documents import Document
-from generators.formats import STRATEGIES, Masked, SpecialIds, Target, encode
-from generators.masking import Granularity, load_mask
+from generators.checkpoints.sequences import STRATEGIES, Masked, SpecialIds, Target, encode
+from generators.masks.documents import Document
+from generators.masks.mask_function import Granularity, load_mask
+from generators.sampling.flat_forward import is_plain_gpt2, losses, place, wanted, weighted_loss
 from generators.training.examples import MaskedCorpus, mask_corpus
-from generators.training.forward import is_plain_gpt2, losses, place, wanted, weighted_loss
 from generators.training.packing import Batch, capacity, evaluation_batches, training_batches, weighted
 from generators.training.perplexity import Perplexities, perplexities
 from humaneval.errors import InputError
@@ -117,7 +117,7 @@ def test_the_flat_pass_gives_the_losses_of_transformers_own(strategy: str, model
 
 
 def test_the_flat_pass_gives_the_logits_of_transformers_own_gpt2() -> None:
-    from generators.training.forward import hidden_states
+    from generators.sampling.flat_forward import hidden_states
 
     model = tiny_gpt2(SPECIAL.total, initializer_range=0.3).eval()
     batch = weighted(encode("ilm", beside(one_masked(seed=1), one_masked(24, 5, 9)), SPECIAL))

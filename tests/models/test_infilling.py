@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from generators.checkpoints import load
-from generators.decoding import Prompt, Rules, Sampling, draw
-from generators.filling import Draft, check
-from generators.formats import STRATEGIES
-from generators.ilm import build as build_ilm
-from generators.lm import build as build_lm
-from generators.lm import build_all, build_rev
+from generators.causal.ilm import build as build_ilm
+from generators.causal.lm import build as build_lm
+from generators.causal.lm import build_all, build_rev
+from generators.checkpoints.folder import load
+from generators.checkpoints.sequences import STRATEGIES
+from generators.sampling.decoding import Prompt, Rules, Sampling, draw
+from generators.sampling.filling import Draft, check
 from humaneval.domain import Blank, Gap, Generator, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories

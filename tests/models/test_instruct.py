@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from generators.asking import read_reply, request_for
-from generators.decoding import Written
-from generators.filling import ModelGenerator
-from generators.instruct import Instruct, build
+from generators.causal.instruct import Instruct, build
+from generators.sampling.decoding import Written
+from generators.sampling.filling import ModelGenerator
+from generators.sampling.prompts import read_reply, request_for
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories

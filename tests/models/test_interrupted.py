@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from generators.checkpoints import load
+from generators.checkpoints.folder import load
 from generators.training.state import LOG, STATE_TENSORS, read_log
 from tests.commands import Command
 from tests.conftest import ROOT

@@ -11,11 +11,11 @@ from sqlalchemy import Engine, select
 
 from humaneval.domain import GeneratorRequest, InfillStatus, Story
 from humaneval.errors import DesignError
-from humaneval.generation import blanks_of, build, run
+from humaneval.infills.generate import blanks_of, build, run
 from humaneval.store.engine import reading
 from humaneval.store.tables import InfillRow, PassageRow, StudyRow
-from humaneval.studies import create_study
-from humaneval.study_file import read_study_file
+from humaneval.study.file import read_study_file
+from humaneval.study.stored import create_study
 
 pytestmark = pytest.mark.models
 
@@ -53,7 +53,7 @@ def replace_allowed(study, allow):
 def test_generating_goes_on_where_a_kill_stopped_it(
     sqlite_engine: Engine, stories: tuple[Story, ...], checkpoints: dict[str, Path]
 ) -> None:
-    from humaneval.story_store import add_stories
+    from humaneval.store.stories import add_stories
 
     add_stories(sqlite_engine, stories)
     blanks = blanks_of(stories[:14], (1, 2, 3, 4, 5))

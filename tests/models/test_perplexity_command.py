@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from generators.checkpoints import Card, load, probe, save
-from generators.training.plan import readable
+from generators.checkpoints.folder import Card, load, probe, save
+from generators.training.checkpoint_perplexity import GRANULARITIES, MIXTURE
 from generators.training.published import PUBLISHED, Key
-from generators.training.testing import GRANULARITIES, MIXTURE
+from generators.training.run_plan import readable
 from tests.commands import Command
 from tests.models.small_models import tiny_gpt2
 
@@ -163,7 +163,7 @@ def test_a_checkpoint_with_blanks_of_its_own_is_scored_on_its_own_mixture(
 ) -> None:
     card = Card(
         "ilm", tokenizer.get_vocab_size(), probe(tokenizer), blanks=["sentence_terminal", "other_punctuation"],
-        mask="generators.mask_samples:Punctuation",
+        mask="generators.masks.samples:Punctuation",
     )  # fmt: skip
     save(tmp_path / "own", tiny_gpt2(card.vocabulary + 4), tokenizer, card)
     said = command("perplexity", tmp_path / "own", "--stories", few, "--granularity", "all", "--json")

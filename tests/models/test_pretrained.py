@@ -21,13 +21,13 @@ import transformers
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, BertLMHeadModel
 
-from generators.checkpoints import Card, load, probe, save
-from generators.decoding import Answer, Prompt, draw
-from generators.formats import SpecialIds
-from generators.ilm import build
-from generators.masking import Granularity
-from generators.pretrained import open_base
-from generators.weights import distinct
+from generators.causal.ilm import build
+from generators.checkpoints.folder import Card, load, probe, save
+from generators.checkpoints.pretrained import open_base
+from generators.checkpoints.sequences import SpecialIds
+from generators.checkpoints.weights import distinct
+from generators.masks.mask_function import Granularity
+from generators.sampling.decoding import Answer, Prompt, draw
 from humaneval.domain import Gap, GappedText, GeneratorRequest, Story
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories
@@ -264,7 +264,7 @@ def test_a_name_that_is_no_folder_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("offline", ["0", "1"])
 def test_a_hub_that_cannot_be_reached_is_one_clear_line(offline: str, tmp_path: Path) -> None:
     script = (
-        "from generators.pretrained import open_base\nfrom humaneval.errors import InputError\n"
+        "from generators.checkpoints.pretrained import open_base\nfrom humaneval.errors import InputError\n"
         "try: open_base('gpt2', blanks=('sentence',))\nexcept InputError as error: print(error.message, '|', error.hint)"
     )
     environment = {
@@ -330,7 +330,7 @@ def hub(gpt2: Path) -> Iterator[str]:
 @pytest.mark.slow
 def test_a_model_of_the_hub_is_fetched_once_and_then_found_without_it(hub: str, tmp_path: Path) -> None:
     script = (
-        "import json, sys\nfrom generators.pretrained import open_base\nfrom humaneval.errors import InputError\n"
+        "import json, sys\nfrom generators.checkpoints.pretrained import open_base\nfrom humaneval.errors import InputError\n"
         "try: print(json.dumps(open_base(sys.argv[1], blanks=('sentence',)).origin))\n"
         "except InputError as error: print(error.message)"
     )

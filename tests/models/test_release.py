@@ -11,12 +11,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from generators.checkpoints import load, save
-from generators.formats import SpecialIds
-from generators.ilm import build
-from generators.masking import Granularity
-from generators.pretrained import open_base
-from generators.release import open_release
+from generators.causal.ilm import build
+from generators.checkpoints.folder import load, save
+from generators.checkpoints.pretrained import open_base
+from generators.checkpoints.release import open_release
+from generators.checkpoints.sequences import SpecialIds
+from generators.masks.mask_function import Granularity
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories

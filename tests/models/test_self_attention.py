@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 import torch
 
-from generators.documents import Document, story_document
-from generators.filling import ModelGenerator
+from generators.checkpoints.weights import CONFIG, WEIGHTS
+from generators.masks.documents import Document, story_document
+from generators.sampling.filling import ModelGenerator
+from generators.self_attention.beam_search import Chance, write
+from generators.self_attention.casing import detokenise, truecase
 from generators.self_attention.checkpoint import WORDS, card_of, load, save
-from generators.self_attention.decoding import Chance, write
 from generators.self_attention.generator import build, repeats
 from generators.self_attention.model import SelfAttention, signal, smoothed_loss
-from generators.self_attention.plan import Architecture, Plan
+from generators.self_attention.sizes import Architecture, Plan
 from generators.self_attention.template import (
     SEGMENT,
     Corpus,
@@ -31,7 +33,6 @@ from generators.self_attention.template import (
     template_of,
     training_batches,
 )
-from generators.self_attention.training import new_model, perplexity, train
 from generators.self_attention.vocabulary import (
     BOA,
     BOS,
@@ -46,8 +47,7 @@ from generators.self_attention.vocabulary import (
     learn,
     words_of,
 )
-from generators.self_attention.writing import detokenise, truecase
-from generators.weights import CONFIG, WEIGHTS
+from generators.training.sa_training import new_model, perplexity, train
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from tests.commands import Command

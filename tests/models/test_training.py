@@ -11,14 +11,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from generators.checkpoints import CARD, WEIGHTS, load
-from generators.formats import STRATEGIES
+from generators.checkpoints.folder import CARD, WEIGHTS, load
+from generators.checkpoints.sequences import STRATEGIES
+from generators.sampling.flat_forward import place
 from generators.training.examples import MaskedCorpus
-from generators.training.forward import place
 from generators.training.loop import train
 from generators.training.packing import Batch, evaluation_batches
 from generators.training.perplexity import perplexities
-from generators.training.plan import Plan, Report
+from generators.training.run_plan import Plan, Report
 from generators.training.state import LOG, STATE_TENSORS, read_log
 from humaneval.errors import InputError, UsageError
 from tests.models.conftest import Trained, small_model, small_plan
@@ -300,6 +300,6 @@ def test_a_bound_by_passes_counts_documents_as_the_paper_does() -> None:
 
 
 def _special() -> Any:
-    from generators.formats import SpecialIds
+    from generators.checkpoints.sequences import SpecialIds
 
     return SpecialIds(300)

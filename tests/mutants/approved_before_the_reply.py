@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from humaneval.crowd import deciding
+from humaneval.crowd import approve as deciding
 from humaneval.crowd.outbox import Intent, perform
 from humaneval.store.engine import writing
 

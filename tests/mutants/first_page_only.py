@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from humaneval.crowd.turk_client import TurkClient
+from humaneval.crowd.mturk.client import TurkClient
 
 every = TurkClient.pages
 

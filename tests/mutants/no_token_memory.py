@@ -2,6 +2,6 @@
 
 from datetime import timedelta
 
-from humaneval.market import tokens
+from humaneval.market.protocol import request_tokens as tokens
 
 tokens.REMEMBERED = timedelta(0)

@@ -15,21 +15,23 @@ import pytest
 from sqlalchemy import Engine, event, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd import deciding, ledger, publishing
-from humaneval.crowd.collecting import collect
+from humaneval.crowd import approve as deciding
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.collect import collect
 from humaneval.crowd.endpoints import local
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.market import MarketServer, Mode, open_account, open_market
-from humaneval.market.bookkeeping import balance
-from humaneval.market.market import Market
-from humaneval.market.tables import Assignment, Bonus, Hit, State
+from humaneval.market.books import balance
+from humaneval.market.operations import Market
+from humaneval.market.tables.hits import Assignment, Bonus, Hit, State
 from humaneval.settings import Settings
 from humaneval.simulated.annotator import Crowd, Skills
 from humaneval.simulated.marketplace import work_through
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.migrate import open_current
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
-from humaneval.studies import study_key
+from humaneval.study.stored import study_key
 from humaneval.web.app import create_app, running
 
 PEOPLE = 4
@@ -52,7 +54,7 @@ def bonus(engine: Engine, platform: MTurk, forms: str) -> None:
     with reading(engine) as session:
         assignment = session.scalars(select(AssignmentRow.external_id).order_by(AssignmentRow.id)).first()
     assert assignment is not None
-    ledger.pay_bonus(
+    pay_bonus(
         engine, "study", platform, assignment=assignment, amount=Decimal("0.25"), reason="Thank you.", purpose="thanks",
     )  # fmt: skip
 

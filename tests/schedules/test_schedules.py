@@ -89,8 +89,8 @@ def templates(tmp_path_factory: pytest.TempPathFactory, study_factory: Callable[
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients that wait for nothing, and HITs of three places."""
     monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda _: None))
-    monkeypatch.setattr("humaneval.crowd.mturk.time", SimpleNamespace(sleep=lambda _: None))
-    monkeypatch.setattr("humaneval.crowd.publishing.MAX_ASSIGNMENTS", 3)
+    monkeypatch.setattr("humaneval.crowd.mturk.platform.time", SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr("humaneval.crowd.publish.MAX_ASSIGNMENTS", 3)
 
 
 @pytest.fixture

@@ -10,17 +10,21 @@ from pathlib import Path
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd import closing, deciding, publishing, workers
-from humaneval.crowd.closing import CLOSE
-from humaneval.crowd.compensation import COMPENSATE, compensate
-from humaneval.crowd.letters import NOTIFY, notify
-from humaneval.crowd.participation import LIST
-from humaneval.crowd.publishing import PUBLISH
-from humaneval.crowd.switches import EXCLUDE
-from humaneval.market import submissions, workplace
-from humaneval.market.answers import Field
-from humaneval.market.qualification_tables import Qualification
-from humaneval.market.tables import TAKEN, Assignment, Hit, Message, Worker
+from humaneval.crowd import approve as deciding
+from humaneval.crowd import close as closing
+from humaneval.crowd import publish as publishing
+from humaneval.crowd import workers
+from humaneval.crowd.close import CLOSE
+from humaneval.crowd.compensate import COMPENSATE, compensate
+from humaneval.crowd.notify import NOTIFY, notify
+from humaneval.crowd.participants import LIST
+from humaneval.crowd.publish import PUBLISH
+from humaneval.crowd.reversible import EXCLUDE
+from humaneval.market import submissions
+from humaneval.market import worker_side as workplace
+from humaneval.market.protocol.answer_xml import Field
+from humaneval.market.tables.hits import TAKEN, Assignment, Hit, Message, Worker
+from humaneval.market.tables.qualifications import Qualification
 from humaneval.market.wording import NotPossibleError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerIdentityRow

@@ -22,19 +22,23 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 from waitress.channel import ClientDisconnected
 
-from humaneval.crowd import deciding, ledger, lifetime, publishing
-from humaneval.crowd.collecting import collect
+from humaneval.crowd import approve as deciding
+from humaneval.crowd import extend as lifetime
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.collect import collect
 from humaneval.crowd.endpoints import local
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.errors import HumanEvalError
-from humaneval.market import Faults, Mode, create_market_app, open_account, submissions, workplace
-from humaneval.market.answers import Field
-from humaneval.market.bookkeeping import balance, dollars
-from humaneval.market.database import Transaction
-from humaneval.market.faults import read_line
-from humaneval.market.market import Market
-from humaneval.market.mishaps import reuse_id
-from humaneval.market.tables import FINISHED, Assignment, Bonus, Hit, State, Worker
+from humaneval.market import Faults, Mode, create_market_app, open_account, submissions
+from humaneval.market import worker_side as workplace
+from humaneval.market.books import balance, dollars
+from humaneval.market.faults.schedule import read_line
+from humaneval.market.operations import Market
+from humaneval.market.pages.row_faults import reuse_id
+from humaneval.market.protocol.answer_xml import Field
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import FINISHED, Assignment, Bonus, Hit, State, Worker
 from humaneval.market.wording import NotPossibleError
 from humaneval.settings import Settings
 from humaneval.simulated.browser import FoundForm, parse_page
@@ -194,7 +198,7 @@ class World:
 
     def _bonus(self, assignment: str, dies_in: int) -> None:
         with self.process(dies_in):
-            ledger.pay_bonus(
+            pay_bonus(
                 self.engine, STUDY, self.platform, assignment=assignment, amount=BONUS, reason="Thank you.", purpose="thanks",
             )  # fmt: skip
 

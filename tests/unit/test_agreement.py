@@ -26,7 +26,7 @@ from humaneval.statistics.agreement import (
     randolph_kappa,
     tally,
 )
-from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.arrays import NotEstimable
 
 QUICK = settings(max_examples=40, deadline=None)
 COEFFICIENTS = (percentage_agreement, krippendorff_alpha, fleiss_kappa, gwet_ac1, randolph_kappa)

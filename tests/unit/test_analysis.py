@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from humaneval.analysis import NOBODY, OWN, Analysis, analyse
-from humaneval.analysis.estimating import estimated, plain
 from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
-from humaneval.exclusions import Rule
-from humaneval.scoring import score
-from humaneval.statistics.columns import NotEstimable
+from humaneval.scoring.analysis.analyse import NOBODY, OWN, Analysis, analyse
+from humaneval.scoring.analysis.estimable import estimated, plain
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import score
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.mixed_model import MixedModel
 

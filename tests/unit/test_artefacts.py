@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from humaneval.artefacts import Shown, cue_scores, word_counts
 from humaneval.errors import InputError
+from humaneval.planning.cues import Shown, cue_scores, word_counts
 
 PLAIN = ("He went out.", "She saw him.", "They ran off.", "It was late.", "We are done.")
 

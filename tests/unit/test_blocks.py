@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.blocks import Block, even_places, is_balanced, period
+from humaneval.design.blocks import Block, even_places, is_balanced, period
 
 
 def spread(values: list[int]) -> int:

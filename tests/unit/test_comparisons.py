@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.comparisons import Comparison, Declared, decide
 from humaneval.errors import UsageError
-from humaneval.exclusions import Rule
 from humaneval.report import verdicts
-from humaneval.scoring import ScoreTable, score
+from humaneval.scoring.comparisons import Comparison, Declared, decide
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import ScoreTable, score
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.multiplicity import benjamini_hochberg, holm
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from humaneval.conformance import CONTROL, RULES, Finding, Trial, check
 from humaneval.domain import Blank, Filling, GappedText, Generator, Infill, InfillStatus, Provenance
+from humaneval.infills.conformance import CONTROL, RULES, Finding, Trial, check
 from humaneval.stories import bundled_stories
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from humaneval.comparisons import Declared
-from humaneval.counts import TEST, CountTable, read_counts, score_counts
 from humaneval.domain import Role
 from humaneval.errors import InputError
 from humaneval.report import verdicts
+from humaneval.scoring.comparisons import Declared
+from humaneval.scoring.from_counts import TEST, CountTable, read_counts, score_counts
 
 PUBLISHED = [
     ("Control", Role.CONTROL, 0, 95), ("BERT", Role.SYSTEM, 19, 95), ("SA", Role.SYSTEM, 28, 95), ("LM scratch", Role.SYSTEM, 38, 95),

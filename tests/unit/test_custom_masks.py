@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from generators.documents import story_document, verse_document
-from generators.masking import draw_masks, load_mask
+from generators.masks.documents import story_document, verse_document
+from generators.masks.mask_function import draw_masks, load_mask
 from humaneval.errors import UsageError
 from humaneval.stories import bundled_stories
 
@@ -117,7 +117,7 @@ def test_G03_a_mask_function_that_is_none_is_refused_in_one_line_with_a_hint(nam
 
 
 def test_the_sample_for_punctuation_masks_half_of_the_marks() -> None:
-    mask = load_mask("generators.mask_samples:Punctuation")
+    mask = load_mask("generators.masks.samples:Punctuation")
     document = verse_document("No, “no”! Why?")
     draw = mask.prepare(document)
     rng = random.Random(0)
@@ -140,7 +140,7 @@ def test_the_sample_for_proper_nouns_takes_capitals_that_do_not_open_a_sentence(
     text: str, names: list[str]
 ) -> None:
     (mask,) = draw_masks(
-        load_mask("generators.mask_samples:ProperNouns"), verse_document(text), 1, random.Random(0)
+        load_mask("generators.masks.samples:ProperNouns"), verse_document(text), 1, random.Random(0)
     )
     assert [text[span.start : span.end] for span in mask] == names
 
@@ -150,7 +150,7 @@ def test_the_samples_draw_masks_that_can_be_used() -> None:
     for story in bundled_stories():
         for name in ("Punctuation", "ProperNouns"):
             assert draw_masks(
-                load_mask(f"generators.mask_samples:{name}"),
+                load_mask(f"generators.masks.samples:{name}"),
                 story_document(story),
                 1,
                 random.Random(0),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.design import Cell, make_design, williams
+from humaneval.design.rows import Cell, make_design, williams
 from humaneval.errors import DesignError
 
 Rows = tuple[tuple[Cell, ...], ...]

@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.detection import chance_ceiling, d_prime, detection, share_correct
 from humaneval.statistics.intervals import Interval, wilson
 

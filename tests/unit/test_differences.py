@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from humaneval.differences import METHODS, differences
 from humaneval.errors import InputError, UsageError
-from humaneval.importing import Sheet
-from humaneval.summaries import judged
+from humaneval.foreign import Sheet
+from humaneval.foreign.differences import METHODS, differences
+from humaneval.foreign.summaries import judged
 
 
 def frame(rows: list[tuple[str, str, str, str]]) -> pd.DataFrame:

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.documents import UNTITLED, Document, Span, prose_document, story_document, verse_document
-from generators.masking import sentence_mask
+from generators.masks.documents import (
+    UNTITLED,
+    Document,
+    Span,
+    prose_document,
+    story_document,
+    verse_document,
+)
+from generators.masks.mask_function import sentence_mask
 from humaneval.domain import Story
 
 AWKWARD = st.text(

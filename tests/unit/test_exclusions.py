@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from humaneval.errors import InputError, UsageError
-from humaneval.exclusions import Rule
-from humaneval.scoring import score
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import score
 
 PUBLISHED_HASH = "269e7b838378"
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError, UsageError
-from humaneval.exclusions import Rule
-from humaneval.importing import Options, Sheet, propose, pseudonymised, replaced, responses
-from humaneval.importing.answers import as_text, from_python, leaves, unfolded
-from humaneval.importing.mapping import numbered
-from humaneval.importing.times import duration, moment
-from humaneval.scoring import score
+from humaneval.foreign import Options, Sheet, propose, pseudonymised, replaced, responses
+from humaneval.foreign.form_cells import as_text, from_python, leaves, unfolded
+from humaneval.foreign.mapping import numbered
+from humaneval.foreign.times import duration, moment
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import score
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humaneval.market import answers, bookkeeping, characters, questions, wording, xml_reading
-from humaneval.market.answers import Field, UnusableAnswerError, answer_xml
-from humaneval.market.database import Mode
-from humaneval.market.questions import (
+from humaneval.market import books as bookkeeping
+from humaneval.market import wording
+from humaneval.market.protocol import answer_xml as answers
+from humaneval.market.protocol import characters
+from humaneval.market.protocol import xml as xml_reading
+from humaneval.market.protocol.answer_xml import Field, UnusableAnswerError, answer_xml
+from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.protocol.shapes import read_times, service_model, write_times
+from humaneval.market.qualifications.requirements import NUMBER_APPROVED, PERCENT_APPROVED, Record, unmet
+from humaneval.market.questions import question as questions
+from humaneval.market.questions.question import (
     EXTERNAL_SCHEMA,
     HTML_SCHEMA,
     ExternalQuestion,
     HtmlQuestion,
     read_question,
 )
-from humaneval.market.refusals import RefusedError
-from humaneval.market.requirements import NUMBER_APPROVED, PERCENT_APPROVED, Record, unmet
 from humaneval.market.security import safe_path
-from humaneval.market.shapes import read_times, service_model, write_times
+from humaneval.market.tables.database import Mode
 from humaneval.market.wording import time_left
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=UTC)

@@ -15,8 +15,8 @@ from typing import Any, cast
 import pytest
 from scipy.stats import chisquare
 
-from generators.documents import Document, Span, prose_document, story_document, verse_document
-from generators.masking import (
+from generators.masks.documents import Document, Span, prose_document, story_document, verse_document
+from generators.masks.mask_function import (
     TRIES,
     Draw,
     Granularity,
@@ -27,7 +27,7 @@ from generators.masking import (
     one_span,
     sentence_mask,
 )
-from generators.words import word_spans
+from generators.masks.words import word_spans
 from humaneval.domain import Story
 from humaneval.stories import read_stories
 
@@ -355,7 +355,7 @@ def test_a_document_that_cannot_be_prepared_has_no_masks() -> None:
 def test_G25_masking_loads_nothing_but_the_standard_library_and_ours() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import generators.masking, generators.mask_samples, generators.custom_masks\n"
+        "import generators.masks.mask_function, generators.masks.samples, generators.masks.custom\n"
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}"
         " - sys.stdlib_module_names))"
     )

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from humaneval.comparisons import Declared
-from humaneval.exclusions import Rule
-from humaneval.report.data import DesignFacts, MoneyFacts, RepeatFacts, ReportData
+from humaneval.report.contents import DesignFacts, MoneyFacts, RepeatFacts, ReportData
 from humaneval.report.methods import latex_escaped, methods_paragraph
-from humaneval.scoring import ScoreTable, score
+from humaneval.scoring.comparisons import Declared
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import ScoreTable, score
 
 SYSTEMS = ("lm", "ilm")
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError
-from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import HourlyPay, hourly_pay, union_of_intervals
 
 QUICK = settings(max_examples=40, deadline=None)

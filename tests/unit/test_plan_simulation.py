@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from humaneval.errors import UsageError
-from humaneval.planning.outlook import outlook
+from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
 from humaneval.planning.power import answers_correlation
 from humaneval.planning.simulation import Layout, draw, layout, simulate
-from humaneval.prospects import draft
 from humaneval.statistics.intervals import Interval
+from humaneval.study.plan import draft
 
 
 def unrelated(workers: int) -> Layout:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humaneval.errors import UsageError
-from humaneval.planning.chances import Chances
+from humaneval.planning.detectable import Chances
+from humaneval.planning.forecast import outlook
 from humaneval.planning.gate import controls_needed, gate
-from humaneval.planning.outlook import outlook
 from humaneval.planning.plan import Plan
 from humaneval.planning.power import (
     answers_correlation,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.position_effects import Learning, learning, picking_bias, position_effect
 from humaneval.statistics.two_samples import Significance
 

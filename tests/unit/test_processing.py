@@ -9,8 +9,8 @@ import pytest
 
 from humaneval.domain import Blank, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import UsageError
-from humaneval.generation import configuration_hash
-from humaneval.processing import STEPS, LengthMatched, Processed, process, steps_of
+from humaneval.infills.generate import configuration_hash
+from humaneval.infills.processing import STEPS, LengthMatched, Processed, process, steps_of
 from humaneval.stories import bundled_stories
 
 STORY = Story(

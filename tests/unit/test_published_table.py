@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.detection import d_prime, detection
 from humaneval.statistics.equivalence import equivalence_of_counts
 from humaneval.statistics.intervals import wilson

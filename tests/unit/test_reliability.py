@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from humaneval.errors import UsageError
-from humaneval.reliability import reliability
-from humaneval.summaries import COLUMN, ITEM, VALUE, WORKER
+from humaneval.foreign.reliability import reliability
+from humaneval.foreign.summaries import COLUMN, ITEM, VALUE, WORKER
 
 
 def crowd(items: int = 120, seed: int = 3) -> pd.DataFrame:

@@ -16,12 +16,12 @@ import pytest
 from rich.console import Console
 
 from humaneval.domain import Role
-from humaneval.exclusions import Rule
-from humaneval.report.data import DesignFacts, GeneratorFacts, MoneyFacts, RepeatFacts, ReportData
+from humaneval.report.contents import DesignFacts, GeneratorFacts, MoneyFacts, RepeatFacts, ReportData
+from humaneval.report.figures.forest import COLOURS, score_plot
 from humaneval.report.page import render_report
-from humaneval.report.plot import COLOURS, score_plot
-from humaneval.report.terminal import render_table
-from humaneval.scoring import GeneratorScore, ScoreTable, score
+from humaneval.report.terminal.scores import render_table
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import GeneratorScore, ScoreTable, score
 from humaneval.statistics.intervals import wilson
 
 HOSTILE = "<script>alert(1)</script> {{7*7}} $x_1$ ]]> \N{GRINNING FACE}"

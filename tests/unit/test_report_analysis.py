@@ -14,25 +14,25 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from humaneval.analysis import Analysis, analyse
-from humaneval.artefacts import CueScore
-from humaneval.comparisons import Declared
-from humaneval.exclusions import Rule
-from humaneval.planning.outlook import outlook
+from humaneval.planning.cues import CueScore
+from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
 from humaneval.report.chapters import chapters
-from humaneval.report.charts import ranks_figure, story_figure
-from humaneval.report.data import MoneyFacts, ReportData
-from humaneval.report.details_terminal import render_details
-from humaneval.report.forms import csv_files, r_files, render_latex, render_markdown, sections
+from humaneval.report.contents import MoneyFacts, ReportData
+from humaneval.report.figures.charts import ranks_figure, story_figure
+from humaneval.report.figures.forest import ceiling_band
+from humaneval.report.formats import csv_files, r_files, render_latex, render_markdown, sections
 from humaneval.report.page import render_report, warnings
-from humaneval.report.plot import ceiling_band
+from humaneval.report.phrases import few
 from humaneval.report.score_tables import intervals_table, main_table
-from humaneval.report.tables import Figure, ReportTable
-from humaneval.report.terminal import render_table
+from humaneval.report.sections import Figure, ReportTable
+from humaneval.report.terminal.analysis import render_details
+from humaneval.report.terminal.scores import render_table
 from humaneval.report.verdicts import any_difference
-from humaneval.report.words import few
-from humaneval.statistics.columns import NotEstimable
+from humaneval.scoring.analysis.analyse import Analysis, analyse
+from humaneval.scoring.comparisons import Declared
+from humaneval.scoring.exclusions import Rule
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.mixed_model import MixedModel
 from humaneval.statistics.pay import hourly_pay

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError
-from humaneval.responses_table import COLUMNS, read_responses, write_responses
+from humaneval.scoring.response_table import COLUMNS, read_responses, write_responses
 
 CSV = "worker,story,generator,position,choice\nw1,Zoë’s “day”,ILM,2,3\nw2,s2,Human,5,5\n"
 

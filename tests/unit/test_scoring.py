@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from humaneval.domain import Role
 from humaneval.errors import InputError, UsageError
-from humaneval.exclusions import Rule
-from humaneval.scoring import CHANCE, ScoreTable, score
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import CHANCE, ScoreTable, score
 from humaneval.statistics.headline import PLAIN, WIDENED
 
 PUBLISHED = {

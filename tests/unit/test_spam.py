@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.spam import (
     SpamPosterior,
     implied_spam,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from humaneval.errors import SettingsError
-from humaneval.presets import PRESETS, preset_over
 from humaneval.resources import bundled
-from humaneval.study_file import StudyFile, read_study_file
+from humaneval.study.file import StudyFile, read_study_file
+from humaneval.study.presets import PRESETS, preset_over
 
 
 def edited(tmp_path: Path, old: str, new: str) -> Path:

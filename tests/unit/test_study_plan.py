@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select
 
-from humaneval.prospects import plan_of, plan_of_study, stories_of
 from humaneval.store.engine import reading
 from humaneval.store.tables import StoryRow
-from humaneval.study_file import StudyFile
+from humaneval.study.file import StudyFile
+from humaneval.study.plan import plan_of, plan_of_study, stories_of
 
 
 def settings(**sections: dict[str, Any]) -> StudyFile:

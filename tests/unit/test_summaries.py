@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from humaneval.errors import InputError, UsageError
-from humaneval.importing import Sheet
-from humaneval.summaries import (
+from humaneval.foreign import Sheet
+from humaneval.foreign.summaries import (
     agreement,
     correct,
     counts,

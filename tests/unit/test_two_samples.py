@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.columns import NotEstimable
+from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.two_samples import (
     Alternative,
     chi_square,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generators.words import word_spans
+from generators.masks.words import word_spans
 from humaneval.stories import read_stories
 from tests.conftest import lacking
 

@@ -17,14 +17,14 @@ from sqlalchemy import Engine, event, func, inspect, select
 from sqlalchemy.orm import Session
 
 from humaneval.cli.main import main
-from humaneval.crowd import publishing
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.publishing import PublishResult
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import PublishResult
 from humaneval.market import MarketServer, Mode, Trouble, open_account, open_market
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow
-from humaneval.studies import study_key
+from humaneval.study.stored import study_key
 
 
 class Killed(BaseException):

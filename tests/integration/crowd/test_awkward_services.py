@@ -10,12 +10,12 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve, reject
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import study_status
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.approve import approve, reject
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.review import review
+from humaneval.crowd.status import study_status
 from humaneval.errors import PartialError, PlatformError
 from humaneval.market import Trouble
 from humaneval.store.engine import reading

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.closing import close_all
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve, reject
-from humaneval.crowd.ledger import pay_bonus
-from humaneval.crowd.lifetime import expire_all
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import study_status
-from humaneval.crowd.reconciling import Reconciled, reconcile
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.approve import approve, reject
+from humaneval.crowd.bonus import pay_bonus
+from humaneval.crowd.close import close_all
+from humaneval.crowd.collect import collect
+from humaneval.crowd.extend import expire_all
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.reconcile import Reconciled, reconcile
+from humaneval.crowd.status import study_status
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 
-from humaneval.additions import enlarge
-from humaneval.crowd import publishing
-from humaneval.crowd.closing import close_all
-from humaneval.crowd.collecting import collect, would_collect
-from humaneval.crowd.compensation import Compensated, compensate
-from humaneval.crowd.deciding import approve
-from humaneval.crowd.lifetime import expire_all, extend_all
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.approve import approve
+from humaneval.crowd.close import close_all
+from humaneval.crowd.collect import collect, would_collect
+from humaneval.crowd.compensate import Compensated, compensate
+from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.workers import exclude
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
+from humaneval.study.enlarge import enlarge
 
 
 def hit_ids(engine: Engine) -> list[str]:

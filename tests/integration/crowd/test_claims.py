@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import Engine, func, select
 
-from humaneval.crowd import publishing
+from humaneval.crowd import publish as publishing
 from humaneval.crowd.claims import Opened, Outcome, keep_answers, open_form
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.shown import load_form
+from humaneval.crowd.collect import collect
+from humaneval.crowd.form_of_row import load_form
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.store.engine import reading
 from humaneval.store.tables import (
     AnswerRow,
@@ -206,7 +206,7 @@ def test_C38_answers_that_never_reached_the_platform_do_not_keep_its_place_for_e
     assert collect(sqlite_engine, "study", platform).not_handed_over == 1
     assert "All forms are taken" in ben.open().html  # Ada's time runs: she might still hand over
     later = datetime.now(UTC) + LEASE + timedelta(minutes=1)
-    monkeypatch.setattr("humaneval.crowd.collecting.now", lambda: later)
+    monkeypatch.setattr("humaneval.crowd.collect.now", lambda: later)
     assert collect(sqlite_engine, "study", platform).not_handed_over == 1
     assert ben.open().form(field="form") is not None
 

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
+from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import up
-from humaneval.crowd.closing import Closed, close_all
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve, reject
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import study_status
+from humaneval.crowd.approve import approve, reject
+from humaneval.crowd.close import Closed, close_all
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.status import study_status
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import HitRow, OutboxRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 
 def close(engine: Engine, platform: MTurk, **options: Any) -> Closed:

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select, text
 
-from humaneval.crowd import publishing
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.approve import approve
 from humaneval.crowd.claims import keep_answers, open_form
-from humaneval.crowd.collecting import Collected, collect
-from humaneval.crowd.deciding import approve
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.people import external_worker_id
-from humaneval.crowd.progress import study_status
+from humaneval.crowd.collect import Collected, collect
+from humaneval.crowd.form_of_row import load_form
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.review import review
-from humaneval.crowd.shown import load_form
+from humaneval.crowd.status import study_status
 from humaneval.errors import PartialError, PlatformError
-from humaneval.market.answers import Field
-from humaneval.market.database import Mode, transaction
+from humaneval.market.protocol.answer_xml import Field
 from humaneval.market.submissions import submit
-from humaneval.market.workplace import accept, give_back, sign_up
+from humaneval.market.tables.database import Mode, transaction
+from humaneval.market.worker_side import accept, give_back, sign_up
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import (
@@ -37,7 +37,7 @@ from humaneval.store.tables import (
     RowRow,
 )
 from humaneval.store.types import now
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 Table = list[dict[str, Any]]
 

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve, reject, would_reject
+from humaneval.crowd.approve import approve, reject, would_reject
+from humaneval.crowd.collect import collect
 from humaneval.crowd.ledger import spent
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import study_status
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.status import study_status
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import forms_set_aside, response_lines
 from humaneval.store.tables import AssignmentRow, OutboxRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 REASON = "Every answer is the first sentence, after one second."
 

@@ -13,17 +13,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.additions import WARNING, additions_of, enlarge
-from humaneval.audit import audit
-from humaneval.crowd import publishing
+from humaneval.crowd import publish as publishing
 from humaneval.crowd.claims import Outcome, keep_answers, open_form
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.collect import collect
+from humaneval.crowd.form_of_row import load_form
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.review import review
-from humaneval.crowd.shown import load_form
 from humaneval.domain import Blank, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
-from humaneval.generation import blanks_of, run
+from humaneval.infills.generate import blanks_of, run
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     AssignmentRow,
@@ -34,8 +32,10 @@ from humaneval.store.tables import (
     RowRow,
     StudyRow,
 )
-from humaneval.studies import create_study, get_study
-from humaneval.study_file import read_study_file
+from humaneval.study.audit import audit
+from humaneval.study.enlarge import WARNING, additions_of, enlarge
+from humaneval.study.file import read_study_file
+from humaneval.study.stored import create_study, get_study
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 

@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select
 
-from humaneval.crowd import endpoints, preflight, publishing
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.preflight import Finding, look
+from humaneval.crowd import doctor as preflight
+from humaneval.crowd import endpoints
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.doctor import Finding, look
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading
 from humaneval.store.tables import Base

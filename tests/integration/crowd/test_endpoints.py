@@ -22,14 +22,14 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from sqlalchemy import Engine, func, select
 
 from humaneval.crowd import endpoints
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.errors import SettingsError, UsageError
 from humaneval.market import MarketServer
 from humaneval.settings import Settings, load_settings
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 from humaneval.web.app import create_app
 
 SITES = {

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.simulated import Crowd, Skills, marketplace, work_through
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, RowRow
-from humaneval.studies import study_key
+from humaneval.study.stored import study_key
 
 
 @pytest.mark.slow

@@ -10,11 +10,11 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve
-from humaneval.crowd.lifetime import Expired, expire_all, extend_all
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.approve import approve
+from humaneval.crowd.collect import collect
+from humaneval.crowd.extend import Expired, expire_all, extend_all
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.compensation import Compensated, compensate
-from humaneval.crowd.deciding import approve
+from humaneval.crowd.approve import approve
+from humaneval.crowd.collect import collect
+from humaneval.crowd.compensate import Compensated, compensate
 from humaneval.crowd.ledger import spent
-from humaneval.crowd.letters import Notified, notify
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import study_status
-from humaneval.crowd.reconciling import reconcile
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.notify import Notified, notify
+from humaneval.crowd.reconcile import reconcile
+from humaneval.crowd.status import study_status
 from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import Trouble

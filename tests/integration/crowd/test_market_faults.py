@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.people import external_worker_id
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError
 from humaneval.market import Trouble
 from humaneval.simulated import Crowd, Skills, marketplace, work_through
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, ResponseRow
-from humaneval.studies import study_key
+from humaneval.study.stored import study_key
 
 
 def sources(engine: Engine) -> Counter[str]:

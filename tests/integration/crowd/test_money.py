@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve, would_approve
-from humaneval.crowd.ledger import BonusPaid, pay_bonus, spent
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.approve import approve, would_approve
+from humaneval.crowd.bonus import BonusPaid, pay_bonus
+from humaneval.crowd.collect import collect
+from humaneval.crowd.ledger import spent
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.platform import Cost
-from humaneval.crowd.progress import study_status
 from humaneval.crowd.review import review
+from humaneval.crowd.status import study_status
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.market import SENT_AGAIN, Trouble
@@ -281,7 +282,7 @@ def test_C10_C13_a_bonus_without_funds_is_due_until_there_are_some(
         assert (
             session.scalars(select(OutboxRow.state).where(OutboxRow.operation == "bonus")).one() == "refused"
         )
-    from humaneval.crowd.lifetime import expire_all
+    from humaneval.crowd.extend import expire_all
 
     expire_all(sqlite_engine, "study", platform)  # the three free places give their money back
     assert bonus(sqlite_engine, assignment).paid_now

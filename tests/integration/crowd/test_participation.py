@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
+from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import up
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.participation import perform_exclusions
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.participants import perform_exclusions
 from humaneval.crowd.review import review
 from humaneval.crowd.workers import block, exclude, list_workers
 from humaneval.errors import PlatformError, UsageError
@@ -22,7 +22,7 @@ from humaneval.market import SENT_AGAIN, MarketServer, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 from humaneval.web.app import create_app, running
 from humaneval.web.excluding import Excluder
 from tests.fixtures import nobodys_session

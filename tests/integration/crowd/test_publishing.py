@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from humaneval.crowd import outbox, publishing
+from humaneval.crowd import outbox
+from humaneval.crowd import publish as publishing
 from humaneval.crowd.endpoints import local
-from humaneval.crowd.lifetime import expire_all
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import study_status
+from humaneval.crowd.extend import expire_all
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.status import study_status
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, MarketServer, Trouble
 from humaneval.store.engine import reading, writing
@@ -155,10 +156,11 @@ def test_a_failure_among_many_leaves_only_itself_in_doubt(
 
 HARD_KILL = """
 import os, sys
-from humaneval.crowd import outbox, publishing
+from humaneval.crowd import outbox
+from humaneval.crowd import publish as publishing
 from humaneval.crowd.endpoints import local
-from humaneval.crowd.lifetime import expire_all
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.extend import expire_all
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.store.engine import open_engine
 
 engine, platform, calls = open_engine(sys.argv[1]), MTurk(local(sys.argv[2])), []

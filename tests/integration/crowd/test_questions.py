@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.platform import Offer
-from humaneval.crowd.questions import (
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.collect import collect
+from humaneval.crowd.form_of_row import form_of
+from humaneval.crowd.form_page import (
     MAX_QUESTION_BYTES,
     Delivery,
     external_question,
@@ -23,19 +22,20 @@ from humaneval.crowd.questions import (
     render_form,
     templates,
 )
-from humaneval.crowd.shown import form_of
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.platform import Offer
 from humaneval.domain import GeneratorRequest, Sentences, Story
 from humaneval.errors import PlatformError, UsageError
-from humaneval.generation import blanks_of, build, run
-from humaneval.market.database import Mode
-from humaneval.market.questions import ExternalQuestion, HtmlQuestion, read_question
+from humaneval.infills.generate import blanks_of, build, run
+from humaneval.market.questions.question import ExternalQuestion, HtmlQuestion, read_question
+from humaneval.market.tables.database import Mode
 from humaneval.simulated.browser import FoundForm
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
+from humaneval.store.stories import add_stories
 from humaneval.store.tables import RowRow
-from humaneval.story_store import add_stories
-from humaneval.studies import create_study, get_study, study_key
-from humaneval.study_file import read_study_file
+from humaneval.study.file import read_study_file
+from humaneval.study.stored import create_study, get_study, study_key
 from humaneval.text import shown_hash
 
 NASTY: Sentences = (

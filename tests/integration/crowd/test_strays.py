@@ -8,13 +8,13 @@ from decimal import Decimal
 import pytest
 from sqlalchemy import Engine, select, text
 
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve, reject
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import study_status
-from humaneval.crowd.publishing import plan
-from humaneval.crowd.reconciling import reconcile
+from humaneval.crowd.approve import approve, reject
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import plan
+from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.review import review
+from humaneval.crowd.status import study_status
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow

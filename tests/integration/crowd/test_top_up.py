@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.publishing import PublishPlan
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.collect import collect
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import PublishPlan
 from humaneval.crowd.review import review
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, RowRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 Publish = Callable[..., PublishPlan]
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from humaneval.crowd import letters
-from humaneval.crowd.closing import close_all
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve, reject
-from humaneval.crowd.ledger import BonusPaid, pay_bonus
-from humaneval.crowd.letters import notify
-from humaneval.crowd.lifetime import expire_all
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd import notify as letters
+from humaneval.crowd.approve import approve, reject
+from humaneval.crowd.bonus import BonusPaid, pay_bonus
+from humaneval.crowd.close import close_all
+from humaneval.crowd.collect import collect
+from humaneval.crowd.extend import expire_all
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.notify import notify
 from humaneval.crowd.outbox import perform
-from humaneval.crowd.progress import study_status
+from humaneval.crowd.status import study_status
 from humaneval.crowd.workers import block, exclude, list_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market import Trouble

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, MetaData, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.collect import collect
 from humaneval.crowd.endpoints import local
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.workers import list_workers
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.store.engine import reading, writing

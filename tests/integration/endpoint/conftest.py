@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from generators.endpoint.generator import build_chat, build_completions
-from generators.filling import ModelGenerator
+from generators.sampling.filling import ModelGenerator
 from humaneval.domain import GeneratorRequest
 from tests.integration.endpoint.played import KEY, Asked, Build, PlayedServer
 

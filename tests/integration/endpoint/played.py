@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from generators.filling import ModelGenerator
+from generators.sampling.filling import ModelGenerator
 
 KEY = "sk-secret-0123456789abcdef"
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from generators.asking import messages_for
-from generators.endpoint.replies import clean, parse
+from generators.sampling.prompts import messages_for
+from generators.sampling.replies import clean, parse
 from humaneval.domain import Blank, Filling, Gap, GappedText, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
-from humaneval.generation import run
+from humaneval.infills.generate import run
+from humaneval.store.stories import add_stories
 from humaneval.stories import bundled_stories
-from humaneval.story_store import add_stories
 from tests.integration.endpoint.played import (
     KEY,
     Asked,

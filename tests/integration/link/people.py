@@ -11,15 +11,15 @@ from urllib.parse import urlencode
 
 from sqlalchemy import Engine, select, update
 
-from humaneval.crowd import publishing
+from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import links_of
-from humaneval.crowd.collecting import Collected, collect
+from humaneval.crowd.collect import Collected, collect
 from humaneval.crowd.link import Invitation, Link, open_invitation, panel_invitation
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AnswerRow, AssignmentRow
-from humaneval.studies import get_study
+from humaneval.study.stored import get_study
 
 
 @dataclass

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Engine, event, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd import publishing
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.settings import Settings
 from humaneval.simulated.browser import Browser, Page
 from humaneval.store import engine as store

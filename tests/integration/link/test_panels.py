@@ -13,7 +13,7 @@ from humaneval.errors import SettingsError
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, WorkerIdentityRow
-from humaneval.study_file import read_study_file
+from humaneval.study.file import read_study_file
 from tests.integration.link.people import begin, form_hash, heading, panel, send, take
 
 ONCE = "You have already taken part"

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import outbox, publishing
+from humaneval.crowd import outbox
+from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import links_of
 from humaneval.crowd.link import People, read_people
-from humaneval.crowd.people import stored_secret
+from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.errors import InputError
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading, writing

@@ -8,17 +8,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve
-from humaneval.crowd.lifetime import expire_all, extend_all
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import about_done, study_status
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.approve import approve
+from humaneval.crowd.collect import collect
+from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.review import review
+from humaneval.crowd.status import about_done, study_status
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow
-from humaneval.studies import study_key
+from humaneval.study.stored import study_key
 from tests.commands import Command
 from tests.integration.link.people import begin, take
 

@@ -12,20 +12,20 @@ import pandas as pd
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publishing
-from humaneval.crowd.collecting import collect
-from humaneval.crowd.deciding import approve
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.approve import approve
+from humaneval.crowd.collect import collect
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.link import open_invitation, panel_invitation
-from humaneval.crowd.mturk import MTurk
-from humaneval.crowd.progress import study_status
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.review import review
-from humaneval.scoring import score
+from humaneval.crowd.status import study_status
+from humaneval.scoring.scores import score
 from humaneval.simulated import Crowd, Skills, follow_links, work_through
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import OutboxRow, PaymentRow
-from humaneval.studies import get_study, study_key
+from humaneval.study.stored import get_study, study_key
 from tests.commands import Command
 from tests.integration.link.people import LinkStudy, begin, heading, panel, take
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.crowd.lifetime import Expired, expire_all, extend_all
-from humaneval.crowd.progress import study_status
+from humaneval.crowd.extend import Expired, expire_all, extend_all
+from humaneval.crowd.status import study_status
 from humaneval.simulated.browser import Browser
 from humaneval.store.tables import HitRow
 from tests.integration.link.people import begin, form_hash, heading, panel, send, take

@@ -14,11 +14,11 @@ from sqlalchemy import select
 
 from humaneval.fees import bonus_fee
 from humaneval.market.hits import described
-from humaneval.market.people import is_blocked
-from humaneval.market.refusals import RefusedError
-from humaneval.market.tables import Assignment, Hit, State
+from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.requester_people import is_blocked
+from humaneval.market.tables.hits import Assignment, Hit, State
 from humaneval.market.wording import NotPossibleError
-from humaneval.market.workplace import accept, find_worker
+from humaneval.market.worker_side import accept, find_worker
 from tests.integration.market.test_money import NAMES, QUESTION, MoneyMachine
 
 TOKENS = st.sampled_from(["a", "b", None])

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from humaneval.cli.main import cli
 from humaneval.crowd.endpoints import local
-from humaneval.crowd.mturk import MTurk
+from humaneval.crowd.mturk.platform import MTurk
 from humaneval.errors import HumanEvalError, PlatformError, SettingsError
 from humaneval.market import Keys, MarketServer, Mode, create_market_app, open_market
 from humaneval.market.keys import read_file, read_pairs, write_new_pair

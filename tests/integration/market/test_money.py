@@ -18,15 +18,15 @@ from sqlalchemy import select
 from humaneval.errors import SettingsError, UsageError
 from humaneval.fees import reward_fee
 from humaneval.market import Mode, open_account, open_market
-from humaneval.market.answers import Field
-from humaneval.market.bookkeeping import balance, dollars
-from humaneval.market.funding import fund
-from humaneval.market.market import Market
-from humaneval.market.refusals import RefusedError
+from humaneval.market.books import balance, dollars
+from humaneval.market.operations import Market
+from humaneval.market.panel.funds import fund
+from humaneval.market.protocol.answer_xml import Field
+from humaneval.market.protocol.refusals import RefusedError
 from humaneval.market.submissions import submit
-from humaneval.market.tables import Assignment, Entry, State
+from humaneval.market.tables.hits import Assignment, Entry, State
 from humaneval.market.wording import NotPossibleError
-from humaneval.market.workplace import (
+from humaneval.market.worker_side import (
     accept,
     find_worker,
     give_back,

@@ -12,7 +12,7 @@ import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
-from humaneval.market.shapes import service_model
+from humaneval.market.protocol.shapes import service_model
 from tests.integration.market.conftest import EXTERNAL
 from tests.integration.market.forms import KEY, TEST, Scene, build_scene
 

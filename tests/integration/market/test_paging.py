@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.market import Mode
-from humaneval.market.answers import Field
-from humaneval.market.market import Market
+from humaneval.market.operations import Market
+from humaneval.market.protocol.answer_xml import Field
 from humaneval.market.submissions import submit
-from humaneval.market.workplace import accept, sign_up
+from humaneval.market.worker_side import accept, sign_up
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from humaneval.market import patterns
+from humaneval.market.questions import patterns
 from tests.integration.market.asking import refusal
 from tests.integration.market.forms import form, question, selection, text_answer
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from humaneval.market import Mode, create_market_app, open_market
-from humaneval.market.market import OPERATIONS, Operation
-from humaneval.market.shapes import service_model
+from humaneval.market.operations import OPERATIONS, Operation
+from humaneval.market.protocol.shapes import service_model
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Language models that write from left to right: ILM, LM and its relatives, fill-in-the-middle and instruct models."""

@@ -1,0 +1,231 @@
+"""Fill in the middle: language models that were trained to write what stands between a beginning and an end.
+
+Such a model reads the text before the gap and the text behind it, each behind a control token of its own, then writes what
+stands between them (Bavarian et al. 2022, arXiv:2207.14255). Which tokens they are differs from family to family. Prompts
+are put together from ids, never from strings: what a story's text spells out stays text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from generators.causal.others import CausalLM, open_causal_lm
+from generators.causal.prompted import Decoding, Writer, first_sentence, read_first_sentence, second_begun
+from generators.devices import pick_device
+from generators.options import read_options, refuse_unless
+from generators.sampling.decoding import Rules, Stop, Written
+from generators.sampling.filling import Draft, ModelGenerator, Shared
+from generators.sampling.trimming import before_repetition
+from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
+from humaneval.errors import InputError, UsageError
+
+EXAMPLE = "bigcode/starcoder2-3b"
+LAYOUTS = {
+    "psm": "the text before the gap, the text behind it, then the answer",
+    "spm": "the text behind the gap, the text before it, then the answer",
+}
+
+
+class Family(NamedTuple):
+    """The control tokens of models that were trained alike.
+
+    psm: prefix BEFORE suffix BEHIND middle. spm: prefix suffix BEHIND middle BEFORE; without a token for the middle, suffix
+    BEHIND prefix BEFORE.
+    """
+
+    prefix: str
+    suffix: str
+    middle: str
+    layout: str = "psm"
+    ends: tuple[str, ...] = ()
+    """What ends an answer besides these tokens and what the model's files call its end."""
+
+
+FAMILIES = {
+    "StarCoder": Family(
+        "<fim_prefix>", "<fim_suffix>", "<fim_middle>",
+        ends=("<|endoftext|>", "<|end_of_text|>", "<fim_pad>", "<file_sep>", "<filename>", "<reponame>", "<repo_name>"),
+    ),
+    "SantaCoder": Family("<fim-prefix>", "<fim-suffix>", "<fim-middle>", ends=("<|endoftext|>", "<fim-pad>")),
+    "Qwen2.5-Coder, CodeGemma": Family(
+        "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>",
+        ends=(
+            "<|endoftext|>", "<|fim_pad|>", "<|file_sep|>", "<|repo_name|>", "<|im_end|>", "<|file_separator|>", "<eos>",
+        ),
+    ),
+    "DeepSeek-Coder": Family(
+        "<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>", ends=("<｜end▁of▁sentence｜>", "<|EOT|>")
+    ),
+    "Code Llama": Family("▁<PRE>", "▁<SUF>", "▁<MID>", ends=("▁<EOT>", "</s>")),
+    "Codestral": Family("[PREFIX]", "[SUFFIX]", "", "spm", ends=("[MIDDLE]", "</s>")),
+}  # fmt: skip
+"""Looked for in this order; what a vocabulary has decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options(Decoding):
+    """The control tokens where the model's are none of `FAMILIES`, and the order of what it reads."""
+
+    prefix: str = ""
+    suffix: str = ""
+    middle: str = ""
+    layout: str = ""
+
+    def __post_init__(self) -> None:
+        Decoding.__post_init__(self)
+        refuse_unless(self.layout in ("", *LAYOUTS), "layout", "psm or spm")
+        if bool(self.prefix) != bool(self.suffix) or (self.middle and not self.prefix):
+            raise UsageError(
+                "options prefix, suffix and middle belong together",
+                "Name all control tokens of the model, or none of them.",
+            )
+
+
+class Fim(Writer):
+    """Fills gaps by a model with fill-in-the-middle tokens; of what it writes, the first sentence."""
+
+    kind = "fim"
+    conditioning = "all text on both sides; several blanks from left to right, those to come left out"
+    titled = False
+
+    def __init__(self, opened: CausalLM, seed: int, options: Options) -> None:
+        super().__init__(opened.model, opened.tokenizer, seed, options)
+        self.opened = opened
+        self.family = family_of(opened, options)
+        self.tokens = {name: opened.ids[name] for name in self.family[:3] if name}
+        ends = {name: opened.ids[name] for name in self.family.ends if name in opened.ids} | self.tokens
+        _refuse_typed(opened, ends)
+        self.signals = tuple(ends)
+        ids = tuple(dict.fromkeys((*opened.ends, *ends.values())))
+        self._rules = Rules(
+            ends=ids,
+            forbidden=tuple(sorted(opened.unwritten() - {*ids})),
+            line_ends=tuple(id for id in opened.line_ends() if id not in ids),
+            stop=self.stop_rule(),
+            count=lambda ids: len(self.decode(ids).split()),
+        )
+
+    @property
+    def rules(self) -> Rules:
+        return self._rules
+
+    @property
+    def origin(self) -> Provenance:
+        opened, family = self.opened, self.family
+        return self.made_by(
+            f"{opened.name} sha256:{opened.sha256}",
+            prefix=family.prefix,
+            suffix=family.suffix,
+            middle=family.middle,
+            layout=family.layout,
+            reads=LAYOUTS[family.layout],
+            begins=list(opened.begins),
+            ends=list(self.rules.ends),
+        )
+
+    def prompt(self, text: GappedText) -> list[int]:
+        """Ids of both sides between the control tokens. The space before the gap is the answer's to write."""
+        prefix, suffix, *middle = self.tokens.values()
+        before = self.opened.read(text.pieces[0].rstrip(" "))
+        behind = self.opened.read(_behind(text), inside=True)
+        if self.family.layout == "psm":
+            ids = [prefix, *before, suffix, *behind, *middle]
+        elif middle:
+            ids = [prefix, suffix, *behind, *middle, *before]
+        else:
+            ids = [suffix, *behind, prefix, *before]
+        return [*self.opened.begins, *ids]
+
+    def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
+        """Drafts without what repeats the text behind the gap and without control tokens that are spelt out."""
+        return [
+            [self._clean(draft, _behind(text)) for draft in drafts]
+            for text, drafts in zip(texts, super().draft(texts, keys), strict=True)
+        ]
+
+    def _clean(self, draft: Draft, behind: str) -> Draft:
+        spelt = [name for name in self.signals if name in draft.text]
+        if spelt:
+            at = min(draft.text.index(name) for name in spelt)
+            why = f"a control token spelt out: {', '.join(spelt)}"
+            return draft._replace(text=draft.text[:at], status=InfillStatus.FILTERED, detail=why)
+        text = before_repetition(draft.text, behind)
+        if text == draft.text:
+            return draft
+        # It had come to what stands behind the gap: the answer is whole.
+        extra = {**draft.extra, "trimmed": True}
+        return draft._replace(text=text, status=InfillStatus.OK, detail="", extra=extra)
+
+    def encode(self, text: str) -> list[int]:
+        return self.opened.read(text, inside=True)
+
+    def stop_rule(self) -> Stop:
+        return second_begun(self.decode)
+
+    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+        return read_first_sentence(written.ids, self.decode)
+
+    def complete(self, written: Written) -> bool:
+        return first_sentence(self.decode(written.ids))[1]
+
+
+def _behind(text: GappedText) -> str:
+    """What stands behind the first gap, other gaps left out with the space before them."""
+    return "".join(piece.rstrip(" ") for piece in text.pieces[1:])
+
+
+def family_of(opened: CausalLM, options: Options) -> Family:
+    """The family whose tokens the vocabulary has, or the tokens that the options name.
+
+    InputError where they are not there, each as one id.
+    """
+    if options.prefix:
+        ends = tuple(dict.fromkeys(name for family in FAMILIES.values() for name in family.ends))
+        family = Family(options.prefix, options.suffix, options.middle, ends=ends)
+        _refuse_absent(opened, family)
+    else:
+        found = [one for one in FAMILIES.values() if all(name in opened.ids for name in one[:3] if name)]
+        if not found:
+            looked = "; ".join(" ".join(filter(None, one[:3])) for one in FAMILIES.values())
+            raise InputError(
+                f"the vocabulary of {opened.name} has no fill-in-the-middle tokens (looked for: {looked})",
+                f"Choose a model that has them, such as {EXAMPLE}, or name its own by the options prefix, suffix, middle.",
+            )
+        family = found[0]
+    layout = options.layout or ("spm" if not family.middle else family.layout)
+    if layout == "psm" and not family.middle:
+        raise UsageError(
+            "layout psm needs a token for the middle", "Name it by the option middle, or use layout spm."
+        )
+    return family._replace(layout=layout)
+
+
+def _refuse_absent(opened: CausalLM, family: Family) -> None:
+    for name in filter(None, family[:3]):
+        if name not in opened.ids:
+            pieces = len(opened.read(name))
+            raise InputError(
+                f"{name} is not one token of {opened.name}: it would be read as {pieces} pieces of text",
+                "Look the name up in the model's tokenizer.json, under added_tokens.",
+            )
+
+
+def _refuse_typed(opened: CausalLM, ends: Mapping[str, int]) -> None:
+    """InputError where a story that spells a control token out would be read as the token."""
+    read = [name for name, id in ends.items() if id in opened.read(f"a {name} {name}")]
+    if read:
+        raise InputError(
+            f"the tokenizer of {opened.name} reads a typed {read[0]} as the control token, not as text",
+            "Choose a model with a byte-level vocabulary.",
+        )
+
+
+def build(request: GeneratorRequest) -> Sequence[Generator]:
+    """Options: prefix, suffix, middle, layout, those of `generators.causal.prompted.Decoding` and `generators.sampling.filling.Shared`."""
+    shared, options = read_options(request, Shared, Options)
+    opened = open_causal_lm("fim", request.checkpoint, pick_device(request.device), EXAMPLE)
+    # Which model it is decides what it writes: its name is part of the arm's.
+    name = request.name or f"fim-{opened.name}"
+    return [ModelGenerator(name, Fim(opened, request.seed, options), request.seed, shared)]

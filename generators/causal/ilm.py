@@ -1,0 +1,41 @@
+"""ILM: infilling by language modelling. Reads the whole text with its blanks, then writes what belongs there, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from generators.causal.prompted import CheckpointFiller, open_filler
+from generators.sampling.filling import ModelGenerator
+from humaneval.domain import GappedText, Generator, GeneratorRequest
+from humaneval.errors import InputError
+
+
+class Ilm(CheckpointFiller):
+    """c S, then an answer and E for each blank."""
+
+    kind = "ilm"
+    conditioning = "all text on both sides; blanks from left to right, each sees the answers before it"
+    several = True
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(self.checkpoint.special.blanks)
+
+    def prompt(self, text: GappedText) -> list[int]:
+        """The text with a blank for each gap, and S. A space before a gap is the answer's to write, as in training."""
+        special = self.checkpoint.special
+        ids: list[int] = []
+        for piece, gap in zip(text.pieces, text.gaps, strict=False):
+            ids += [*self.encode(piece.rstrip(" ")), special.blank(gap.type)]
+        return [*ids, *self.encode(text.pieces[-1]), special.start]
+
+
+def build(request: GeneratorRequest) -> Sequence[Generator]:
+    """Options: those of `generators.causal.prompted.Decoding` and `generators.sampling.filling.Shared`."""
+    filler, shared = open_filler(request, Ilm)
+    if "sentence" not in filler.types:
+        raise InputError(
+            f"{request.checkpoint} has no blank for a sentence, only for {', '.join(filler.types)}",
+            "Sentences are filled in by a model that was trained with blanks for them.",
+        )
+    return [ModelGenerator(request.name or "ilm", filler, request.seed, shared)]

@@ -1,0 +1,181 @@
+"""Instruct models: told in words to fill the blanks of a text, they reply with a JSON list of what is missing.
+
+The model's own chat template is rendered in a sandbox. Its control tokens become their ids; all of the request is text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from generators.causal.others import CausalLM, find_folder, open_causal_lm, token_named, whole_tokenizer
+from generators.causal.prompted import Decoding, Writer, too_long
+from generators.checkpoints.weights import first_line, positions
+from generators.devices import pick_device
+from generators.options import read_options
+from generators.sampling.decoding import Answer, Prompt, Rules, Written, draw
+from generators.sampling.filling import Draft, ModelGenerator, Shared
+from generators.sampling.prompts import BEGINNING, read_reply, request_for
+from generators.sampling.replies import clean
+from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
+from humaneval.errors import InputError
+
+EXAMPLE = "HuggingFaceTB/SmolLM2-135M-Instruct"
+TEMPLATE = "chat_template.jinja"
+PLACE = "REQUEST-9f0c4e"
+"""Stands for the request while the template is rendered; no template has it."""
+ASKED = 2
+"""How often a text is asked for until the reply can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options(Decoding):
+    """As all models have them; a reply is longer than an answer."""
+
+    longest: int = 160
+
+
+class Template(NamedTuple):
+    """A chat's ids around the request."""
+
+    before: list[int]
+    after: list[int]
+
+
+def open_template(folder: Path, opened: CausalLM) -> Template:
+    """The ids around a request by the model's own template. InputError where it has none or it cannot be rendered."""
+    from jinja2.exceptions import TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    source = _source(folder, opened)
+    if not isinstance(source, str):
+        raise InputError(
+            f"{opened.name} has no chat template: it was not trained to be asked",
+            f"Choose an instruct model such as {EXAMPLE}; what writes on from a text is of another kind (fim).",
+        )
+
+    def refuse(why: str) -> None:
+        raise TemplateError(why)
+
+    chat = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    names = {role: token_named(opened.settings, role) for role in ("bos_token", "eos_token")}
+    # No clock: a template that can tell the date would make every day's prompt another.
+    chat.globals.update(raise_exception=refuse, **names)
+    messages = [{"role": "user", "content": PLACE}]
+    try:
+        shown = chat.from_string(source).render(messages=messages, tools=None, add_generation_prompt=True)
+    except Exception as error:  # a template is a program: it may fail in any way
+        raise InputError(
+            f"the chat template of {opened.name} cannot be rendered: {first_line(error)}",
+            "It is the model's: look for a newer copy of it.",
+        ) from None
+    before, *after = shown.split(PLACE)
+    if len(after) != 1:
+        raise InputError(
+            f"the chat template of {opened.name} shows a request {len(after)} times, not once",
+            "Choose another instruct model.",
+        )
+    whole = whole_tokenizer(folder)
+    return Template(*(list(whole.encode(part, add_special_tokens=False).ids) for part in (before, after[0])))
+
+
+def _source(folder: Path, opened: CausalLM) -> Any:
+    """The template in a file of its own, or in the tokenizer's settings; of several by name the default."""
+    file = folder / TEMPLATE
+    if file.exists():
+        return file.read_text(encoding="utf-8", errors="replace")
+    said = opened.settings.get("chat_template")
+    if isinstance(said, list):
+        named = [one for one in said if isinstance(one, dict) and one.get("name") == "default"]
+        return named[0].get("template") if named else None
+    return said
+
+
+class Instruct(Writer):
+    """Fills all gaps of a text by one reply."""
+
+    kind = "instruct"
+    conditioning = "all text on both sides, as a request in words; all blanks in one reply"
+    several = True
+    titled = False
+
+    def __init__(self, opened: CausalLM, template: Template, seed: int, options: Options) -> None:
+        super().__init__(opened.model, opened.tokenizer, seed, options)
+        self.opened, self.template = opened, template
+        # A template closes a turn by a token that the files do not always call the end.
+        closing = [id for id in template.after if id in opened.added][:1]
+        ends = tuple(dict.fromkeys((*opened.ends, *closing)))
+        self._rules = Rules(
+            ends=ends,
+            forbidden=tuple(sorted(opened.unwritten() - {*ends})),
+            # A list that is closed is the whole reply.
+            stop=lambda ids: read_reply(self.decode(ids)) is not None,
+        )
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return ("document", "paragraph", "sentence", "ngram", "word")
+
+    @property
+    def rules(self) -> Rules:
+        return self._rules
+
+    @property
+    def origin(self) -> Provenance:
+        opened = self.opened
+        example = request_for(GappedText("", ("", ""), (Gap(),)))
+        return self.made_by(f"{opened.name} sha256:{opened.sha256}", request=example, asked=ASKED)
+
+    def prompt(self, text: GappedText) -> list[int]:
+        """The chat's ids around the request's, in which nothing is a control token."""
+        return [
+            *self.template.before,
+            *self.opened.read(request_for(text), inside=True),
+            *self.template.after,
+        ]
+
+    def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
+        """A draft for each gap; texts whose reply cannot be read are asked for once more."""
+        most = positions(self.model)
+        prompts = [self.prompt(text) for text in texts]
+        found = [
+            [too_long(len(ids), most)] * len(text.gaps) for ids, text in zip(prompts, texts, strict=True)
+        ]
+        waiting = [at for at, ids in enumerate(prompts) if len(ids) < most]
+        begun = Answer(tuple(self.opened.read(BEGINNING, inside=True)), lines=True)
+        for time in range(1, ASKED + 1):
+            rows = [
+                Prompt(prompts[at], keys[at] if time == 1 else f"{keys[at]} asked {time}", (begun,))
+                for at in waiting
+            ]
+            drawn = draw(self.model, rows, self.rules, self.decoding, self.seed)
+            for at, (written,) in zip(waiting, drawn, strict=True):
+                found[at] = self._drafts(texts[at], written, time)
+            waiting = [at for at in waiting if found[at][0].status is InfillStatus.ERROR]
+        return found
+
+    def _drafts(self, text: GappedText, written: Written, time: int) -> list[Draft]:
+        reply = self.decode(written.ids)
+        extra = {"tokens": len(written.ids), "logprob": round(sum(written.logprobs), 4), "asked": time}
+        answers = read_reply(reply, len(text.gaps))
+        if answers is None:
+            why = f"the reply is no JSON list of {len(text.gaps)} string(s)"
+            return [Draft("", InfillStatus.ERROR, why, {**extra, "reply": reply})] * len(text.gaps)
+        sides = zip(answers, text.pieces, text.pieces[1:], strict=False)
+        return [
+            Draft(cleaned.text, extra={**extra, **cleaned.flags})
+            for cleaned in (clean(answer, before, after) for answer, before, after in sides)
+        ]
+
+
+def build(request: GeneratorRequest) -> Sequence[Generator]:
+    """Options: those of `generators.causal.prompted.Decoding` and `generators.sampling.filling.Shared`."""
+    shared, options = read_options(request, Shared, Options)
+    opened = open_causal_lm("instruct", request.checkpoint, pick_device(request.device), EXAMPLE)
+    template = open_template(find_folder("instruct", request.checkpoint, EXAMPLE), opened)
+    name = request.name or f"instruct-{opened.name}"
+    return [ModelGenerator(name, Instruct(opened, template, request.seed, options), request.seed, shared)]

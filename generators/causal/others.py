@@ -1,0 +1,175 @@
+"""Causal language models of others: opened with their tokenizer, which reads text as text, and with their control tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from generators.checkpoints.folder import input_rows
+from generators.checkpoints.pretrained import fetch, read_model
+from generators.checkpoints.vocabulary import NEWLINE, PIECES, TOKENIZER, open_tokenizer
+from generators.checkpoints.weights import CONFIG, DAMAGED, first_line, json_object
+from humaneval.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
+
+SETTINGS, SPECIAL = PIECES[1:]
+SPACES = ("▁", "Ġ")
+"""How vocabularies write a space."""
+MARKER = "☺"
+"""A character that merges with no other: put before a text, it takes the space that some tokenizers put there."""
+BYTE = re.compile(r"<0x[0-9A-F]{2}>")
+LINE_END = "<0x0A>"
+
+
+@dataclass(frozen=True, slots=True)
+class CausalLM:
+    """An opened model. `name` is its folder's, or its own on the hub."""
+
+    model: PreTrainedModel
+    tokenizer: Tokenizer
+    name: str
+    sha256: str
+    ids: Mapping[str, int]
+    """Every token that is one id, control tokens among them."""
+    added: Collection[int]
+    """Ids that stand beside the vocabulary: no text is read as they are."""
+    begins: tuple[int, ...]
+    """What the model's own tokenizer puts before every text: one beginning or nothing."""
+    ends: tuple[int, ...]
+    """What the model's files call its end."""
+    settings: Mapping[str, Any]
+    """tokenizer_config.json, and what special_tokens_map.json adds to it."""
+
+    def read(self, text: str, *, inside: bool = False) -> list[int]:
+        """Ids of a text, its line ends all \\n; `inside` another text, no space is put before it."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if not text:
+            return []
+        ids = self.tokenizer.encode(text, add_special_tokens=False).ids
+        if inside and self._puts_a_space():
+            marked = self.tokenizer.encode(MARKER + text, add_special_tokens=False).ids
+            ids = marked[len(self.tokenizer.encode(MARKER, add_special_tokens=False).ids) :]
+        return list(ids)
+
+    def write(self, ids: Sequence[int]) -> str:
+        """The text of ids."""
+        return self.tokenizer.decode(list(ids), skip_special_tokens=False)
+
+    def _puts_a_space(self) -> bool:
+        return self.tokenizer.encode("a", add_special_tokens=False).tokens[0].startswith(SPACES)
+
+    def unwritten(self) -> set[int]:
+        """Ids that no text is read as: control tokens, and rows without a token.
+
+        A BPE reads a text as single characters or bytes and what its merges make of them, and as nothing else.
+        """
+        model = json.loads(self.tokenizer.to_str())["model"]
+        vocab = self.tokenizer.get_vocab()
+        written = {id for id in vocab.values() if id not in self.added}
+        if model["type"] == "BPE" and not model.get("ignore_merges"):
+            merged = {"".join(pair) for pair in model["merges"]}
+            letters = (token for token in vocab if len(token) == 1 or BYTE.fullmatch(token))
+            written &= {vocab[token] for token in (*merged, *letters) if token in vocab}
+        return set(range(input_rows(self.model))) - written
+
+    def line_ends(self) -> list[int]:
+        """Ids of all tokens with a line end in them."""
+        vocab = self.tokenizer.get_vocab()
+        # In a vocabulary that writes bytes as letters; elsewhere it is a letter that English does not have.
+        return [id for token, id in vocab.items() if NEWLINE in token or "\n" in token or token == LINE_END]
+
+
+def open_causal_lm(kind: str, name: str, device: str, example: str) -> CausalLM:
+    """The model `name`: a hub id such as `example`, or a folder in the hub's layout.
+
+    UsageError without a name; InputError where anything is missing or does not fit.
+    """
+    folder, local = find_folder(kind, name, example), Path(name).expanduser().exists()
+    model, sha = read_model(folder)
+    opened = with_tokenizer(model, folder, folder.resolve().name if local else name.split("/")[-1], sha)
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
+    return opened
+
+
+def find_folder(kind: str, name: str, example: str) -> Path:
+    """The folder of that name, or the hub's copy of the model of that name. UsageError without a name."""
+    if not name:
+        raise UsageError(
+            f"{kind} needs a model",
+            f"Name a folder in the hub's layout or a hub id such as {example} with --checkpoint.",
+        )
+    folder = Path(name).expanduser()
+    if not folder.exists():
+        return fetch(name, example=example)
+    if not folder.is_dir():
+        raise InputError(f"{name} is a file, not a model's folder", "Name a folder in the hub's layout.")
+    return folder
+
+
+def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) -> CausalLM:
+    """A model with the tokenizer in a folder. InputError where it has more ids than the model has rows."""
+    tokenizer = open_tokenizer(folder)
+    listed = json_object(folder / TOKENIZER).get("added_tokens") or []
+    added = {
+        token["content"]: token["id"]
+        for token in listed
+        if isinstance(token, dict) and {"id", "content"} <= token.keys()
+    }
+    ids = {**tokenizer.get_vocab(), **added}
+    if max(ids.values()) >= input_rows(model):
+        raise InputError(
+            f"the tokenizer in {folder} has {max(ids.values()) + 1:,} ids, its model {input_rows(model):,}",
+            "They are of different models: copy both from one place.",
+        )
+    settings = {**json_object(folder / SPECIAL), **json_object(folder / SETTINGS)}
+    said = json_object(folder / CONFIG).get("eos_token_id")
+    end = ids.get(token_named(settings, "eos_token"))
+    ends = [*(said if isinstance(said, list) else [said]), end]
+    return CausalLM(
+        model,
+        tokenizer,
+        name,
+        sha,
+        ids,
+        frozenset(added.values()),
+        _begins(folder, settings, ids),
+        tuple(dict.fromkeys(id for id in ends if isinstance(id, int))),
+        settings,
+    )
+
+
+def token_named(settings: Mapping[str, Any], role: str) -> str:
+    """What a role such as eos_token is called; empty where nothing is said."""
+    said = settings.get(role)
+    text = said.get("content") if isinstance(said, dict) else said
+    return text if isinstance(text, str) else ""
+
+
+def _begins(folder: Path, settings: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[int, ...]:
+    """What the settings say, else what tokenizer.json itself does."""
+    stated = settings.get("add_bos_token")
+    if isinstance(stated, bool):
+        begin = ids.get(token_named(settings, "bos_token"))
+        return (begin,) if stated and begin is not None else ()
+    if not (folder / TOKENIZER).exists():
+        return ()
+    whole = whole_tokenizer(folder)
+    around, alone = whole.encode("a").ids, whole.encode("a", add_special_tokens=False).ids
+    return tuple(around[: around.index(alone[0])])
+
+
+def whole_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer as its makers wrote it, which reads control tokens in a text as such. InputError where it is damaged."""
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # the library raises plain Exceptions
+        raise InputError(f"{folder} holds no whole {TOKENIZER}: {first_line(error)}", DAMAGED) from None

@@ -1,0 +1,258 @@
+"""What generators share that write an answer behind a prompt: our own checkpoints, and models of others.
+
+Prompts, what must not be drawn, and answers as text; where an answer of one sentence ends.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from generators.checkpoints.folder import Checkpoint, load
+from generators.checkpoints.vocabulary import line_ends
+from generators.checkpoints.weights import positions
+from generators.devices import pick_device
+from generators.options import read_options, refuse_unless
+from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Stop, Written, draw
+from generators.sampling.filling import Draft, ModelGenerator, Shared
+from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
+from humaneval.errors import UsageError
+from humaneval.text import normalise, split_sentences
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
+
+SENTENCE_ENDS = ".!?…"
+CLOSING = "\"'”’)]"
+_CLOSE = re.escape(CLOSING)
+MAY_HAVE_ENDED = re.compile(rf"[{SENTENCE_ENDS}][{_CLOSE}]*\s+\S")
+"""Where another sentence may have begun: it is worth asking the splitter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding(Sampling):
+    """The options of our own models."""
+
+    precision: str = "fp32"
+    """fp32 or bf16."""
+
+    def __post_init__(self) -> None:
+        Sampling.__post_init__(self)
+        refuse_unless(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
+
+
+class Writer(ABC):
+    """A filler over a causal model that writes its answers behind a prompt; a subclass says what the model reads."""
+
+    kind: ClassVar[str]
+    conditioning: ClassVar[str]
+    """What it sees and in which order it fills, for who reads the provenance."""
+    several: ClassVar[bool] = False
+    titled: ClassVar[bool] = True
+    needs_original: ClassVar[bool] = False
+
+    def __init__(self, model: PreTrainedModel, tokenizer: Tokenizer, seed: int, decoding: Decoding) -> None:
+        import torch
+
+        self.model, self.tokenizer, self.seed, self.decoding = model, tokenizer, seed, decoding
+        if decoding.precision == "bf16":
+            torch.nn.Module.to(model, torch.bfloat16)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of gaps that it can fill."""
+        return ("sentence",)
+
+    @property
+    @abstractmethod
+    def rules(self) -> Rules:
+        """What holds for every answer."""
+
+    def made_by(self, checkpoint: str, **settings: object) -> Provenance:
+        """Where its answers come from: the model by its name and hash, and what is to be said besides."""
+        import torch
+        import transformers
+
+        own = asdict(self.decoding)
+        precision = own.pop("precision")
+        return Provenance(
+            kind=self.kind,
+            checkpoint=checkpoint,
+            settings={**own, "conditioning": self.conditioning, **settings},
+            batch={"device": str(self.model.device), "precision": precision},
+            versions={"torch": torch.__version__, "transformers": transformers.__version__},
+        )
+
+    def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
+        """A draft for each gap that is filled now; refused where the model cannot read so long a text."""
+        most = positions(self.model)
+        prompts = [
+            Prompt(
+                self.prompt(text),
+                key,
+                tuple(self.answer(text, number) for number in range(len(self.gaps(text)))),
+            )
+            for text, key in zip(texts, keys, strict=True)
+        ]
+        fits = [at for at, prompt in enumerate(prompts) if len(prompt.ids) < most]
+        drawn = draw(self.model, [prompts[at] for at in fits], self.rules, self.decoding, self.seed)
+        found = dict(zip(fits, drawn, strict=True))
+        return [
+            [
+                self._draft(gap, found[at][number] if number < len(found[at]) else None)
+                if at in found
+                else too_long(len(prompts[at].ids), most)
+                for number, gap in enumerate(self.gaps(text))
+            ]
+            for at, text in enumerate(texts)
+        ]
+
+    def _draft(self, gap: Gap, written: Written | None) -> Draft:
+        if written is None:
+            return Draft("", InfillStatus.MISSING, "the model reads no more tokens")
+        text, tokens = self.read(written, gap)
+        extra = {"tokens": tokens, "logprob": round(sum(written.logprobs[:tokens]), 4)}
+        if written.ended:
+            extra["logprob"] = round(sum(written.logprobs[: tokens + 1]), 4)
+        whole = text.rstrip(CLOSING).endswith(tuple(SENTENCE_ENDS))
+        if written.held and gap.type not in ("word", "ngram") and not whole:
+            return Draft(text, InfillStatus.CUT, f"held to {gap.max_words} words", extra)
+        if not (written.ended or written.held) and not self.complete(written):
+            return Draft(text, InfillStatus.CUT, "no end within the longest length", extra)
+        return Draft(text, extra=extra)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text; control strings in it are text."""
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids."""
+        return self.tokenizer.decode(list(ids))
+
+    # What a strategy says of itself.
+
+    def gaps(self, text: GappedText) -> tuple[Gap, ...]:
+        """The gaps that a prompt asks for."""
+        return text.gaps if self.several else text.gaps[:1]
+
+    def stop_rule(self) -> Stop | None:
+        """When an answer is finished without an end token."""
+        return None
+
+    @abstractmethod
+    def prompt(self, text: GappedText) -> list[int]:
+        """What the model reads before it writes."""
+
+    def answer(self, text: GappedText, number: int) -> Answer:
+        """What the answer to gap `number` has to keep to."""
+        gap = text.gaps[number]
+        space = " " if text.pieces[number].endswith(" ") else ""
+        forced = self.encode(space + gap.beginning) if gap.beginning else []
+        most = gap.max_words or (1 if gap.type == "word" else 0)
+        return Answer(tuple(forced), gap.type in ("paragraph", "document"), gap.min_words, most)
+
+    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+        """The answer as text, and how many of the tokens it is."""
+        return self.decode(written.ids), len(written.ids)
+
+    def complete(self, written: Written) -> bool:
+        """Whether what was not ended is whole all the same."""
+        return False
+
+
+class CheckpointFiller(Writer):
+    """A filler over one of our checkpoints; a strategy is a class that says what it reads and how it writes."""
+
+    def __init__(self, checkpoint: Checkpoint, folder: Path, seed: int, decoding: Decoding) -> None:
+        super().__init__(checkpoint.model, checkpoint.tokenizer, seed, decoding)
+        self.checkpoint, self.folder = checkpoint, folder
+        special = checkpoint.special
+        lines = tuple(line_ends(self.tokenizer))
+        ends = self.ends(lines)
+        control = (id for id in range(special.size, special.total) if id not in ends)
+        self._rules = Rules(
+            ends=ends,
+            forbidden=(*control, *checkpoint.unread),
+            # Letters without the space before them: byte-level vocabularies write the space as a letter of its own.
+            continuing=tuple(
+                id
+                for token, id in self.tokenizer.get_vocab().items()
+                if token[0].isascii() and token[0].isalnum()
+            ),
+            line_ends=tuple(id for id in lines if id not in ends),
+            stop=self.stop_rule(),
+            count=lambda ids: len(self.decode(ids).split()),
+        )
+
+    @property
+    def rules(self) -> Rules:
+        return self._rules
+
+    @property
+    def origin(self) -> Provenance:
+        """Where its answers come from."""
+        checkpoint = f"{self.folder.resolve().name} sha256:{self.checkpoint.hash}"
+        return self.made_by(checkpoint, training=self.checkpoint.card.training)
+
+    def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
+        """Ids that end an answer."""
+        return (self.checkpoint.special.end,)
+
+
+def too_long(tokens: int, most: int) -> Draft:
+    """The draft for a text that the model cannot read."""
+    return Draft(
+        "", InfillStatus.REFUSED, f"the text has {tokens:,} tokens, and the model reads at most {most:,}"
+    )
+
+
+def first_sentence(text: str) -> tuple[str, bool]:
+    """The first sentence of a text, and whether another one follows: only then is it known to be whole."""
+    sentences = split_sentences(text)
+    return (sentences[0] if sentences else "", len(sentences) > 1)
+
+
+def second_begun(decode: Callable[[Sequence[int]], str]) -> Stop:
+    """The rule to stop once a second sentence has begun: only then is the first known to be whole."""
+
+    def stop(ids: Sequence[int]) -> bool:
+        text = decode(ids)
+        return bool(MAY_HAVE_ENDED.search(text)) and first_sentence(text)[1]
+
+    return stop
+
+
+def read_first_sentence(ids: Sequence[int], decode: Callable[[Sequence[int]], str]) -> tuple[str, int]:
+    """The first sentence that ids write, and how many of them it takes."""
+    sentence, _ = first_sentence(decode(ids))
+    tokens = len(ids)
+    while tokens and normalise(decode(ids[: tokens - 1])).startswith(sentence):
+        tokens -= 1
+    return sentence, tokens
+
+
+def open_filler(
+    request: GeneratorRequest, strategy: type[CheckpointFiller]
+) -> tuple[CheckpointFiller, Shared]:
+    """The filler of a request, and the options that all models share."""
+    kind = strategy.kind
+    if not request.checkpoint:
+        raise UsageError(
+            f"{kind} needs a checkpoint",
+            f"Train one with `humaneval train {kind}`, then name its folder with --checkpoint.",
+        )
+    shared, decoding = read_options(request, Shared, Decoding)
+    folder = Path(request.checkpoint)
+    checkpoint = load(folder, kind=kind, device=pick_device(request.device))
+    return strategy(checkpoint, folder, request.seed, decoding), shared
+
+
+def build_from(request: GeneratorRequest, strategy: type[CheckpointFiller]) -> Sequence[ModelGenerator]:
+    """The generator of a request."""
+    filler, shared = open_filler(request, strategy)
+    return [ModelGenerator(request.name or strategy.kind, filler, request.seed, shared)]

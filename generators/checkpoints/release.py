@@ -1,0 +1,48 @@
+"""The paper's published checkpoints: config.json and pytorch_model.bin, opened as checkpoints of ours.
+
+Their third file, a pickle with the names of the special ids, is never opened: the ids are always the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from generators.checkpoints.folder import Card, Checkpoint, checkpoint, probe
+from generators.checkpoints.pretrained import read_model
+from generators.checkpoints.sequences import SpecialIds
+from generators.checkpoints.vocabulary import check_byte_level, open_tokenizer
+from humaneval.errors import InputError
+
+VOCABULARY = 50_257
+"""GPT-2's. Behind it: S, E, and blanks for document, paragraph, sentence, ngram and word, in this order."""
+TEXT, IDS = " This is an example.", [770, 318, 281, 1672, 13]
+"""How GPT-2's tokenizer reads a text: the model was trained with no other."""
+
+
+def open_release(
+    folder: Path, tokenizer: Path | None = None, *, kind: str = "ilm", device: str = "cpu"
+) -> Checkpoint:
+    """The published checkpoint in `folder`, as a generator of `kind`.
+
+    `tokenizer`: GPT-2's tokenizer.json, or a folder with it or with vocab.json and merges.txt; else it is looked for
+    beside the weights. InputError where it is missing or another, or the weights do not fit.
+    """
+    reader = open_tokenizer(tokenizer or folder)
+    check_byte_level(reader, str(folder))
+    if reader.encode(TEXT, add_special_tokens=False).ids != IDS or reader.get_vocab_size() != VOCABULARY:
+        raise InputError(
+            f"the tokenizer for {folder} is not GPT-2's, which the published checkpoints were trained with",
+            "Put GPT-2's tokenizer.json, or vocab.json and merges.txt, in the folder.",
+        )
+    model, sha = read_model(folder)
+    card = release_card(folder, kind)
+    origin = {**card.training, "sha256": sha, "architecture": type(model).__name__}
+    return checkpoint(folder, model, reader, replace(card, probe=probe(reader), training=origin), sha, device)
+
+
+def release_card(folder: Path, kind: str = "ilm") -> Card:
+    """What is known of a published checkpoint before it is opened."""
+    return Card(
+        kind, VOCABULARY, [], {"from": folder.resolve().name}, blanks=list(SpecialIds(VOCABULARY).blanks)
+    )

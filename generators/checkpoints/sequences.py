@@ -1,0 +1,298 @@
+"""Documents as token sequences: the vocabulary's special ids, and examples for each of the four strategies.
+
+With x a document's tokens, c the same with every masked span replaced by its blank, and a1 … ak the spans:
+
+- `ilm`: c S a1 E a2 E … ak E
+- `lm`: S x E
+- `lm-rev`: S reverse(x) E
+- `lm-all`: c S x E
+
+Every token has a target type; which of them the loss and perplexity look at is decided elsewhere. Examples are encoded
+many at a time: one is a list of *segments*, each a run of the document's tokens or one special token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generators.masks.mask_function import Granularity, MaskedSpan
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+CONTEXT_LENGTH = 256
+STRATEGIES = ("ilm", "lm", "lm-rev", "lm-all")
+"""The ways to train, which are also the kinds of checkpoints; lm-rev and lm-all are the paper's LM-Rev and LM-All."""
+
+Ids = NDArray[np.int32]
+Types = NDArray[np.int8]
+Ints = NDArray[np.int64]
+
+
+class Target(IntEnum):
+    """What a token is, as the paper's code numbers it."""
+
+    PAD = 0
+    CONTEXT = 1
+    CONTEXT_SPECIAL = 2
+    CONTEXT_INFILL_SEP = 3
+    INFILL = 4
+    INFILL_SPECIAL = 5
+    INFILL_REDUNDANT = 6
+
+
+class SpecialIds(NamedTuple):
+    """Ids behind a vocabulary of `size` tokens: S, E, then a blank for each of the mask's types. GPT-2's S is 50,257."""
+
+    size: int
+    blanks: tuple[str, ...] = tuple(Granularity)
+
+    @property
+    def start(self) -> int:
+        """S, where infilling begins."""
+        return self.size
+
+    @property
+    def end(self) -> int:
+        """E, after every answer."""
+        return self.size + 1
+
+    def blank(self, type: str) -> int:
+        """The blank token of a type of span."""
+        return self.size + 2 + self.blanks.index(type)
+
+    @property
+    def total(self) -> int:
+        """The vocabulary with its special tokens: GPT-2's is 50,264."""
+        return self.size + 2 + len(self.blanks)
+
+
+class Tokens(NamedTuple):
+    """A document's ids and the characters that each token covers: `starts[i]` to `ends[i]`."""
+
+    ids: Ids
+    starts: Ids
+    ends: Ids
+
+
+class Masked(NamedTuple):
+    """Masked examples side by side. Example i masks the document `ids[starts[i] : starts[i] + lengths[i]]`.
+
+    Its spans are `firsts[j]` to `lasts[j]` (exclusive, in tokens of its document, in their order), of the blanks' type
+    number `kinds[j]`, for j from `bounds[i]` to `bounds[i + 1]`.
+    """
+
+    ids: NDArray[np.integer]
+    starts: Ints
+    lengths: Ints
+    bounds: Ints
+    kinds: Ints
+    firsts: Ints
+    lasts: Ints
+
+    def masked_tokens(self) -> Ints:
+        """How many tokens each example masks."""
+        total = np.concatenate([[0], np.cumsum(self.lasts - self.firsts)])
+        masked: Ints = total[self.bounds[1:]] - total[self.bounds[:-1]]
+        return masked
+
+    def fits(self, context: int = CONTEXT_LENGTH) -> NDArray[np.bool_]:
+        """The rule that keeps all strategies on the same data: the longest format, c S x E, fits the context."""
+        blanked = self.lengths - self.masked_tokens() + np.diff(self.bounds)
+        return blanked + 1 + self.lengths + 1 <= context
+
+
+class Examples(NamedTuple):
+    """Encoded examples, one behind the other: example i is `bounds[i]` to `bounds[i + 1]` of ids and target types."""
+
+    ids: Ids
+    types: Types
+    bounds: Ints
+
+    def __iter__(self) -> Iterator[tuple[Ids, Types]]:  # type: ignore[override]  # by example, not by field
+        """Each example's ids and types."""
+        for start, end in zip(self.bounds[:-1], self.bounds[1:], strict=True):
+            yield self.ids[start:end], self.types[start:end]
+
+    def size(self) -> int:
+        """How many examples there are."""
+        return len(self.bounds) - 1
+
+
+def tokenise(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Tokens]:
+    """Tokens of whole, unmasked documents. A control string in a text is text: the tokenizer knows none of them."""
+    encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    tokens = []
+    for one in encoded:
+        offsets = np.array(one.offsets, dtype=np.int32).reshape(-1, 2)
+        tokens.append(Tokens(np.array(one.ids, dtype=np.int32), offsets[:, 0], offsets[:, 1]))
+    return tokens
+
+
+def mask_tokens(
+    tokens: Sequence[Tokens], masks: Sequence[Sequence[Sequence[MaskedSpan]]], special: SpecialIds
+) -> tuple[Masked, Ints]:
+    """The masks of each document, in tokens, and how many spans of each example were merged into the one before.
+
+    A span becomes all tokens with a character of it, first to last; a token may begin with the space before a word,
+    and then belongs to the span with the word. Where two spans meet in one token, one blank (the first's) covers both:
+    the paper's code drops such examples.
+    """
+    sizes = np.array([len(one.ids) for one in tokens], dtype=np.int64)
+    token_at = np.concatenate([[0], np.cumsum(sizes)])
+    # Characters are counted through all documents, so that one search finds the tokens of every span.
+    widths = [int(one.ends[-1]) + 1 if len(one.ids) else 1 for one in tokens]
+    char_at = np.concatenate([[0], np.cumsum(widths)])
+    none = np.zeros(0, dtype=np.int64)
+    starts = np.concatenate([none, *(one.starts + at for one, at in zip(tokens, char_at, strict=False))])
+    ends = np.concatenate([none, *(one.ends + at for one, at in zip(tokens, char_at, strict=False))])
+    number = {type: index for index, type in enumerate(special.blanks)}
+    owner, counts, kinds, begins, stops = [], [], [], [], []
+    for document, examples in enumerate(masks):
+        base = int(char_at[document])
+        for spans in examples:
+            owner.append(document)
+            counts.append(len(spans))
+            for type, start, end in spans:
+                kinds.append(number[type])
+                begins.append(base + start)
+                stops.append(base + end)
+    owners = np.array(owner, dtype=np.int64)
+    example = np.repeat(np.arange(len(counts)), np.array(counts, dtype=np.int64))
+    shift = token_at[owners[example]]
+    firsts = np.searchsorted(ends, np.array(begins, dtype=np.int64), side="right") - shift
+    lasts = np.searchsorted(starts, np.array(stops, dtype=np.int64), side="left") - shift
+    merged = np.zeros(len(example), dtype=bool)
+    merged[1:] = (example[1:] == example[:-1]) & (firsts[1:] < lasts[:-1])
+    head = np.flatnonzero(~merged)
+    tail = np.append(head[1:], len(example)) - 1 if len(head) else head
+    spans_of = np.bincount(example[head], minlength=len(counts))
+    masked = Masked(
+        ids=np.concatenate([none.astype(np.int32), *(one.ids for one in tokens)]),
+        starts=token_at[owners],
+        lengths=sizes[owners],
+        bounds=np.concatenate([[0], np.cumsum(spans_of)]),
+        kinds=np.array(kinds, dtype=np.int64)[head],
+        firsts=firsts[head],
+        lasts=lasts[tail],
+    )
+    return masked, np.bincount(example[merged], minlength=len(counts))
+
+
+def encode(strategy: str, masked: Masked, special: SpecialIds) -> Examples:
+    """The examples as `strategy` writes them. Raises KeyError for a strategy that is none of STRATEGIES."""
+    layout = {"ilm": _ilm, "lm": _lm, "lm-rev": _lm_rev, "lm-all": _lm_all}[strategy]
+    return layout(masked, special)
+
+
+class _Segments:
+    """Segments of all examples, in their order: each a run of tokens, or one special token (a negative place).
+
+    `counts` says how many segments each example has; `put` fills in those at some places of the examples.
+    """
+
+    def __init__(self, counts: Ints) -> None:
+        self.at = np.concatenate([[0], np.cumsum(counts)])
+        self.places = np.zeros(self.at[-1], dtype=np.int64)
+        self.lengths = np.ones(self.at[-1], dtype=np.int64)
+        self.types = np.zeros(self.at[-1], dtype=np.int8)
+
+    def put(self, where: Ints, places: Ints | int, lengths: Ints | int, type: Target) -> None:
+        self.places[where], self.lengths[where], self.types[where] = places, lengths, type
+
+    def examples(self, masked: Masked, special: SpecialIds, reverse: Ints | None = None) -> Examples:
+        """All tokens; those of the segments `reverse` run backwards."""
+        ends = np.cumsum(self.lengths)
+        within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - self.lengths, self.lengths)
+        first = self.places
+        if reverse is not None:
+            first = first.copy()
+            first[reverse] += self.lengths[reverse] - 1
+            steps = np.ones(len(first), dtype=np.int64)
+            steps[reverse] = -1
+            within *= np.repeat(steps, self.lengths)
+        places = np.repeat(first, self.lengths) + within
+        ids = masked.ids[np.maximum(places, 0)].astype(np.int32)
+        marks = places < 0
+        ids[marks] = special.size - 1 - places[marks]
+        bounds = np.concatenate([[0], ends])[self.at]
+        return Examples(ids, np.repeat(self.types, self.lengths), bounds)
+
+
+_S, _E, _BLANKS = -1, -2, -3
+"""Places of special tokens: the id is the vocabulary's size - 1 - place; blank number k is at _BLANKS - k."""
+
+
+def _context(masked: Masked, segments: _Segments) -> tuple[Ints, Ints]:
+    """Put c and S. Returns each example's first segment behind them, and each span's number in its example."""
+    spans = np.diff(masked.bounds)
+    example = np.repeat(np.arange(len(spans)), spans)
+    rank = np.arange(len(example)) - masked.bounds[example]
+    before = np.where(rank > 0, np.roll(masked.lasts, 1), 0)
+    at = segments.at[example] + 2 * rank
+    start = masked.starts[example]
+    segments.put(at, start + before, masked.firsts - before, Target.CONTEXT)
+    segments.put(at + 1, _BLANKS - masked.kinds, 1, Target.CONTEXT_SPECIAL)
+    last = np.where(spans > 0, masked.lasts[masked.bounds[1:] - 1] if len(example) else 0, 0)
+    tail = segments.at[:-1] + 2 * spans
+    segments.put(tail, masked.starts + last, masked.lengths - last, Target.CONTEXT)
+    segments.put(tail + 1, _S, 1, Target.CONTEXT_INFILL_SEP)
+    return tail + 2, rank
+
+
+def _ilm(masked: Masked, special: SpecialIds) -> Examples:
+    spans = np.diff(masked.bounds)
+    segments = _Segments(4 * spans + 2)
+    answers, rank = _context(masked, segments)
+    example = np.repeat(np.arange(len(spans)), spans)
+    at = answers[example] + 2 * rank
+    segments.put(at, masked.starts[example] + masked.firsts, masked.lasts - masked.firsts, Target.INFILL)
+    segments.put(at + 1, _E, 1, Target.INFILL_SPECIAL)
+    return segments.examples(masked, special)
+
+
+def _lm(masked: Masked, special: SpecialIds) -> Examples:
+    segments = _Segments(np.full(len(masked.starts), 3))
+    segments.put(segments.at[:-1], _S, 1, Target.CONTEXT_INFILL_SEP)
+    _whole(masked, segments, segments.at[:-1] + 1)
+    return _marked(masked, segments.examples(masked, special))
+
+
+def _lm_rev(masked: Masked, special: SpecialIds) -> Examples:
+    segments = _Segments(np.full(len(masked.starts), 3))
+    segments.put(segments.at[:-1], _S, 1, Target.CONTEXT_INFILL_SEP)
+    _whole(masked, segments, segments.at[:-1] + 1)
+    examples = segments.examples(masked, special, reverse=segments.at[:-1] + 1)
+    length = np.repeat(masked.lengths, np.diff(masked.bounds))
+    # Counted from the other end, a span's last token is its first.
+    return _marked(masked._replace(firsts=length - masked.lasts, lasts=length - masked.firsts), examples)
+
+
+def _lm_all(masked: Masked, special: SpecialIds) -> Examples:
+    segments = _Segments(2 * np.diff(masked.bounds) + 4)
+    behind, _ = _context(masked, segments)
+    _whole(masked, segments, behind)
+    return _marked(masked, segments.examples(masked, special))
+
+
+def _whole(masked: Masked, segments: _Segments, at: Ints) -> None:
+    """Put x and E."""
+    segments.put(at, masked.starts, masked.lengths, Target.INFILL_REDUNDANT)
+    segments.put(at + 1, _E, 1, Target.INFILL_REDUNDANT)
+
+
+def _marked(masked: Masked, examples: Examples) -> Examples:
+    """The tokens of masked spans are INFILL, the one behind each INFILL_SPECIAL unless the next span begins with it."""
+    example = np.repeat(np.arange(len(masked.starts)), np.diff(masked.bounds))
+    x = examples.bounds[1:][example] - 1 - masked.lengths[example]
+    examples.types[x + masked.lasts] = Target.INFILL_SPECIAL
+    lengths = masked.lasts - masked.firsts
+    ends = np.cumsum(lengths)
+    within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+    examples.types[np.repeat(x + masked.firsts, lengths) + within] = Target.INFILL
+    return examples

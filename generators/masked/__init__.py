@@ -1,0 +1,1 @@
+"""BERT: masks filled one after another. The door is `bert.build`."""

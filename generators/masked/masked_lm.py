@@ -1,0 +1,273 @@
+"""Masked language models such as BERT: opened whole or refused in words, with a vocabulary that reads text as text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from generators.checkpoints.folder import input_rows
+from generators.checkpoints.pretrained import architectures, fetch, open_weights
+from generators.checkpoints.vocabulary import PIECES, TOKENIZER, open_tokenizer
+from generators.checkpoints.weights import DAMAGED, first_line, json_object, positions
+from generators.masked.joining import join, words_of
+from humaneval.errors import InputError
+from humaneval.text import hidden_characters, refused_characters
+
+if TYPE_CHECKING:
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
+
+DEFAULT = "bert-base-cased"
+OTHER = f"Choose a masked language model such as {DEFAULT}."
+VOCABULARY, *WORDS_ON_IT = PIECES
+UNUSED_WEIGHTS = re.compile(r"(^|\.)pooler\.|^cls\.seq_relationship\.|(^|\.)position_ids$")
+"""What a masked language model does not use: the next-sentence head and what leads to it, and numbered positions."""
+CONTROL = re.compile(r"\[(unused\d+|[A-Z]+)\]|<\|?\w+\|?>|madeupword\d+")
+"""Pieces that stand for no text."""
+ROLES = {
+    "mask": ("mask_token", "[MASK]", "<mask>"),
+    "first": ("cls_token", "bos_token", "[CLS]", "<s>"),
+    "last": ("sep_token", "eos_token", "[SEP]", "</s>"),
+}
+"""Where the special tokens' names are said, then what they are called where nobody says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A vocabulary: text as pieces and back, and the ids of what is no text."""
+
+    tokenizer: Tokenizer
+    mask: int
+    first: int
+    last: int
+    prefix: str
+    """How pieces begin that continue a word; empty where pieces say themselves where spaces are."""
+    forbidden: tuple[int, ...]
+    """Ids that no answer has: special and unused tokens, and pieces that show nothing or no whole character."""
+    continuing: tuple[int, ...]
+    cased: bool
+
+    def read(self, text: str) -> list[int]:
+        return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def write(self, ids: Sequence[int]) -> str:
+        if not self.prefix:
+            return self.tokenizer.decode(list(ids), skip_special_tokens=False)
+        pieces = [self.tokenizer.id_to_token(id) or "" for id in ids]
+        return join(words_of(pieces, self.prefix))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedLM:
+    """An opened model. `name` is its folder's, or its own on the hub."""
+
+    model: PreTrainedModel
+    pieces: Pieces
+    name: str
+    sha256: str
+    longest: int
+    """How many pieces it reads, those around the text included."""
+
+    def logits(
+        self, texts: Sequence[Sequence[int]], rows: Sequence[int], columns: Sequence[int]
+    ) -> torch.Tensor:
+        """(places, pieces): what the model says at texts[rows[i]][columns[i]], −∞ for what is forbidden."""
+        import torch
+
+        device = self.model.device
+        width = max(map(len, texts))
+        padding = self.model.config.get_text_config().pad_token_id or 0
+        ids = torch.tensor([[*text, *[padding] * (width - len(text))] for text in texts], device=device)
+        mask = torch.tensor([[1] * len(text) + [0] * (width - len(text)) for text in texts], device=device)
+        at = torch.tensor(rows, device=device), torch.tensor(columns, device=device)
+        with torch.no_grad():
+            found = self.logits_at(ids, mask, at).float()
+        found[:, list(self.pieces.forbidden)] = float("-inf")
+        return found
+
+    def logits_at(
+        self, ids: torch.Tensor, mask: torch.Tensor, at: tuple[torch.Tensor, torch.Tensor]
+    ) -> torch.Tensor:
+        """(places, pieces) at the rows and columns `at` of (B, T) ids.
+
+        The output layer is as large as the vocabulary: it gets only the places that are looked at.
+        """
+        layers: Any = self.model
+        hook = layers.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][at],))
+        try:
+            found: torch.Tensor = layers(input_ids=ids, attention_mask=mask).logits
+        finally:
+            hook.remove()
+        return found
+
+
+def open_masked_lm(name: str, device: str) -> MaskedLM:
+    """The model `name`: a hub id such as bert-base-cased, or a folder in the hub's layout.
+
+    InputError where anything is missing or does not fit, and where it is no masked language model.
+    """
+    from transformers import AutoModelForMaskedLM
+
+    folder, local = find_folder(name), Path(name).expanduser().exists()
+    model, sha = open_weights(
+        folder,
+        AutoModelForMaskedLM,
+        unused=lambda weight: bool(UNUSED_WEIGHTS.search(weight)),
+        refuse_others=_refuse_others,
+    )
+    pieces = open_pieces(folder, input_rows(model))
+    opened = MaskedLM(
+        model,
+        pieces,
+        folder.resolve().name if local else name.split("/")[-1],
+        sha,
+        positions(model) - _offset(model),
+    )
+    _refuse_blind(opened, name)
+    model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
+    return opened
+
+
+def find_folder(name: str) -> Path:
+    """The folder of that name, or the hub's copy of the model of that name."""
+    folder = Path(name).expanduser()
+    if not folder.exists():
+        return fetch(name, example=DEFAULT)
+    if not folder.is_dir():
+        raise InputError(f"{name} is a file, not a model's folder", "Name a folder in the hub's layout.")
+    return folder
+
+
+def _offset(model: PreTrainedModel) -> int:
+    """RoBERTa counts positions from behind that of the padding, and so reads fewer than it has."""
+    for name, layer in model.named_modules():
+        padding: Any = getattr(layer, "padding_idx", None)
+        if name.endswith("position_embeddings") and padding is not None:
+            return int(padding) + 1
+    return 0
+
+
+def _refuse_others(folder: Path) -> None:
+    """InputError where the model, which does not fit, says itself that it is another kind: an encoder alone, GPT-2."""
+    for name in architectures(folder):
+        if not name.endswith(("ForMaskedLM", "ForPreTraining", "WithLMHeadModel")):
+            raise InputError(f"{folder} holds a {name}, which does not predict what is masked", OTHER)
+
+
+def _refuse_blind(opened: MaskedLM, name: str) -> None:
+    """InputError where what the model says at a mask does not depend on what stands behind it, as of a causal model."""
+    import torch
+
+    pieces = opened.pieces
+    wrong = f"{type(opened.model).__name__} in {name}"
+    if opened.model.config.is_encoder_decoder:
+        raise InputError(f"{wrong} writes its answers, and fills no masks in place", OTHER)
+    known = [id for id in range(input_rows(opened.model)) if id not in set(pieces.forbidden)][:2]
+    if len(known) < 2:
+        raise InputError(f"the vocabulary of {name} has no pieces to fill in", DAMAGED)
+    texts = [[pieces.first, pieces.mask, behind, pieces.last] for behind in known]
+    first, second = opened.logits(texts, [0, 1], [1, 1])[:, known].double()
+    if torch.allclose(first, second, rtol=1e-7, atol=1e-9):
+        raise InputError(f"{wrong} does not see what stands behind a mask", OTHER)
+
+
+def open_pieces(folder: Path, rows: int) -> Pieces:
+    """The vocabulary in a folder: its tokenizer.json, or BERT's vocab.txt. `rows`: of the model that it is of."""
+    said, added = _said(folder), _added(folder)
+    whole = (folder / TOKENIZER).exists() or not (folder / VOCABULARY).exists()
+    tokenizer = open_tokenizer(folder) if whole else _word_pieces(folder / VOCABULARY, said)
+    ids = {**tokenizer.get_vocab(), **{token["content"]: token["id"] for token in added}}
+    if max(ids.values()) >= rows:
+        raise InputError(
+            f"the vocabulary in {folder} has {max(ids.values()) + 1:,} pieces, the model {rows:,}",
+            "They are of different models: copy both from one place.",
+        )
+    special = {role: _find(role, said, ids, folder) for role in ROLES}
+    model = json.loads(tokenizer.to_str())["model"]
+    prefix = str(model.get("continuing_subword_prefix") or "") if model["type"] == "WordPiece" else ""
+    names = {*said.values(), *(token["content"] for token in added if token.get("special"))}
+    forbidden = {*range(rows)} - {*ids.values()}
+    forbidden |= {*special.values()} | {id for token, id in ids.items() if token in names or _bare(token)}
+    for token, id in ids.items():
+        text = token.removeprefix(prefix) if prefix else tokenizer.decode([id], skip_special_tokens=False)
+        if (
+            not text.strip()
+            or "\n" in text
+            or "\ufffd" in text
+            or refused_characters(text)
+            or hidden_characters(text)
+        ):
+            forbidden.add(id)
+    capital = "A" if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str("A")
+    pieces = Pieces(
+        tokenizer,
+        **special,
+        prefix=prefix,
+        forbidden=tuple(sorted(forbidden)),
+        continuing=tuple(sorted(id for token, id in ids.items() if prefix and token.startswith(prefix))),
+        cased="A" in capital,
+    )
+    typed = pieces.read("a [MASK] [CLS] [SEP] <mask> <s> </s> " + " ".join(said.values()))
+    if {*special.values()} & {*typed}:
+        raise InputError(
+            f"the vocabulary in {folder} reads a typed mask as a mask, not as text",
+            "Choose a model with BERT's or RoBERTa's kind of vocabulary.",
+        )
+    return pieces
+
+
+def _bare(token: str) -> bool:
+    return bool(CONTROL.fullmatch(token))
+
+
+def _find(role: str, said: dict[str, str], ids: dict[str, int], folder: Path) -> int:
+    """The id of a special token."""
+    names = [said.get(name, name) for name in ROLES[role]]
+    found = next((ids[name] for name in names if name in ids), None)
+    if found is None:
+        raise InputError(f"the vocabulary in {folder} has no {ROLES[role][0].replace('_', ' ')}", OTHER)
+    return found
+
+
+def _said(folder: Path) -> dict[str, str]:
+    """What the tokenizer's files say of the special tokens by name, and of the case."""
+    found: dict[str, str] = {}
+    for name in WORDS_ON_IT:
+        values = json_object(folder / name)
+        for key, value in values.items():
+            text = value.get("content") if isinstance(value, dict) else value
+            if isinstance(text, str) and key.endswith("_token"):
+                found[key] = text
+    return found
+
+
+def _added(folder: Path) -> list[dict[str, Any]]:
+    added = json_object(folder / TOKENIZER).get("added_tokens") or []
+    return [token for token in added if isinstance(token, dict) and {"id", "content"} <= token.keys()]
+
+
+def _word_pieces(file: Path, said: dict[str, str]) -> Tokenizer:
+    """BERT's vocabulary, one piece a line. Lower case where the tokenizer's settings say so, else where it has no capitals."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read: {first_line(error)}", DAMAGED) from None
+    vocab = {piece: id for id, piece in enumerate(lines)}
+    unknown = said.get("unk_token", "[UNK]")
+    if unknown not in vocab:
+        raise InputError(f"{file} is no vocabulary of word pieces: it lacks {unknown}", DAMAGED)
+    lower = json_object(file.parent / WORDS_ON_IT[0]).get("do_lower_case")
+    if not isinstance(lower, bool):
+        lower = not any(piece != piece.lower() for piece in lines if not _bare(piece))
+    tokenizer = Tokenizer(models.WordPiece(vocab=vocab, unk_token=unknown, max_input_chars_per_word=100))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lower)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece(cleanup=False)
+    return tokenizer

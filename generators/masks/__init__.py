@@ -1,0 +1,1 @@
+"""From a text to its blanks: documents, words, the mask function and others."""

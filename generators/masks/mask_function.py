@@ -1,0 +1,279 @@
+"""Which spans of a document become blanks: the mask function of Donahue et al. (ACL 2020, section 4), and others.
+
+A document is a hierarchy of paragraphs, sentences and words. Every node is masked with probability p = 0.03, and nothing
+inside a masked one is masked again; a masked word becomes, half of the time, an n-gram of up to 8 words. That covers
+about 15 % of the words. Variants mask one granularity only; `module:object` names a function of your own.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import log, log1p
+from operator import attrgetter
+from typing import NamedTuple, Protocol
+
+from generators.masks.documents import Document
+from generators.masks.words import word_spans
+
+PROBABILITY = 0.03
+LONGEST_NGRAM = 8
+TRIES = 16
+"""How often an example that repeats another of the same document, or is faulty, is drawn anew."""
+
+NOTHING = "masks nothing"
+FAULTS = (Exception, SystemExit)
+"""What the mask function of somebody else may raise; one that asks to leave the program is not obeyed."""
+
+
+class Granularity(StrEnum):
+    """What a blank stands for, in the order of the blank tokens' ids."""
+
+    DOCUMENT = "document"
+    PARAGRAPH = "paragraph"
+    SENTENCE = "sentence"
+    NGRAM = "ngram"
+    WORD = "word"
+
+    # An enumeration's own is many times slower, and masks are looked up by the million.
+    __hash__ = str.__hash__
+
+
+class MaskedSpan(NamedTuple):
+    """A span that is to become a blank; `type` is a granularity, or what a custom mask function calls it."""
+
+    type: str
+    start: int
+    end: int
+
+
+Draw = Callable[[random.Random], Sequence[MaskedSpan]]
+"""Draws one mask of one document: spans in the order of the text that do not overlap; perhaps none."""
+
+
+class MaskFunction(Protocol):
+    """A way to choose the spans that become blanks."""
+
+    @property
+    def name(self) -> str:
+        """What `load_mask` knows it by."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """All types of its spans, in the order of the blank tokens' ids."""
+
+    def prepare(self, document: Document) -> Draw:
+        """The work that is done once for a document, however many masks are drawn."""
+
+
+class _Tree(NamedTuple):
+    """The nodes of a document that may be masked, each before what is inside it, words as leaves."""
+
+    spans: list[tuple[int, int]]
+    inner: dict[int, tuple[Granularity, int]]
+    """Of each node that is no word: its granularity, and the node after all that is inside it."""
+    ends: list[int]
+    """For each sentence, the node after its last word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchical:
+    """The paper's mask function, or with `only` its variant that masks a single granularity.
+
+    `probability` (0–1) is that of each node. `parity` makes the random draws of the reference, one for each node, so
+    that equal streams give equal masks; otherwise the distance to the next masked node is drawn, which has the same
+    distribution and takes a fraction of the time.
+    """
+
+    only: Granularity | None = None
+    probability: float = PROBABILITY
+    parity: bool = False
+
+    @property
+    def name(self) -> str:
+        """`hierarchical`, or the granularity."""
+        return self.only or "hierarchical"
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """All five granularities, whichever are drawn, so that a blank has the same id in every variant."""
+        return tuple(Granularity)
+
+    def prepare(self, document: Document) -> Draw:
+        """Cut the document into its nodes."""
+        if self.probability <= 0:
+            return lambda rng: []
+        spans, inner, ends = _tree(document, self.only)
+        count = len(spans)
+        parity, probability = self.parity, self.probability
+        # The number of nodes left out is geometric: at least k with probability (1 - p) to the power of k.
+        scale = 1 / log1p(-probability) if probability < 1 else 0.0
+        ngrams = {Granularity.NGRAM: 1.0, Granularity.WORD: 0.0, None: 0.5}.get(self.only, 0.0)
+
+        # Called by the million: what is looked up or called in it is what masking costs.
+        def draw(rng: random.Random) -> list[MaskedSpan]:
+            mask: list[MaskedSpan] = []
+            chance = rng.random
+            node = 0
+            while True:
+                if parity:
+                    while node < count and chance() >= probability:
+                        node += 1
+                else:
+                    node += int(log(1.0 - chance()) * scale)
+                if node >= count:
+                    return mask
+                start, end = spans[node]
+                if node in inner:
+                    type, after = inner[node]
+                elif ngrams > 0 and chance() < ngrams:
+                    longest = min(LONGEST_NGRAM, ends[bisect_right(ends, node)] - node)
+                    # `randint` is as good, but takes five times as long.
+                    length = rng.randint(1, longest) if parity else 1 + int(longest * chance())
+                    type, after = Granularity.NGRAM, node + length
+                    end = spans[after - 1][1]
+                else:
+                    type, after = Granularity.WORD, node + 1
+                mask.append(_new_span(MaskedSpan, (type, start, end)))
+                node = after
+
+        return draw
+
+
+# `MaskedSpan(...)` runs a constructor written in Python; this makes the same in a third of the time.
+_new_span = tuple.__new__
+
+
+def _tree(document: Document, only: Granularity | None) -> _Tree:
+    """All nodes of the document, or those of one granularity alone, which then have nothing inside."""
+    text = document.text
+    whole, paragraphs, sentences = (
+        only in (None, level) for level in (Granularity.DOCUMENT, Granularity.PARAGRAPH, Granularity.SENTENCE)
+    )
+    words = only in (None, Granularity.NGRAM, Granularity.WORD)
+    spans: list[tuple[int, int]] = [(0, len(text))] if whole and text else []
+    inner: dict[int, tuple[Granularity, int]] = {}
+    ends: list[int] = []
+    for paragraph, parts in document.paragraphs:
+        outer = len(spans)
+        if paragraphs:
+            spans.append(paragraph)
+        for part in parts:
+            at = len(spans)
+            if sentences:
+                spans.append(part)
+            if words:
+                spans += word_spans(text, *part)
+                ends.append(len(spans))
+            if sentences:
+                inner[at] = Granularity.SENTENCE, len(spans)
+        if paragraphs:
+            inner[outer] = Granularity.PARAGRAPH, len(spans)
+    if whole:
+        inner[0] = Granularity.DOCUMENT, len(spans)
+    return _Tree(spans, inner, ends)
+
+
+def draw_masks(
+    mask: MaskFunction,
+    document: Document,
+    count: int,
+    rng: random.Random,
+    drops: Counter[str] | None = None,
+    *,
+    at_most: int | None = None,
+    allow_empty: bool = True,
+) -> list[tuple[MaskedSpan, ...]]:
+    """Up to `count` masks of a document, no two alike; each is drawn up to 16 times until it can be kept.
+
+    An example that is given up adds one to `drops` under the cause of its last try. Of a mask with more than `at_most`
+    spans, that many are kept at random. Since masks differ, 16 of a story mask the whole document in about 2.4 % of
+    cases, not 3 %, and a mask without a span is among them once at most: not at all if `allow_empty` is false.
+    """
+    drops = Counter() if drops is None else drops
+    try:
+        draw = mask.prepare(document)
+    except FAULTS as error:
+        drops[_failure(error)] += count
+        return []
+    types = frozenset(mask.types)
+    sound = isinstance(mask, Hierarchical)  # its masks are right by construction
+    kept: dict[tuple[MaskedSpan, ...], None] = {}
+    for _ in range(count):
+        cause = ""
+        for _ in range(TRIES):
+            try:
+                drawn = draw(rng)
+            except FAULTS as error:
+                cause = _failure(error)
+                continue
+            if at_most is not None and len(drawn) > at_most:
+                drawn = sorted(rng.sample(drawn, at_most), key=attrgetter("start"))
+            found = tuple(drawn)
+            if found in kept:
+                cause = "repeats another mask"
+            elif not found and not allow_empty:
+                cause = NOTHING
+            elif not (cause := "" if sound else _fault(found, types, len(document.text))):
+                kept[found] = None
+                break
+        else:
+            drops[cause] += 1
+    return list(kept)
+
+
+def _fault(mask: Sequence[MaskedSpan], types: frozenset[str], length: int) -> str:
+    """Why a mask cannot be used, or nothing."""
+    free_from = 0
+    for type, start, end in mask:
+        if type not in types:
+            return f"unknown type: {type}"
+        if start < 0 or end > length:
+            return "outside the document"
+        if start >= end:
+            return "an empty span"
+        if start < free_from:
+            return "spans overlap"
+        free_from = end
+    return ""
+
+
+def _failure(error: BaseException) -> str:
+    first_line = str(error).partition("\n")[0][:200]
+    return f"the mask function failed: {type(error).__name__}: {first_line}"
+
+
+def one_span(document: Document, granularity: Granularity, rng: random.Random) -> MaskedSpan | None:
+    """One span, each of that granularity equally likely, or None if there are none: an example of a test set.
+
+    A sentence is never one of the metadata, such as a story's title line; all other granularities include it. N-grams
+    are those of one random division of each sentence into n-grams.
+    """
+    if granularity == Granularity.SENTENCE:
+        document = document._replace(paragraphs=document.paragraphs[document.metadata :])
+    spans = Hierarchical(granularity, probability=1.0).prepare(document)(rng)
+    return rng.choice(spans) if spans else None
+
+
+def sentence_mask(document: Document, number: int) -> tuple[MaskedSpan, ...]:
+    """The mask of one sentence of the last paragraph: of a story, `number` 1–5."""
+    sentences = document.paragraphs[-1][1]
+    return (MaskedSpan(Granularity.SENTENCE, *sentences[number - 1]),)
+
+
+def load_mask(name: str, *, parity: bool = False) -> MaskFunction:
+    """The mask function of that name: `hierarchical`, a granularity to mask that only, or `module:object`.
+
+    `parity` is that of `Hierarchical`; a function of your own has its own draws. What such an object must have is told in `generators.masks.custom`. Raises UsageError where there is none.
+    """
+    if name == "hierarchical":
+        return Hierarchical(parity=parity)
+    if name in tuple(Granularity):
+        return Hierarchical(only=Granularity(name), parity=parity)
+    from generators.masks.custom import load_custom
+
+    return load_custom(name)

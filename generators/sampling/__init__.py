@@ -1,0 +1,1 @@
+"""What the kinds share when they write: batches and tries, drawing, prompts and replies."""

@@ -1,0 +1,243 @@
+"""What all generators that are models share: texts with gaps in batches, further tries, and the check of every answer.
+
+A kind of model is a Filler. It gets a batch of texts and drafts answers; everything else is done here, the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+from generators.masks.documents import UNTITLED
+from generators.options import refuse_unless
+from humaneval.domain import Blank, Filling, Gap, GappedText, Infill, InfillStatus, Provenance
+from humaneval.text import has_words, normalise, refused_characters, split_sentences
+
+OK = InfillStatus.OK
+WINDOW = 4
+"""Batches that are sorted by length together, so that those in a batch are about equally long."""
+
+
+class Draft(NamedTuple):
+    """What a model wrote for a gap; anything but OK where it knows that it did not do what it should."""
+
+    text: str
+    status: InfillStatus = OK
+    detail: str = ""
+    extra: Mapping[str, Any] = {}
+
+
+class Filler(Protocol):
+    """A model that fills gaps: what the kinds differ in."""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of gaps that it can fill."""
+
+    @property
+    def several(self) -> bool:
+        """Whether it drafts all gaps of a text at once; else it is asked for the first gap alone, again and again."""
+
+    @property
+    def titled(self) -> bool:
+        """Whether a story's title line belongs before its sentences: to models that were trained so."""
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether it has to be told what stood in a gap."""
+
+    @property
+    def origin(self) -> Provenance:
+        """Kind, checkpoint and settings of its own, device and precision, versions. What is shared is added here."""
+
+    def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
+        """A draft for each gap of each text, or for the first alone. `keys` name the texts' streams of chance: what a text
+        gets may depend on its key and the seed, but not on the texts beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The options that every model has. `tries`: draws of a text at most, until all its answers are in order."""
+
+    batch: int = 32
+    tries: int = 1
+    min_words: int = 0
+    max_words: int = 0
+    beginning: str = ""
+
+    def __post_init__(self) -> None:
+        refuse_unless(1 <= self.batch <= 4096, "batch", "1 to 4096")
+        refuse_unless(1 <= self.tries <= 100, "tries", "1 to 100")
+        refuse_unless(0 <= self.min_words <= 100, "min_words", "0 to 100")
+        fits = self.max_words == 0 or max(self.min_words, 1) <= self.max_words <= 100
+        refuse_unless(fits, "max_words", "0 (no limit), or min_words to 100")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGenerator:
+    """A generator over a Filler."""
+
+    name: str
+    filler: Filler
+    seed: int
+    shared: Shared
+
+    @property
+    def provenance(self) -> Provenance:
+        origin = self.filler.origin
+        shared = asdict(self.shared)
+        batch = shared.pop("batch")
+        return replace(
+            origin,
+            seed=self.seed,
+            settings={**shared, **origin.settings},
+            batch={"size": batch, **origin.batch},
+        )
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return self.filler.types
+
+    @property
+    def several(self) -> bool:
+        return self.filler.several
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether it is told what stood in a blank, for the length of it."""
+        return self.filler.needs_original
+
+    def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
+        """One infill a blank, in order."""
+        remaining = iter(blanks)
+        while window := list(islice(remaining, WINDOW * self.shared.batch)):
+            texts = [self._text(blank) for blank in window]
+            for blank, (filling,) in zip(window, self.fill(texts), strict=True):
+                yield Infill(blank, filling.text, filling.status, filling.detail, filling.extra)
+
+    def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
+        """One filling a gap, in order."""
+        remaining = iter(texts)
+        while window := list(islice(remaining, WINDOW * self.shared.batch)):
+            order = sorted(range(len(window)), key=lambda at: sum(map(len, window[at].pieces)))
+            found: dict[int, tuple[Filling, ...]] = {}
+            for at in range(0, len(order), self.shared.batch):
+                chosen = order[at : at + self.shared.batch]
+                filled = self._fill([window[number] for number in chosen])
+                found.update(zip(chosen, filled, strict=True))
+            for number in range(len(window)):
+                yield found[number]
+
+    def _text(self, blank: Blank) -> GappedText:
+        sentences, position = blank.story.sentences, blank.position
+        before = "".join(f"{sentence} " for sentence in sentences[: position - 1])
+        title = f"{blank.story.title or UNTITLED}\n" if self.filler.titled else ""
+        after = "".join(f" {sentence}" for sentence in sentences[position:])
+        shared = self.shared
+        gap = Gap(
+            min_words=shared.min_words,
+            max_words=shared.max_words,
+            beginning=shared.beginning,
+            original=blank.original if self.filler.needs_original else "",
+        )
+        return GappedText(f"{blank.story.id} {position}", (title + before, after), (gap,), blank.sample)
+
+    def _fill(self, texts: Sequence[GappedText]) -> list[tuple[Filling, ...]]:
+        """A batch, drawn anew where an answer is not in order."""
+        answers: list[tuple[Filling, ...]] = [()] * len(texts)
+        waiting = list(range(len(texts)))
+        for attempt in range(1, self.shared.tries + 1):
+            keys = [f"{texts[at].key} {texts[at].sample} {attempt}" for at in waiting]
+            drafts = self._drafts([texts[at] for at in waiting], keys)
+            unfit = []
+            for at, found in zip(waiting, drafts, strict=True):
+                checked = [check(draft, gap) for draft, gap in zip(found, texts[at].gaps, strict=True)]
+                answers[at] = tuple(
+                    Filling(one.text, one.status, one.detail, {"tries": attempt, **one.extra})
+                    for one in checked
+                )
+                if any(one.status is not OK for one in checked):
+                    unfit.append(at)
+            waiting = unfit
+            if not waiting:
+                break
+        return answers
+
+    def _drafts(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
+        """A draft for every gap; by a model that sees one gap at a time, from left to right."""
+        if self.filler.several:
+            return self._within_memory(texts, keys)
+        found: list[list[Draft]] = [[] for _ in texts]
+        rest = list(texts)
+        for step in range(max(len(text.gaps) for text in texts)):
+            here = [at for at, text in enumerate(rest) if text.gaps]
+            drafts = self._within_memory(
+                [rest[at] for at in here], [f"{keys[at]} {step}" if step else keys[at] for at in here]
+            )
+            for at, (draft, *_) in zip(here, drafts, strict=True):
+                found[at].append(draft)
+                text = rest[at]
+                joined = text.pieces[0] + check(draft, text.gaps[0]).text + text.pieces[1]
+                rest[at] = replace(text, pieces=(joined, *text.pieces[2:]), gaps=text.gaps[1:])
+        return found
+
+    def _within_memory(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
+        """Drafts of a batch; halved as often as the memory asks for."""
+        try:
+            return self.filler.draft(texts, keys)
+        except Exception as error:
+            if not out_of_memory(error):
+                raise
+        if len(texts) == 1:
+            lost = Draft("", InfillStatus.ERROR, "the memory does not hold this text alone")
+            return [[lost] * (len(texts[0].gaps) if self.filler.several else 1)]
+        half = len(texts) // 2
+        return [
+            *self._within_memory(texts[:half], keys[:half]),
+            *self._within_memory(texts[half:], keys[half:]),
+        ]
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether the memory of the GPU or of the machine did not suffice."""
+    words = str(error)
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or "DefaultCPUAllocator" in words
+        or "CUDA out of memory" in words
+    )
+
+
+def check(draft: Draft, gap: Gap) -> Draft:
+    """The draft as an answer: white space in order, and the status that its text deserves if it has no other."""
+    several_lines = gap.type in ("paragraph", "document")
+    text = draft.text.strip() if several_lines else normalise(draft.text)
+    broken = unprintable(text)
+    if broken:
+        return draft._replace(text="", status=InfillStatus.UNPRINTABLE, detail=broken)
+    draft = draft._replace(text=text)
+    if draft.status is not OK:
+        return draft
+    if not text or (gap.type not in ("word", "ngram") and not has_words(text)):
+        return draft._replace(status=InfillStatus.EMPTY, detail="no word in it" if text else "")
+    words = len(text.split())
+    if words < gap.min_words or 0 < gap.max_words < words:
+        limits = f"at least {gap.min_words}" if words < gap.min_words else f"at most {gap.max_words}"
+        return draft._replace(status=InfillStatus.FILTERED, detail=f"{words} words, not {limits}")
+    if not text.startswith(normalise(gap.beginning)):
+        return draft._replace(status=InfillStatus.FILTERED, detail=f"does not begin with {gap.beginning!r}")
+    if gap.type == "sentence":
+        sentences = split_sentences(text)
+        if len(sentences) > 1:
+            return draft._replace(status=InfillStatus.SEVERAL_SENTENCES, detail=f"{len(sentences)} sentences")
+    return draft
+
+
+def unprintable(text: str) -> str:
+    """Why `text` cannot be shown, or nothing: bytes that make no character, or characters that no page can carry."""
+    if "\ufffd" in text:
+        return "bytes that make no character"
+    return refused_characters(text)

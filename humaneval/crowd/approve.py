@@ -1,0 +1,227 @@
+"""Approves and rejects submitted work. What the platform has not confirmed is not called so here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.addresses import refuse_elsewhere
+from humaneval.crowd.ledger import (
+    APPROVE,
+    REJECT,
+    approval_subject,
+    find_assignment,
+    rejection_done,
+    reward_paid,
+)
+from humaneval.crowd.letter_text import plain_words
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform
+from humaneval.crowd.platform import Cost, Platform
+from humaneval.errors import PartialError, PlatformError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow, StudyRow
+from humaneval.store.types import now
+from humaneval.study.stored import get_study, settings_of
+
+UNDO_DAYS = 30
+"""From the submission on: so long a rejection can be undone."""
+
+Advance = Callable[[int], None]
+
+
+class _Work(NamedTuple):
+    intent: Intent
+    assignment_id: int
+    external_id: str
+
+
+class Pending(NamedTuple):
+    """What a decision would be about, and what it would cost."""
+
+    assignments: tuple[str, ...]
+    cost: Cost
+
+
+def approve(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    *,
+    assignments: Collection[str] | None = None,
+    feedback: str = "",
+    undo_rejection: bool = False,
+    advance: Advance = lambda amount: None,
+) -> int:
+    """Approve submitted work: the assignments named, or all of it. Returns how many this call approved.
+
+    `undo_rejection`: the ones named may have been rejected, within 30 days of their submission. One that the platform
+    refuses does not stop the others; PartialError says how many are left and why.
+    """
+    feedback = plain_words("feedback", feedback, needed=False)
+    refuse_elsewhere(engine, name, platform)
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        chosen = _to_approve(session, study, platform.endpoint.name, assignments, undo_rejection)
+        work = [_intended(session, study, APPROVE, assignment, {}) for assignment in chosen]
+
+    def pay(one: _Work) -> None:
+        def record(session: Session, _: None) -> dict[str, str]:
+            assignment = session.get_one(AssignmentRow, one.assignment_id)
+            assignment.state, assignment.reviewed_at = "approved", now()
+            reward_paid(session, session.get_one(StudyRow, assignment.study_id), platform, assignment)
+            return {"assignment": one.external_id}
+
+        perform(
+            engine,
+            one.intent,
+            lambda: platform.approve(one.external_id, feedback, override=undo_rejection),
+            record,
+        )
+
+    return _each("approved", work, pay, advance)
+
+
+def reject(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    *,
+    assignments: Collection[str],
+    reason: str,
+    advance: Advance = lambda amount: None,
+) -> int:
+    """Refuse to pay for the assignments named, with a reason that their workers read. Returns how many now.
+
+    Nothing rejects by itself: no rule, no timer, no page. Work that was approved stays so: UsageError.
+    """
+    reason = plain_words("reason", reason)
+    refuse_elsewhere(engine, name, platform)
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        chosen = _to_reject(session, study, platform.endpoint.name, assignments)
+        work = [_intended(session, study, REJECT, assignment, {"reason": reason}) for assignment in chosen]
+
+    def refuse(one: _Work) -> None:
+        def record(session: Session, _: None) -> dict[str, str]:
+            assignment = session.get_one(AssignmentRow, one.assignment_id)
+            assignment.state, assignment.reviewed_at = "rejected", now()
+            rejection_done(session, assignment)
+            return {"assignment": one.external_id}
+
+        perform(engine, one.intent, lambda: platform.reject(one.external_id, reason), record)
+
+    return _each("rejected", work, refuse, advance)
+
+
+def would_approve(
+    engine: Engine,
+    name: str,
+    platform: Platform,
+    assignments: Collection[str] | None = None,
+    *,
+    undo_rejection: bool = False,
+) -> Pending:
+    """Which of the assignments named, or of all, an approval would be about, and what it would cost.
+
+    Asks the platform nothing: before the sum is confirmed no call is made.
+    """
+    with reading(engine) as session:
+        study = get_study(session, name)
+        chosen = _to_approve(session, study, platform.endpoint.name, assignments, undo_rejection)
+        settings = settings_of(study)
+        costs = [
+            platform.cost(settings.hit.reward, size, masters=settings.participants.masters).each(size)
+            for size in (session.get_one(HitRow, one.hit_id).assignments for one in chosen)
+        ]
+    zero = Decimal("0.00")
+    cost = Cost(sum((one.rewards for one in costs), zero), sum((one.fees for one in costs), zero))
+    return Pending(tuple(one.external_id for one in chosen), cost)
+
+
+def would_reject(engine: Engine, name: str, platform: Platform, assignments: Collection[str]) -> Pending:
+    """Which of the assignments named a rejection would be about; it costs nothing."""
+    refuse_elsewhere(engine, name, platform)
+    with reading(engine) as session:
+        chosen = _to_reject(session, get_study(session, name), platform.endpoint.name, assignments)
+    zero = Decimal("0.00")
+    return Pending(tuple(one.external_id for one in chosen), Cost(zero, zero))
+
+
+def _to_approve(
+    session: Session, study: StudyRow, endpoint: str, assignments: Collection[str] | None, undo_rejection: bool
+) -> Sequence[AssignmentRow]:  # fmt: skip
+    if assignments is None:
+        return session.scalars(
+            select(AssignmentRow)
+            .where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.state == "submitted",
+                ~AssignmentRow.is_stray,  # a person decides about these, one by one
+            )
+            .order_by(AssignmentRow.id)
+        ).all()
+    found = [find_assignment(session, study.id, endpoint, external_id) for external_id in assignments]
+    rejected = [assignment for assignment in found if assignment.state == "rejected"]
+    if rejected and not undo_rejection:
+        raise PlatformError(
+            f"rejected work is not approved: {', '.join(one.external_id for one in rejected)}",
+            f"Leave it out, or undo the rejection with --undo-rejection within {UNDO_DAYS} days. Nothing was approved.",
+        )
+    late = [
+        one.external_id
+        for one in rejected
+        if one.submitted_at and one.submitted_at + timedelta(days=UNDO_DAYS) < now()
+    ]
+    if late:
+        raise PlatformError(
+            f"a rejection can be undone for {UNDO_DAYS} days after the submission: {', '.join(late)}",
+            "Pay the worker with `humaneval bonus` instead. Nothing was approved.",
+        )
+    return [assignment for assignment in found if assignment.state in ("submitted", "rejected")]
+
+
+def _to_reject(
+    session: Session, study: StudyRow, endpoint: str, assignments: Collection[str]
+) -> Sequence[AssignmentRow]:
+    found = [find_assignment(session, study.id, endpoint, external_id) for external_id in assignments]
+    approved = [assignment.external_id for assignment in found if assignment.state == "approved"]
+    if approved:
+        raise PlatformError(
+            f"approved work cannot be rejected: {', '.join(approved)}", "It is paid. Nothing was rejected."
+        )
+    return [assignment for assignment in found if assignment.state == "submitted"]
+
+
+def _intended(
+    session: Session, study: StudyRow, operation: str, assignment: AssignmentRow, request: dict[str, str]
+) -> _Work:
+    row = intend(
+        session, study_id=study.id, endpoint=assignment.endpoint, operation=operation, subject=approval_subject(assignment),
+        key=session.get_one(HitRow, assignment.hit_id).key, request=request,
+    )  # fmt: skip
+    row.request = request
+    intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+    return _Work(intent, assignment.id, assignment.external_id)
+
+
+def _each(word: str, work: Sequence[_Work], decide: Callable[[_Work], None], advance: Advance) -> int:
+    done, refused = 0, []
+    for one in work:
+        try:
+            decide(one)
+            done += 1
+        except PlatformError as error:
+            refused.append(error)
+        advance(1)
+    if refused:
+        raise PartialError(
+            f"{done} {word}, {len(refused)} not: {refused[0].message}",
+            "Run the command again to try the rest.",
+        )
+    return done

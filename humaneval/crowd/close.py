@@ -1,0 +1,150 @@
+"""Ends a study at a platform: takes its HITs down, waits for who is still at work, and deletes them. Answers stay here."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.addresses import UpHit
+from humaneval.crowd.approve import UNDO_DAYS
+from humaneval.crowd.collect import unpaid_work
+from humaneval.crowd.extend import published, take_down
+from humaneval.crowd.outbox import Intent, intend, perform
+from humaneval.crowd.platform import Platform, Standing
+from humaneval.errors import PartialError, PlatformError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow
+from humaneval.store.types import now
+from humaneval.study.stored import get_study
+
+CLOSE = "close"
+PAUSE = 1.0
+"""Seconds between looks at HITs that are not ready to be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What closing did, or would do."""
+
+    hits: int
+    """That this call deleted, or would."""
+    in_hand: int
+    """People who have a form and may still send it."""
+    unpaid: int
+    """Forms whose answers are on our server only, paid neither for themselves nor for their loss."""
+    final_rejections: int
+    """Rejections that could still be undone, and cannot once their HITs are gone."""
+
+
+def close_all(
+    engine: Engine, name: str, platform: Platform, *, wait: float = 10.0, dry_run: bool = False
+) -> Closed:
+    """Delete every HIT that this study made here. Twice does nothing more.
+
+    Raises PlatformError, with nothing changed, while work is not collected, or neither approved nor rejected; and
+    PartialError where somebody still works after `wait` seconds: the HITs are then down, and the rest is for later.
+    """
+    hits = published(engine, name, platform, dry_run=dry_run)
+    standings = {hit: platform.standing(hit.external_id) for hit in hits}
+    _refuse_unfinished(engine, name, platform, standings)
+    in_hand = sum(standing.in_hand for standing in standings.values() if standing)
+    planned = _plan(engine, name, platform.endpoint.name, len(hits), in_hand)
+    if dry_run or not hits:
+        return planned
+    if any(standing is not None and not standing.expired for standing in standings.values()):
+        take_down(engine, platform, hits)
+    waiting = _until_deletable(platform, hits, wait)
+    if waiting:
+        raise PartialError(
+            f"the HITs are down, and {max(in_hand, 1)} people may still send their work: nothing was deleted",
+            f"Run `humaneval collect {name}` and close again later. Who has accepted a HIT can finish it and is paid.",
+        )
+    # Somebody may have sent their work while the HITs were taken down.
+    _refuse_unfinished(engine, name, platform, {hit: platform.standing(hit.external_id) for hit in hits})
+    for hit in hits:
+        _delete(engine, name, platform, hit)
+    return planned
+
+
+def _until_deletable(platform: Platform, hits: list[UpHit], wait: float) -> list[UpHit]:
+    """Those of `hits` that cannot be deleted yet after `wait` seconds."""
+    until = time.monotonic() + wait
+    waiting = hits
+    while True:
+        waiting = [
+            hit for hit in waiting if (standing := platform.standing(hit.external_id)) and not standing.deletable
+        ]  # fmt: skip
+        if not waiting or time.monotonic() >= until:
+            return waiting
+        time.sleep(min(PAUSE, max(0.0, until - time.monotonic())))
+
+
+def _refuse_unfinished(
+    engine: Engine, name: str, platform: Platform, standings: dict[UpHit, Standing | None]
+) -> None:
+    """Raise PlatformError where deleting would lose answers, or leave somebody unpaid."""
+    endpoint = platform.endpoint.name
+    # A platform lets nobody delete a HIT before all of its work is decided: what became of it nobody can say here.
+    gone = [hit.id for hit, standing in standings.items() if standing is None]
+    with reading(engine) as session:
+        study = get_study(session, name)
+        undecided = session.scalar(
+            select(func.count()).select_from(AssignmentRow).where(
+                AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.state == "submitted",
+                AssignmentRow.hit_id.notin_(gone),
+            )
+        ) or 0  # fmt: skip
+        here = {hit: _collected(session, hit.id) for hit in standings}
+    there = {
+        hit: [work.state for work in platform.submissions(hit.external_id)]
+        for hit, standing in standings.items()
+        if standing is not None
+    }
+    missing = sum(max(0, len(there[hit]) - here[hit]) for hit in there)
+    if missing:
+        raise PlatformError(
+            f"{missing} submissions at {endpoint} were not collected yet: nothing was deleted",
+            f"Run `humaneval collect {name} --to {endpoint}` first.",
+        )
+    undecided = max(undecided, sum(states.count("submitted") for states in there.values()))
+    if undecided:
+        raise PlatformError(
+            f"{undecided} submissions at {endpoint} are neither approved nor rejected: nothing was deleted",
+            f"`humaneval review {name} --to {endpoint}` lists them.",
+        )
+
+
+def _collected(session: Session, hit_id: int) -> int:
+    work = select(func.count()).select_from(AssignmentRow).where(AssignmentRow.hit_id == hit_id)
+    return session.scalar(work.where(AssignmentRow.state.in_(COLLECTED))) or 0
+
+
+def _plan(engine: Engine, name: str, endpoint: str, hits: int, in_hand: int) -> Closed:
+    with reading(engine) as session:
+        study = get_study(session, name)
+        final_rejections = session.scalar(
+            select(func.count()).select_from(AssignmentRow).where(
+                AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint,
+                AssignmentRow.state == "rejected", AssignmentRow.submitted_at > now() - timedelta(days=UNDO_DAYS),
+            )
+        ) or 0  # fmt: skip
+        return Closed(hits, in_hand, len(unpaid_work(session, study, endpoint)), final_rejections)
+
+
+def _delete(engine: Engine, name: str, platform: Platform, hit: UpHit) -> None:
+    with writing(engine) as session:
+        row = intend(
+            session, study_id=get_study(session, name).id, endpoint=platform.endpoint.name, operation=CLOSE, subject=f"hit {hit.id}",
+            key=session.get_one(HitRow, hit.id).key, request={},
+        )  # fmt: skip
+        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+
+    def record(session: Session, _: None) -> dict[str, str]:
+        session.get_one(HitRow, hit.id).closed_at = now()
+        return {}
+
+    perform(engine, intent, lambda: platform.close(hit.external_id), record)

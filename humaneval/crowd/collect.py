@@ -1,0 +1,334 @@
+"""Brings submitted work home: the platform's answers are the record, our server's copy adds timing; both are compared.
+
+Collecting is incremental and repeatable: twice gives the same rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import Engine, Select, func, select, update
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.addresses import refuse_elsewhere, refuse_gone, submitted, up
+from humaneval.crowd.answers import Answers, read_answers
+from humaneval.crowd.claims import row_is_free
+from humaneval.crowd.compensate import settle_compensations
+from humaneval.crowd.ledger import rejection_done, reward_paid
+from humaneval.crowd.outbox import hold_study
+from humaneval.crowd.participants import intend_exclusions, is_compensated, perform_exclusions
+from humaneval.crowd.platform import Platform, Submission
+from humaneval.crowd.pseudonyms import worker_row
+from humaneval.crowd.publish import adopt
+from humaneval.crowd.review import NO_FORM, decide_exclusions
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import (
+    COLLECTED,
+    AnswerRow,
+    AssignmentRow,
+    HitRow,
+    ResponseRow,
+    RowPassageRow,
+    RowRow,
+    StudyRow,
+    WorkerRow,
+)
+from humaneval.store.types import now
+from humaneval.study.stored import get_study
+
+
+@dataclass(frozen=True, slots=True)
+class Unpaid:
+    """Work that our server has and the platform does not, and that nobody made good."""
+
+    assignment: str
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What there is after collecting. `new` counts submissions that were not collected before, rebuilt ones too."""
+
+    submissions: int
+    new: int
+    responses: int
+    not_handed_over: int
+    """Answers safe on our server whose hand-over to the platform never came."""
+    rebuilt: int
+    """Submissions that our server never saw; taken from the platform's answers."""
+    strays: int
+    """Submissions at our HITs that match no form of the study and that nobody has decided about: kept, not scored."""
+    differences: tuple[str, ...]
+    stray_assignments: tuple[str, ...] = ()
+    """Their ids at the platform."""
+    unpaid: tuple[Unpaid, ...] = ()
+    """Whose answers never came to the platform."""
+    not_listed: tuple[str, ...] = ()
+    """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
+
+
+def collect(
+    engine: Engine, name: str, platform: Platform, advance: Callable[[int], None] = lambda amount: None
+) -> Collected:
+    """Fetch everything submitted for the study's HITs on this endpoint.
+
+    A HIT that the platform has no more does not stop the others; PartialError then says so at the end.
+    """
+    endpoint = platform.endpoint.name
+    adopt(engine, name, platform)
+    counts: Counter[str] = Counter()
+    gone = []
+    for hit in up(engine, name, endpoint):
+        asked_at = now()
+        submissions = submitted(platform, hit.external_id)
+        if submissions is None:
+            gone.append(hit.external_id)
+            continue
+        with writing(engine) as session:
+            study = hold_study(session, name)
+            for submission in submissions:
+                counts["submissions"] += 1
+                counts[_take_in(session, study, hit.id, platform, submission, asked_at)] += 1
+            _let_go(session, hit.id, asked_at)
+        advance(1)
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        decide_exclusions(session, study, endpoint)
+        intend_exclusions(session, study, endpoint)
+    not_listed = perform_exclusions(engine, name, platform).failed
+    settle_compensations(engine, name, platform)
+    refuse_gone(endpoint, gone, "the others were collected")
+    with reading(engine) as session:
+        study = get_study(session, name)
+        mine = (AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+        differing = session.scalars(
+            select(AssignmentRow).where(*mine, AssignmentRow.differences != "").order_by(AssignmentRow.id)
+        )
+        strays = session.scalars(
+            select(AssignmentRow.external_id)
+            .where(*mine, AssignmentRow.is_stray, AssignmentRow.state == "submitted")
+            .order_by(AssignmentRow.id)
+        ).all()
+        return Collected(
+            submissions=counts["submissions"],
+            new=counts["new"] + counts["rebuilt"],
+            responses=_count(session, select(ResponseRow.id).join(AssignmentRow).where(*mine)),
+            not_handed_over=_count(
+                session, select(AssignmentRow.id).where(*mine, AssignmentRow.state == "answered")
+            ),
+            rebuilt=counts["rebuilt"],
+            strays=len(strays),
+            stray_assignments=tuple(strays),
+            differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in differing),
+            unpaid=unpaid_work(session, study, endpoint),
+            not_listed=not_listed,
+        )
+
+
+def unpaid_work(session: Session, study: StudyRow, endpoint: str) -> tuple[Unpaid, ...]:
+    """Whose answers are safe on our server, were never submitted at the platform, and are not made good."""
+    found = session.execute(
+        select(AssignmentRow, WorkerRow.pseudonym)
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+        .where(AssignmentRow.state == "answered")
+        .order_by(AssignmentRow.id)
+    )
+    return tuple(
+        Unpaid(work.external_id, worker) for work, worker in found if not is_compensated(session, work)
+    )
+
+
+class Waiting(NamedTuple):
+    """What `collect` would find: submissions at the HITs that our database knows, and how many of them are new."""
+
+    submissions: int
+    new: int
+
+
+def would_collect(engine: Engine, name: str, platform: Platform) -> Waiting:
+    """Ask the platform what is submitted; nothing is stored."""
+    refuse_elsewhere(engine, name, platform)
+    found = [
+        (hit.id, work.external_id)
+        for hit in up(engine, name, platform.endpoint.name)
+        for work in submitted(platform, hit.external_id) or ()
+    ]
+    with reading(engine) as session:
+        collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
+        known = {
+            (hit_id, external_id)
+            for hit_id, external_id in session.execute(collected.where(AssignmentRow.state.in_(COLLECTED)))
+        }
+    return Waiting(len(found), sum(one not in known for one in found))
+
+
+def _count(session: Session, query: Select[int]) -> int:
+    return session.scalar(select(func.count()).select_from(query.subquery())) or 0
+
+
+def _take_in(
+    session: Session,
+    study: StudyRow,
+    hit_id: int,
+    platform: Platform,
+    submission: Submission,
+    asked_at: datetime,
+) -> str:
+    """Store one submission, as the platform told it at `asked_at`; says whether it was new, rebuilt from the platform's answers alone, a stray, or known."""
+    endpoint = platform.endpoint.name
+    worker = worker_row(session, endpoint, submission.worker)
+    assignment = session.scalar(
+        select(AssignmentRow).where(
+            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.external_id == submission.external_id,
+            AssignmentRow.worker_id == worker.id,
+        )
+    )
+    hit = session.get_one(HitRow, hit_id)
+    answers = read_answers({} if submission.unreadable else submission.fields)
+    found = _row_of(session, hit, assignment, answers.form)
+    _supersede_others(session, endpoint, submission.external_id, worker.id)
+    if assignment is None:
+        assignment = AssignmentRow(
+            study_id=study.id, hit_id=hit_id, endpoint=endpoint, external_id=submission.external_id, worker_id=worker.id,
+            holds_row=False, state="submitted",
+        )  # fmt: skip
+        session.add(assignment)
+        session.flush()
+    kept = session.scalar(
+        select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "platform")
+    )
+    if kept is None:
+        session.add(AnswerRow(assignment_id=assignment.id, source="platform", fields=dict(submission.fields)))
+    verdict = "known"
+    if found.row_id is None:
+        assignment.excluded = submission.unreadable or NO_FORM
+        verdict = "stray"
+    elif kept is None or assignment.row_id is None:
+        doubts = [doubt for doubt in (submission.unreadable, found.doubt) if doubt]
+        _settle_row(session, assignment, found.row_id)
+        seen = _store_responses(session, assignment, found.row_id, answers, doubts)
+        verdict = "new" if seen or hit.row_id is not None else "rebuilt"
+    if assignment.reviewed_at is None or assignment.reviewed_at < asked_at:
+        _follow(session, study, platform, assignment, submission)
+    return verdict
+
+
+class _Found(NamedTuple):
+    row_id: int | None
+    doubt: str = ""
+
+
+def _row_of(session: Session, hit: HitRow, assignment: AssignmentRow | None, form: str) -> _Found:
+    """Which row was answered: what a static HIT shows, else the form that the answers name, else what was handed out."""
+    given = hit.row_id
+    if given is None and assignment is not None:
+        given = assignment.row_id
+    if not form:
+        return _Found(given)
+    if given is not None and session.get_one(RowRow, given).shown_hash == form:
+        return _Found(given)
+    named = session.scalars(
+        select(RowRow.id)
+        .where(RowRow.study_id == hit.study_id, RowRow.shown_hash == form)
+        .order_by(RowRow.ordinal)
+    ).all()
+    if given is not None and (hit.row_id is not None or not named):
+        return _Found(given, "the answers name another form than the one that was shown")
+    if not named:
+        return _Found(None)
+    free = [row_id for row_id in named if row_is_free(session, hit.endpoint, row_id)]
+    return _Found(
+        (free or named)[0],
+        "" if given is None else "the answers are to another row than the one handed out last",
+    )
+
+
+def _settle_row(session: Session, assignment: AssignmentRow, row_id: int) -> None:
+    """Let the assignment hold the row that it answered, unless someone else does."""
+    if assignment.row_id != row_id:
+        assignment.row_id, assignment.holds_row = row_id, False
+    if not assignment.holds_row:
+        session.flush()
+        assignment.holds_row = row_is_free(session, assignment.endpoint, row_id)
+        session.flush()
+
+
+def _supersede_others(session: Session, endpoint: str, external_id: str, worker_id: int) -> None:
+    """The platform's worker decides: an earlier claim under the same assignment id was returned."""
+    session.execute(
+        update(AssignmentRow)
+        .where(
+            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.external_id == external_id,
+            AssignmentRow.worker_id != worker_id,
+        )
+        .values(state="superseded", holds_row=False)
+    )
+
+
+def _let_go(session: Session, hit_id: int, asked_at: datetime) -> None:
+    """Free the rows of people whose time was over when the platform was asked, and whose work it does not have."""
+    session.execute(
+        update(AssignmentRow)
+        .where(
+            AssignmentRow.hit_id == hit_id,
+            AssignmentRow.state.in_(("opened", "answered")),
+            AssignmentRow.lease_until < asked_at,
+        )
+        .values(holds_row=False)
+    )
+
+
+def _store_responses(
+    session: Session, assignment: AssignmentRow, row_id: int, answers: Answers, doubts: list[str]
+) -> bool:
+    """Store the platform's choices with our server's timing, and how the two differ; says whether our server saw any."""
+    server = session.scalar(
+        select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "server")
+    )
+    ours = (
+        {choice.place: choice for choice in read_answers(server.fields).choices} if server is not None else {}
+    )
+    theirs = {choice.place: choice for choice in answers.choices}
+    places = session.scalars(
+        select(RowPassageRow).where(RowPassageRow.row_id == row_id).order_by(RowPassageRow.place)
+    ).all()
+    differences = list(doubts)
+    for place in places:
+        choice, copy = theirs.get(place.place), ours.get(place.place)
+        if server is not None and (choice.choice if choice else None) != (copy.choice if copy else None):
+            differences.append(
+                f"passage {place.place}: platform {choice.choice if choice else 'none'}, our server {copy.choice if copy else 'none'}"
+            )
+        if choice is None:
+            continue
+        seconds = copy.seconds if copy is not None and copy.seconds is not None else choice.seconds
+        session.add(
+            ResponseRow(
+                assignment_id=assignment.id, passage_id=place.passage_id, place=place.place, choice=choice.choice, seconds=seconds,
+                shown_hash=place.passage.shown_hash, source="both" if copy is not None else "platform",
+            )
+        )  # fmt: skip
+    assignment.differences = "; ".join(differences)
+    assignment.consent_version = assignment.consent_version or answers.consent
+    return server is not None
+
+
+def _follow(
+    session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow, submission: Submission
+) -> None:
+    """Let our state follow the platform's: nothing is called approved here that is not approved there."""
+    assignment.state = submission.state
+    assignment.submitted_at = submission.submitted_at
+    assignment.opened_at = assignment.opened_at or submission.accepted_at
+    assignment.auto_approval_at = submission.auto_approval_at
+    if submission.state == "approved":
+        reward_paid(session, study, platform, assignment)
+    elif submission.state == "rejected":
+        rejection_done(session, assignment)

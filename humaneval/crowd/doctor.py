@@ -1,0 +1,164 @@
+"""What would fail at a platform, found out before anything is published there: addresses, frames, clock, keys, money."""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from http.client import HTTPException
+from typing import NamedTuple
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+from sqlalchemy import Engine
+
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.mturk.client import CLOSED
+from humaneval.crowd.participants import known_participants
+from humaneval.crowd.platform import Endpoint, Platform
+from humaneval.errors import HumanEvalError, PlatformError
+
+MOST_APART = timedelta(minutes=5)
+"""How far clocks may be apart: signatures of requests carry the time."""
+SECONDS = 5
+
+
+class Finding(NamedTuple):
+    """One thing looked at. `needed` is False for what only some verbs use."""
+
+    what: str
+    ok: bool
+    needed: bool
+    detail: str
+
+
+def look(engine: Engine, name: str, platform: Platform, public_url: str) -> Iterator[Finding]:
+    """Everything that can be found out about publishing study `name` to `platform` without publishing it."""
+    endpoint = platform.endpoint
+    yield _address(endpoint, public_url)
+    yield from _form_server(endpoint, public_url)
+    if endpoint.name == "link":
+        return
+    keys = _tried("Keys", lambda: f"${platform.check_access()} in the account at {endpoint.name}")
+    yield keys
+    if not keys.ok:
+        return
+    yield _clock(endpoint)
+    yield _tried("Balance", lambda: _affordable(engine, name, platform))
+    yield _tried("Qualifications", lambda: _qualifications(engine, name, platform))
+
+
+def _tried(what: str, check: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, True, True, check())
+    except HumanEvalError as error:
+        closed = isinstance(error, PlatformError) and error.code == CLOSED
+        return Finding(what, False, True, error.message if closed else f"{error.message}. {error.hint}")
+
+
+def _address(endpoint: Endpoint, public_url: str) -> Finding:
+    """Whether workers' browsers can be sent to our address at all."""
+    parts = urlsplit(public_url)
+    if endpoint.name in ("local", "link"):
+        return Finding("Address", True, True, f"{public_url}, for workers who can reach it")
+    if parts.scheme != "https":
+        return Finding("Address", False, True, f"{public_url} is not https: worker sites show no such form")
+    if _is_private(parts.hostname or ""):
+        return Finding("Address", False, True, f"{public_url} is this machine or network alone")
+    return Finding("Address", True, True, public_url)
+
+
+def _is_private(host: str) -> bool:
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return host == "localhost" or "." not in host or host.endswith((".local", ".internal", ".localhost"))
+
+
+def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
+    try:
+        with urlopen(f"{public_url}/health", timeout=SECONDS) as response:
+            reached = response.read(16).strip() == b"ok"
+    except (HTTPException, OSError) as error:
+        reason = getattr(error, "reason", error)
+        trouble = "its certificate is not valid" if isinstance(reason, ssl.SSLError) else str(reason)
+        yield Finding(
+            "Form server", False, True,
+            f"{public_url}/health does not answer ({trouble}); start it with: humaneval serve",
+        )  # fmt: skip
+        return
+    if not reached:
+        yield Finding("Form server", False, True, f"{public_url} is answered by something else")
+        return
+    yield Finding("Form server", True, True, f"{public_url} answers")
+    if endpoint.worker_sites:
+        yield _frames(endpoint, public_url)
+
+
+def _frames(endpoint: Endpoint, public_url: str) -> Finding:
+    """Whether the worker site may show our pages in a frame, after whatever a proxy adds or takes away."""
+    headers = _headers(f"{public_url}/form/doctor")
+    if headers is None:
+        return Finding("Frames", False, True, f"{public_url}/form/ does not answer")
+    policies = headers.get_all("Content-Security-Policy", [])
+    if headers.get("X-Frame-Options"):
+        return Finding(
+            "Frames", False, True, "a proxy adds X-Frame-Options, which no worker site gets past: take it out"
+        )
+    for policy in policies:
+        words = next(
+            (part.split() for part in policy.split(";") if part.split()[:1] == ["frame-ancestors"]), []
+        )
+        if words and not set(endpoint.worker_sites) <= set(words):
+            return Finding(
+                "Frames", False, True, f"its policy does not let {', '.join(endpoint.worker_sites)} frame it"
+            )
+    return Finding("Frames", True, True, f"{', '.join(endpoint.worker_sites)} may show the form")
+
+
+def _clock(endpoint: Endpoint) -> Finding:
+    headers = _headers(endpoint.api_url)
+    said = headers.get("Date") if headers else None
+    if said is None:
+        return Finding("Clock", True, False, f"{endpoint.name} does not say what time it is")
+    apart = abs(datetime.now(UTC) - parsedate_to_datetime(said))
+    return Finding(
+        "Clock", apart <= MOST_APART, True, f"{apart.total_seconds():.0f} s from {endpoint.name}'s"
+    )
+
+
+def _headers(url: str) -> Message | None:
+    try:
+        with urlopen(url, timeout=SECONDS) as response:
+            return response.headers  # type: ignore[no-any-return]  # urllib does not say what it opens
+    except HTTPError as error:
+        with error:
+            return error.headers
+    except (HTTPException, OSError):
+        return None
+
+
+def _affordable(engine: Engine, name: str, platform: Platform) -> str:
+    """Raises PlatformError where the balance does not carry the study."""
+    plan, balance = publishing.plan(engine, name, platform, dry_run=True), platform.balance()
+    if balance is not None and balance < plan.cost.total:
+        raise PlatformError(
+            f"${balance}, and the study costs ${plan.cost.total}", f"{platform.endpoint.add_funds}."
+        )
+    return f"${balance}; what is to be put up costs ${plan.cost.total} with ${plan.cost.fees} fees"
+
+
+def _qualifications(engine: Engine, name: str, platform: Platform) -> str:
+    """Raises PlatformError where the study asks for a qualification that the platform does not have."""
+    people = known_participants(engine, name, platform.endpoint.name)
+    missing = [each.id for each in people.qualified if not platform.has_list(each.id)]
+    if missing:
+        raise PlatformError(
+            f"{platform.endpoint.name} has no qualification {', '.join(missing)}",
+            "Correct `participants.qualifications` in the study file: nobody could take the HITs.",
+        )
+    return f"{len(people.qualified)} of your own are asked for, and there"

@@ -1,0 +1,111 @@
+"""What somebody who has claimed a row is shown: its form, and where its answers go afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from humaneval.crowd.form_page import Form, ShownPassage
+from humaneval.domain import Sentences
+from humaneval.store.engine import reading
+from humaneval.store.queries import TEST_ENDPOINTS
+from humaneval.store.tables import (
+    AnswerRow,
+    AssignmentRow,
+    HitRow,
+    PassageRow,
+    RowPassageRow,
+    RowRow,
+    StudyRow,
+)
+from humaneval.study.stored import settings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a form stands: what to show, and where its answers go afterwards."""
+
+    form: Form
+    assignment_id: int
+    external_id: str
+    endpoint: str
+    hit_key: str
+    answered: Mapping[str, str] | None
+    """The answers that are safe already, as they came."""
+    passed_on: bool
+    """Whether the platform has given the assignment to somebody else since: what is handed over would be theirs."""
+
+
+def load_form(engine: Engine, assignment_id: int) -> Place:
+    """The form of an opened assignment."""
+    with reading(engine) as session:
+        assignment = session.get_one(
+            AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
+        )
+        answer = session.scalar(
+            select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
+        )
+        form = form_of(session, assignment.hit.study, assignment.row_id, assignment.endpoint)
+        return Place(
+            form,
+            assignment.id,
+            assignment.external_id,
+            assignment.endpoint,
+            assignment.hit.key,
+            answer.fields if answer else None,
+            is_passed_on(session, assignment),
+        )
+
+
+def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
+    """Whether somebody else has opened a form under the same id of the platform's later than this worker did.
+
+    Some platforms give an assignment that was returned to the next person under the same id.
+    """
+    later = select(AssignmentRow.id).where(
+        AssignmentRow.endpoint == assignment.endpoint,
+        AssignmentRow.external_id == assignment.external_id,
+        AssignmentRow.worker_id != assignment.worker_id,
+        AssignmentRow.opened_at > assignment.opened_at,
+    )
+    return session.scalar(later.limit(1)) is not None
+
+
+def test_words(study: StudyRow, endpoint: str) -> str:
+    """What kind of test the study is at `endpoint`, for its pages; empty for the real thing."""
+    words = ["This is a pilot."] * study.is_test
+    if endpoint in TEST_ENDPOINTS:
+        words.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
+    return " ".join(words)
+
+
+def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
+    """What row `row_id` of `study` shows at `endpoint`; None shows nothing."""
+    settings = settings_of(study)
+    if endpoint == "link":
+        settings = settings.by_link
+    test = test_words(study, endpoint)
+    if row_id is None:
+        return Form(settings, (), "", study.simulated, test)
+    row = session.get_one(
+        RowRow,
+        row_id,
+        options=[selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.story)],
+    )
+    passages = tuple(
+        ShownPassage(
+            place.place,
+            _five(place.passage.sentences),
+            place.passage.story.title if settings.page.show_titles else "",
+        )
+        for place in row.places
+    )
+    return Form(settings, passages, row.shown_hash, study.simulated, test)
+
+
+def _five(sentences: list[str]) -> Sentences:
+    first, second, third, fourth, fifth = sentences
+    return first, second, third, fourth, fifth

@@ -1,0 +1,150 @@
+"""The annotator's page, rendered once for every way of delivery; and the XML that a platform wants around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from humaneval.domain import Sentences
+from humaneval.errors import PlatformError
+from humaneval.resources import bundled
+from humaneval.study.file import StudyFile
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MAX_QUESTION_BYTES = 65_535
+FRAME_HEIGHT = 0
+"""Pixels; 0 lets the worker site fit the frame to the window. A frame that is taller than a phone scrolls twice."""
+_SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
+_EXTERNAL = f"{_SCHEMAS}/2006-07-14/ExternalQuestion.xsd"
+_HTML = f"{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPassage:
+    """A passage as an annotator may see it: nothing here says who wrote what."""
+
+    place: int
+    sentences: Sentences
+    title: str = ""
+    choice: int | None = None
+    """What was chosen before, when the form is shown again."""
+    seconds: str = ""
+    """How long it was in sight so far, as the browser said it."""
+
+
+EXAMPLE = ShownPassage(
+    1,
+    (
+        "Lena found an old key in her grandmother’s sewing box.",
+        "She tried it in every door of the house.",
+        "The stars are far away and they are very hot.",
+        "At last it opened a small cupboard behind the stairs.",
+        "Inside lay a bundle of letters tied with a blue ribbon.",
+    ),
+)
+"""What is shown before a HIT is accepted: never a passage of the study."""
+
+_RIGHT_TO_LEFT = frozenset(("ar", "arc", "ckb", "dv", "fa", "he", "ku", "ps", "sd", "syr", "ug", "ur", "yi"))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Everything a form shows."""
+
+    study: StudyFile
+    passages: tuple[ShownPassage, ...]
+    form_hash: str
+    simulated: bool = False
+    test: str = ""
+    """What kind of test this is, in words for the page; empty for the real thing."""
+    consent_given: bool = False
+    missing: tuple[int, ...] = ()
+    consent_missing: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How a form reaches a browser and where it goes from there."""
+
+    action: str
+    """Where the form posts to."""
+    token: str = ""
+    """Signed by us; empty on static pages."""
+    static: bool = False
+    """The page is all the platform has: assets are inlined and a script fills in the assignment."""
+    by_link: bool = False
+    """People came by a link of ours: there is no HIT to return."""
+    root: str = "/"
+    """Where our server's own addresses begin, as seen from the page."""
+
+
+@cache
+def templates() -> Environment:
+    """The one Jinja environment of the annotators' pages: autoescape always, undefined names are errors."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(bundled("hit_templates"), encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["asset"] = _asset
+    environment.filters["right_to_left"] = right_to_left
+    return environment
+
+
+def right_to_left(language: str) -> bool:
+    """Whether `language` is written from right to left.
+
+    >>> right_to_left("ar-EG"), right_to_left("en")
+    (True, False)
+    """
+    return language.partition("-")[0].lower() in _RIGHT_TO_LEFT
+
+
+def _asset(name: str) -> str:
+    return (bundled("hit_templates") / name).read_text(encoding="utf-8")
+
+
+def render_form(form: Form, delivery: Delivery) -> str:
+    """The form as HTML."""
+    page = templates().get_template("detection.html")
+    return page.render(form=form, study=form.study, delivery=delivery, root=delivery.root, example=EXAMPLE)
+
+
+def external_question(url: str, height: int = FRAME_HEIGHT) -> str:
+    """ExternalQuestion XML around the address of our form."""
+    return _question("ExternalQuestion", _EXTERNAL, "ExternalURL", url, height)
+
+
+def html_question(page: str, height: int = FRAME_HEIGHT) -> str:
+    """HTMLQuestion XML around a whole static page; characters outside the basic plane as numeric entities.
+
+    The platform stores them so without trouble, while it refuses them raw.
+    """
+    plain = "".join(c if ord(c) < 0x10000 else f"&#x{ord(c):X};" for c in page)
+    return _question("HTMLQuestion", _HTML, "HTMLContent", plain, height)
+
+
+def _question(kind: str, schema: str, element: str, content: str, height: int) -> str:
+    root = ElementTree.Element(kind, {"xmlns": schema})
+    ElementTree.SubElement(root, element).text = content
+    ElementTree.SubElement(root, "FrameHeight").text = str(height)
+    return _sized(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _sized(xml: str) -> str:
+    size = len(xml.encode())
+    if size > MAX_QUESTION_BYTES:
+        raise PlatformError(
+            f"the question has {size:,} bytes; the platform takes {MAX_QUESTION_BYTES:,}",
+            "Show fewer or shorter passages, or publish without --static so that our own server shows the page.",
+        )
+    return xml

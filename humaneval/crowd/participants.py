@@ -1,0 +1,338 @@
+"""Who may take part: one person, one row, across HITs and across studies.
+
+Three things see to it. The form server refuses who has done a form. The platform does not even show a HIT to who is
+on the study's exclusion list, a qualification that everyone gets who has answered. And `collect` looks again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from sqlalchemy import Engine, select, update
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.outbox import Intent, hold_study, intend, perform, token_for
+from humaneval.crowd.platform import LIST_GONE, Participants, Platform, Qualified
+from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.reversible import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
+from humaneval.errors import PlatformError, UsageError
+from humaneval.store.engine import reading, writing
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
+from humaneval.study.stored import get_study, settings_of
+
+DONE = ("answered", "submitted", "approved", "rejected")
+"""States of work that counts as having taken part: what was only opened, returned or ran out does not."""
+
+COMPENSATION = "compensation"
+"""The kind of the payments for work that was lost."""
+ALLOWED = "allowed"
+LIST = "list"
+"""The operation that makes a study's exclusion list."""
+
+
+def forms_done(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> list[AssignmentRow]:
+    """The forms that a worker has done in this study."""
+    return list(
+        session.scalars(
+            select(AssignmentRow)
+            .where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.worker_id == worker_id,
+                AssignmentRow.state.in_(DONE),
+            )
+            .order_by(AssignmentRow.id)
+        )
+    )
+
+
+def forms_allowed(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> int:
+    """How many forms a worker may do: as the study says, or as it was when they were last readmitted."""
+    rows = turns(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id))
+    readmitted = [row for row in rows if row.operation == EXCLUDE.off and row.state != "refused"]
+    each = settings_of(study).design.rows_per_annotator
+    if not readmitted:
+        return each
+    return int(readmitted[-1].request.get(ALLOWED, 2 * each))  # older databases do not say
+
+
+def readmission(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> dict[str, int]:
+    """What is written down of a readmission: how many forms the worker may do from then on.
+
+    As many again for who has done all of theirs; for others it takes an exclusion back, and nothing more.
+    """
+    allowed = forms_allowed(session, study, endpoint, worker_id)
+    done = len(forms_done(session, study, endpoint, worker_id))
+    again = settings_of(study).design.rows_per_annotator
+    return {ALLOWED: allowed if done < allowed else done + again}
+
+
+def is_compensated(session: Session, assignment: AssignmentRow) -> bool:
+    """Whether what somebody lost of this work is made good, or is to be."""
+    made_good = select(PaymentRow.id).where(
+        PaymentRow.assignment_id == assignment.id, PaymentRow.kind == COMPENSATION
+    )
+    return session.scalar(made_good.limit(1)) is not None
+
+
+def is_kept_out(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> bool:
+    """Whether somebody who has not reached this study's limit may not take part all the same.
+
+    They are blocked, or on its list, or have taken part in a study that it excludes.
+    """
+    if is_on(session, endpoint, BLOCK, worker_subject(worker_id)):
+        return True
+    studies = [study, *_excluded_studies(session, study)]
+    if any(is_on(session, endpoint, EXCLUDE, worker_subject(worker_id, each.id)) for each in studies):
+        return True
+    return worker_id in who_took_part_elsewhere(session, study, endpoint)
+
+
+def who_took_part_elsewhere(session: Session, study: StudyRow, endpoint: str) -> set[int]:
+    """The workers who have done a form of a study whose participants this one excludes."""
+    others = [other.id for other in _excluded_studies(session, study)]
+    if not others:
+        return set()
+    return set(
+        session.scalars(
+            select(AssignmentRow.worker_id).where(
+                AssignmentRow.study_id.in_(others),
+                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.state.in_(DONE),
+            )
+        )
+    )
+
+
+def _excluded_studies(session: Session, study: StudyRow) -> Sequence[StudyRow]:
+    names = settings_of(study).participants.exclude_studies
+    if not names:
+        return []
+    return session.scalars(select(StudyRow).where(StudyRow.name.in_(names)).order_by(StudyRow.id)).all()
+
+
+def intend_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
+    """Intend to put everyone on the study's list who has done all the forms that they may, and is not on it yet."""
+    if not _has_list(session, study, endpoint):
+        return
+    done: dict[int, int] = defaultdict(int)
+    work = select(AssignmentRow.worker_id).where(
+        AssignmentRow.study_id == study.id,
+        AssignmentRow.endpoint == endpoint,
+        AssignmentRow.state.in_(DONE),
+    )
+    for worker_id in session.scalars(work):
+        done[worker_id] += 1
+    last = _last_turns(session, study, endpoint)
+    for worker_id, forms in sorted(done.items()):
+        if worker_id not in last or last[worker_id].operation != EXCLUDE.on:
+            intend_exclusion(session, study, endpoint, worker_id, forms)
+
+
+class _Turned(NamedTuple):
+    id: int
+    operation: str
+
+
+def _last_turns(session: Session, study: StudyRow, endpoint: str) -> dict[int, _Turned]:
+    """Of each worker who was ever put on the study's list or taken off it, what the platform confirmed last."""
+    turned = select(OutboxRow.id, OutboxRow.subject, OutboxRow.operation).where(
+        OutboxRow.study_id == study.id,
+        OutboxRow.endpoint == endpoint,
+        OutboxRow.operation.in_(EXCLUDE),
+        OutboxRow.state == "confirmed",
+    )
+    rows = session.execute(turned.order_by(OutboxRow.id))
+    return {_worker_in(row.subject): _Turned(row.id, row.operation) for row in rows}
+
+
+def _worker_in(subject: str) -> int:
+    """The worker whom a turn of EXCLUDE is about: `study 3 worker 7 #1`."""
+    return int(subject.split()[3])
+
+
+def intend_exclusion(
+    session: Session, study: StudyRow, endpoint: str, worker_id: int, forms: int | None = None
+) -> None:
+    """The same for one worker, who has done `forms` of them (None: count)."""
+    if not _has_list(session, study, endpoint):
+        return
+    if forms is None:
+        forms = len(forms_done(session, study, endpoint, worker_id))
+    if forms >= forms_allowed(session, study, endpoint, worker_id):
+        turn(session, study, endpoint, EXCLUDE, worker_subject(worker_id, study.id), on=True, request={})
+
+
+def _has_list(session: Session, study: StudyRow, endpoint: str) -> bool:
+    return _list_row(session, study, endpoint) is not None
+
+
+def _list_row(session: Session, study: StudyRow, endpoint: str) -> OutboxRow | None:
+    return session.scalar(
+        select(OutboxRow).where(
+            OutboxRow.endpoint == endpoint,
+            OutboxRow.operation == LIST,
+            OutboxRow.subject == f"study {study.id}",
+        )
+    )
+
+
+class Performed(NamedTuple):
+    """What became of intended exclusions and readmissions."""
+
+    done: int
+    failed: tuple[str, ...]
+
+
+def perform_exclusions(engine: Engine, name: str, platform: Platform) -> Performed:
+    """Put on the study's list, and take off it, whom it was intended for. What fails stays intended."""
+    performed = _perform_all(engine, name, platform)
+    if performed is None:
+        standing_list(engine, name, platform)
+        performed = _perform_all(engine, name, platform)
+    return performed or Performed(0, (f"{platform.endpoint.name} has no list of this study any more",))
+
+
+def _perform_all(engine: Engine, name: str, platform: Platform) -> Performed | None:
+    """None where the list itself is gone."""
+    endpoint = platform.endpoint.name
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        rows = session.scalars(
+            select(OutboxRow)
+            .where(
+                OutboxRow.study_id == study.id,
+                OutboxRow.endpoint == endpoint,
+                OutboxRow.operation.in_(EXCLUDE),
+                OutboxRow.state != "confirmed",
+                OutboxRow.error != OVERTAKEN,
+            )
+            .order_by(OutboxRow.id)
+        ).all()
+        intents = [
+            (
+                Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0),
+                external_worker_id(session, _worker_in(row.subject)),
+            )
+            for row in rows
+        ]
+    if not intents:
+        return Performed(0, ())
+    listed = make_list(engine, name, platform)
+    failed = []
+    for intent, worker in intents:
+        act = platform.put_on_list if intent.operation == EXCLUDE.on else platform.take_off_list
+        try:
+            perform(engine, intent, partial(act, listed, worker), lambda _, __: {})
+        except PlatformError as error:
+            if error.code.endswith(LIST_GONE):
+                return None
+            failed.append(error.message)
+    return Performed(len(intents) - len(failed), tuple(failed))
+
+
+def make_list(engine: Engine, name: str, platform: Platform) -> str:
+    """The platform's id of the study's exclusion list, which is made at its first use."""
+    endpoint = platform.endpoint.name
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        # Not the study's hash: another database that made the same study would share its list.
+        row = intend(
+            session, study_id=study.id, endpoint=endpoint, operation=LIST, subject=f"study {study.id}", key=secrets.token_urlsafe(18), request={},
+        )  # fmt: skip
+        if row.state == "confirmed" and row.answer:
+            return str(row.answer["id"])
+        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+    # The token is random enough that no other database has a list of this name.
+    title = f"Took part in study {intent.token[:16]} ({endpoint})"
+    made: str = perform(
+        engine,
+        intent,
+        lambda: platform.make_list(
+            title, "Given to who has taken part in a study that each person does once."
+        ),
+        lambda _, external_id: {"id": external_id},
+    )
+    return made
+
+
+def standing_list(engine: Engine, name: str, platform: Platform) -> str:
+    """As `make_list`; in the place of one that somebody deleted at the platform, another, to be filled anew."""
+    listed = make_list(engine, name, platform)
+    if platform.has_list(listed):
+        return listed
+    endpoint = platform.endpoint.name
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        row = _list_row(session, study, endpoint)
+        if row is not None and row.answer == {"id": listed}:
+            # A name that was used may not be free again for days.
+            row.token = token_for(endpoint, LIST, row.subject, secrets.token_urlsafe(18))
+            row.state, row.answer, row.attempts = "pending", None, 0
+            for turned in _last_turns(session, study, endpoint).values():
+                if turned.operation == EXCLUDE.on:
+                    session.execute(
+                        update(OutboxRow).where(OutboxRow.id == turned.id).values(state="pending")
+                    )
+    return make_list(engine, name, platform)
+
+
+def participants_of(engine: Engine, name: str, platform: Platform) -> Participants:
+    """Who may take part in the study on this platform; makes the exclusion lists that it needs, and fills them.
+
+    A study that stays with a single HIT makes none of its own: no platform gives one person the same HIT twice.
+    """
+    endpoint = platform.endpoint.name
+    people = known_participants(engine, name, endpoint)
+    with writing(engine) as session:
+        study = hold_study(session, name)
+        hits = session.scalars(
+            select(HitRow.id).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
+        ).all()
+        settings = settings_of(study)
+        earlier = settings.participants.exclude_studies
+        # With top-up there will be more HITs; with other requirements these would be another group for workers.
+        own = len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, study, endpoint)
+        names = [*earlier, *([name] if own else [])]
+    qualified = list(people.qualified)
+    for other in names if endpoint != "link" else ():
+        qualified.append(Qualified(standing_list(engine, other, platform), lacking=True))
+        with writing(engine) as session:
+            intend_exclusions(session, hold_study(session, other), endpoint)
+        failed = perform_exclusions(engine, other, platform).failed
+        if failed:
+            raise PlatformError(failed[0], "Nothing was published. Run the command again to go on.")
+    return replace(people, qualified=tuple(qualified))
+
+
+def known_participants(engine: Engine, name: str, endpoint: str) -> Participants:
+    """Who may take part by the study file alone."""
+    with reading(engine) as session:
+        people = settings_of(get_study(session, name)).participants
+    return Participants(
+        people.countries,
+        people.min_approved_percent,
+        people.min_approved_hits,
+        people.masters,
+        tuple(
+            Qualified(each.id, each.at_least, each.lacking)
+            for each in people.qualifications
+            if each.endpoint in ("", endpoint)
+        ),
+    )
+
+
+def refuse_unknown_studies(session: Session, study: StudyRow) -> None:
+    """Raise UsageError where the study excludes the participants of one that this database does not have."""
+    names = set(settings_of(study).participants.exclude_studies)
+    missing = names - {other.name for other in _excluded_studies(session, study)}
+    if missing:
+        raise UsageError(
+            f"study {study.name!r} excludes who took part in {', '.join(sorted(missing))}, and there is no such study",
+            "`exclude_studies` names studies of this database; `humaneval worker exclude` takes single people.",
+        )

@@ -1,0 +1,235 @@
+"""Who sees what, in which order: seeded, balanced rows of passages.
+
+The design works in *squares* of p × m rows (p positions, m generators; 40 rows for 8 generators and 5 positions)
+over p × m blanks, each of which every generator fills once. Number the rows t = 0, 1, …:
+
+- generator g's passage in row t is at position (t + a_g) mod p, with a_g spread over the positions anew in each
+  square: every p rows hold each position once for each generator;
+- it is the blank number (s + g) mod m of that position, s = t div p within the square: each blank meets every
+  generator once, in m different rows, and a row never meets a blank number twice. Stories are dealt so that two
+  blank numbers never share one: no row shows a story twice;
+- the order within a row is row (t + t div lcm(m, p)) mod m of a Williams square, for odd m of the square and its
+  mirror image by turns: for even m every generator stands
+  once at each place, and every ordered pair of neighbours occurs once, in each m rows. The slow shift keeps place
+  and position apart where m and p have a common divisor.
+
+So every count (generator × position, × place, ordered neighbours) is within 1 of equal after any number of rows.
+For odd m, where ordered neighbours balance only over 2m rows, those alone are within 2.
+
+Where each passage is to be judged by R annotators, R rows running show the same passages in other orders: then what
+is said of rows t holds of these sets of R, and generator × position is within R of equal; places and neighbours are as
+even as before. Rows that show only some of the generators: `humaneval.design.partial`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import lcm
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from humaneval.design.partial import partial_rows
+from humaneval.domain import POSITIONS
+from humaneval.errors import DesignError
+
+
+class Cell(NamedTuple):
+    """One passage of a row: whose infill of which story's blank."""
+
+    story: str
+    position: int
+    generator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Rows of cells, in the order in which annotators are to get them."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+    positions: tuple[int, ...]
+
+
+def williams(m: int) -> list[list[int]]:
+    """The rows of a Williams design for `m` conditions: m rows for even m, 2m for odd m (the second m mirrored).
+
+    Williams (1949): first row 0, 1, m−1, 2, m−2, …; row i adds i (mod m).
+
+    >>> williams(4)
+    [[0, 1, 3, 2], [1, 2, 0, 3], [2, 3, 1, 0], [3, 0, 2, 1]]
+    """
+    first = [0]
+    for step in range(1, m):
+        first.append((step + 1) // 2 if step % 2 else m - step // 2)
+    square = [[(symbol + i) % m for symbol in first] for i in range(m)]
+    mirrored = [row[::-1] for row in square] if m % 2 and m > 1 else []
+    return square + mirrored
+
+
+def make_design(
+    *,
+    generators: Sequence[str],
+    blanks: Mapping[str, Collection[int]],
+    annotators: int,
+    seed: int,
+    positions: Sequence[int] = POSITIONS,
+    passages_per_row: int = 0,
+    responses_per_passage: int = 1,
+    control: str = "",
+) -> Design:
+    """A design of `annotators` rows. Its first rows are the design of fewer annotators.
+
+    `blanks` gives, for each story id, the positions that every generator has filled. A row shows every generator, or
+    `passages_per_row` of them; `control`, if it is one of them, is then in every row. Each passage stands in
+    `responses_per_passage` rows, for as many annotators (the last set in fewer, if rows do not go round).
+
+    Raises DesignError where there are too few stories, saying how many are needed.
+    """
+    m = len(generators)
+    size = passages_per_row or m
+    _refuse_bad_sizes(generators, annotators, size, responses_per_passage)
+    rng = Random(f"design {seed}")
+    names = list(generators)
+    rng.shuffle(names)
+    if size == m:
+        rows = _whole_rows(names, blanks, annotators, positions, responses_per_passage, rng)
+        return Design(tuple(rows), tuple(positions))
+    made = partial_rows(
+        generators=m,
+        size=size,
+        control=names.index(control) if control in names else None,
+        blanks=blanks,
+        positions=positions,
+        responses=responses_per_passage,
+        orders=williams(size),
+        rng=rng,
+    )
+    return Design(
+        tuple(
+            tuple(Cell(shown.story, shown.position, names[shown.generator]) for shown in row)
+            for row in islice(made, annotators)
+        ),
+        tuple(positions),
+    )
+
+
+def _whole_rows(
+    names: Sequence[str],
+    blanks: Mapping[str, Collection[int]],
+    annotators: int,
+    positions: Sequence[int],
+    responses: int,
+    rng: Random,
+) -> list[tuple[Cell, ...]]:
+    m, p = len(names), len(positions)
+    orders = williams(m)
+    dealer = _Dealer(blanks, positions, m, rng)
+    rows: list[tuple[Cell, ...]] = []
+    offsets: list[int] = []
+    dealt: list[list[str]] = []
+    for row in range(annotators):
+        t = row // responses  # the number of its set of passages
+        s, r = divmod(t % (p * m), p)
+        if row % (p * m * responses) == 0:
+            offsets = _spread(m, p, rng)
+            dealt = dealer.deal()
+        block, shift = row // m, row // lcm(m, p * responses)
+        order = orders[block * m % len(orders) + (row + shift) % m]
+        cells = []
+        for g in order:
+            at = (r + offsets[g]) % p
+            cells.append(Cell(dealt[at][(s + g) % m], positions[at], names[g]))
+        rows.append(tuple(cells))
+    return rows
+
+
+def _refuse_bad_sizes(generators: Sequence[str], annotators: int, size: int, responses: int) -> None:
+    if len(generators) < 2:
+        raise DesignError(
+            "a study needs at least two generators", "Name them in the study file: generators = [...]."
+        )
+    if len(set(generators)) != len(generators):
+        raise DesignError("a generator is named twice", "Each generator stands once in a row.")
+    if annotators < 1:
+        raise DesignError("a study needs at least one annotator", "Set annotators in the study file.")
+    if not 2 <= size <= len(generators):
+        raise DesignError(
+            f"a row of {size} passages cannot be made of {len(generators)} generators",
+            f"passages_per_row is 0 (all of them) or from 2 to {len(generators)}.",
+        )
+    if responses < 1:
+        raise DesignError("a passage needs at least one response", "Set responses_per_passage to 1 or more.")
+
+
+def _spread(m: int, p: int, rng: Random) -> list[int]:
+    """An offset for each generator such that a row's positions are as varied as they can be."""
+    turn = rng.randrange(p)
+    offsets = [(i + turn) % p for i in range(m)]
+    rng.shuffle(offsets)
+    return offsets
+
+
+class _Dealer:
+    """Deals stories to the p × m blanks of one square after the other, using each story and blank evenly."""
+
+    def __init__(
+        self, blanks: Mapping[str, Collection[int]], positions: Sequence[int], m: int, rng: Random
+    ) -> None:
+        self.m, self.positions = m, positions
+        self.stories = [story for story, filled in blanks.items() if set(filled) & set(positions)]
+        rng.shuffle(self.stories)
+        self.fits = np.array(
+            [[position in blanks[story] for story in self.stories] for position in positions], dtype=bool
+        )
+        self.used = np.zeros(self.fits.shape, dtype=np.int64)
+        if len(self.stories) < m:
+            raise DesignError(
+                f"{m} generators need at least {m} stories whose blanks all of them have filled; there are {len(self.stories)}",
+                "Generate for more stories, or check that every generator ran on the same ones.",
+            )
+        for at, position in enumerate(positions):
+            if self.fits[at].sum() < m:
+                raise DesignError(
+                    f"position {position} has only {int(self.fits[at].sum())} stories that all generators have filled; {m} are needed",
+                    "Run every generator on all positions, or leave the position out of the study.",
+                )
+
+    def deal(self) -> list[list[str]]:
+        """For each position, m stories; no story under two blank numbers. Least used first."""
+        dealt = self._deal(thrifty=False) or self._deal(thrifty=True)
+        if dealt is None:
+            raise DesignError(
+                "no way was found to keep every row free of repeated stories: too many stories lack a position",
+                f"{self.m} stories with all of positions {', '.join(map(str, self.positions))} filled are always enough.",
+            )
+        return dealt
+
+    def _deal(self, *, thrifty: bool) -> list[list[str]] | None:
+        """One try. A thrifty one keeps to whole stories, and m of those are enough for it; the other may get stuck."""
+        pile = np.full(len(self.stories), -1, dtype=np.int64)
+        used = self.used.copy()
+        total = used.sum(axis=0)
+        dealt: list[list[str]] = [[""] * self.m for _ in self.positions]
+        holes = (~self.fits).sum(axis=0)
+        # The position that the fewest stories fit chooses first.
+        for at in sorted(range(len(self.positions)), key=lambda at: int(self.fits[at].sum())):
+            for number in range(self.m):
+                free = self.fits[at] & ((pile == -1) | (pile == number))
+                if not free.any():
+                    return None
+                if thrifty:
+                    cost = (pile == -1) * 1_000_000_000 + holes * 100_000_000 + used[at]
+                else:
+                    # A blank is reused only when its position has no fresher one; then the least used story.
+                    # A story already in this pile is kept for when there is nothing else: more stories, more to learn.
+                    cost = used[at] * 1_000_000 + total * 10 + (pile == number)
+                best = int(np.argmin(np.where(free, cost, np.iinfo(np.int64).max)))
+                pile[best] = number
+                used[at, best] += 1
+                total[best] += 1
+                dealt[at][number] = self.stories[best]
+        self.used = used
+        return dealt

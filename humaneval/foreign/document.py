@@ -1,0 +1,204 @@
+"""A file of judgments before anybody knows its format: rows of cells, or JSON, or one clear line on why it is neither."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from humaneval.errors import InputError
+from humaneval.foreign import excel
+from humaneval.foreign.sheet import Options
+from humaneval.scoring.response_table import BYTE_ORDER_MARKS, decoded
+
+LARGEST_CELL = 16 * 1024 * 1024
+"""Characters. A quote that is never closed makes one cell of all that follows."""
+
+NOT_TABLES = (
+    (b"\xd0\xcf\x11\xe0", "an old Excel file (.xls)", "In Excel: Save as .xlsx, or as CSV UTF-8."),
+    (b"\x1f\x8b", "a gzip archive", "Unpack it first: gunzip FILE."),
+    (b"BZh", "a bzip2 archive", "Unpack it first: bunzip2 FILE."),
+    (b"\xfd7zXZ", "an xz archive", "Unpack it first: xz -d FILE."),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "Unpack it first."),
+    (b"%PDF", "a PDF", "Give the answers as CSV, TSV, JSON or xlsx."),
+    (b"PAR1", "a Parquet file", "Write it as CSV or JSON lines first."),
+    (b"SQLite format 3\x00", "an SQLite database", "Write the table of answers as CSV first."),
+    (b"\x89PNG", "a picture", "Give the answers as CSV, TSV, JSON or xlsx."),
+    (b"\xff\xd8\xff", "a picture", "Give the answers as CSV, TSV, JSON or xlsx."),
+)
+SEPARATORS = ",\t;|"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file, read once. `rows` and `lines` are its cells; `json` what a JSON file holds, else None."""
+
+    path: Path
+    data: bytes = field(repr=False)
+    options: Options
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def is_excel(self) -> bool:
+        return self.data.startswith(b"PK\x03\x04")
+
+    @cached_property
+    def text(self) -> str:
+        for magic, what, hint in NOT_TABLES:
+            if self.data.startswith(magic):
+                raise InputError(f"{self.path} is {what}, not a table of answers", hint)
+        if self.options.encoding is None and _is_binary(self.data):
+            raise InputError(
+                f"{self.path} is not text but binary", "Give the answers as CSV, TSV, JSON or xlsx."
+            )
+        text = decoded(self.data, self.path, self.options.encoding).removeprefix("\ufeff")
+        if not text.strip():
+            raise InputError(f"{self.path} is empty")
+        start = text.lstrip()[:200].lower()
+        if start.startswith(("<!doctype", "<html", "<?xml")):
+            raise InputError(
+                f"{self.path} is a web page or XML, not a table of answers",
+                "Perhaps a page that asks to sign in was saved: fetch the file again.",
+            )
+        if any(ord(character) < 9 or 13 < ord(character) < 32 for character in text[:4096]):
+            raise InputError(
+                f"{self.path} is not text: it holds control characters",
+                "Give the answers as CSV, TSV, JSON or xlsx.",
+            )
+        return text
+
+    @cached_property
+    def json(self) -> Any:
+        """The value of a JSON file, a list of objects of JSON lines; None for other files."""
+        if self.is_excel or self.text.lstrip()[:1] not in ("{", "["):
+            return None
+        try:
+            return json.loads(self.text, object_pairs_hook=self._unique)
+        except json.JSONDecodeError as whole:
+            if self.text.lstrip()[0] != "{" or len(self.text.splitlines()) < 2:
+                raise InputError(
+                    f"{self.path}, line {whole.lineno}: not JSON ({whole.msg}, column {whole.colno})"
+                ) from None
+        except RecursionError:
+            raise InputError(f"{self.path}: JSON that is nested too deep") from None
+        return [
+            self._json_line(number, line)
+            for number, line in enumerate(io.StringIO(self.text), 1)
+            if line.strip()
+        ]
+
+    def _json_line(self, number: int, line: str) -> Any:
+        try:
+            return json.loads(line, object_pairs_hook=self._unique)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise InputError(f"{self.path}, line {number}: not JSON ({error})") from None
+
+    def _unique(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            names = [name for name, _ in pairs]
+            doubled = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"{self.path}: an object has the key {doubled!r} twice")
+        return found
+
+    @cached_property
+    def _grid(self) -> tuple[list[list[str]], list[int], tuple[str, ...]]:
+        if self.is_excel:
+            found = excel.cells(self.data, self.path, self.options.worksheet)
+            if not found.rows:
+                raise InputError(f"{self.path} is empty: its worksheet has no cells")
+            return found.rows, found.lines, found.notes
+        if self.json is not None:
+            return [], [], ()
+        rows, lines = self._cells(self.text)
+        return rows, lines, ()
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Rows that are not blank, the header among them."""
+        return self._grid[0]
+
+    @property
+    def lines(self) -> list[int]:
+        """The line of the file at which each of `rows` begins."""
+        return self._grid[1]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._grid[2]
+
+    @property
+    def header(self) -> list[str]:
+        """The cells of the first row, stripped; none of a JSON file."""
+        return [cell.strip() for cell in self.rows[0]] if self.rows else []
+
+    def _cells(self, text: str) -> tuple[list[list[str]], list[int]]:
+        first, _, rest = text.lstrip("\r\n").partition("\n")
+        told = first.strip()
+        separator = told[-1] if told.lower().startswith("sep=") and len(told) == 5 else ""
+        skipped = 0
+        if separator:
+            text, skipped = rest, 1
+        else:
+            start_of_text = text.lstrip("\r\n")[:1_000_000]
+            separator = max(SEPARATORS, key=lambda one: _columns(start_of_text, one))
+        rows, lines, start = [], [], 0
+        limit = csv.field_size_limit(LARGEST_CELL)
+        try:
+            # Whatever ends a line, also the lone carriage return of old Macs.
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+            for cells in reader:
+                line, start = start + 1 + skipped, reader.line_num
+                if any(cell.strip() for cell in cells):
+                    rows.append(cells)
+                    lines.append(line)
+        except csv.Error as error:
+            cause = str(error)
+            if "field larger" in cause:
+                cause = f"a cell has more than {LARGEST_CELL:,} characters"
+            elif "unexpected end" in cause:
+                cause = "a quote is opened and never closed"
+            raise InputError(
+                f"{self.path}, line {start + 1 + skipped}: {cause}", "Look at the quotes in this line."
+            ) from None
+        finally:
+            csv.field_size_limit(limit)
+        return rows, lines
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether this is neither UTF-8 nor UTF-16 with its mark, and holds bytes that no 8-bit text has."""
+    if any(data.startswith(mark) for mark, _ in BYTE_ORDER_MARKS):
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return any(byte < 9 or 13 < byte < 32 for byte in data[:4096])
+    return False
+
+
+def _columns(text: str, separator: str) -> int:
+    """How many columns the first row has with this separator; a quoted header cell may run over lines."""
+    try:
+        return len(next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), []))
+    except csv.Error:
+        return 0
+
+
+def open_document(path: Path, options: Options) -> Document:
+    """The file at `path`. Raises InputError where it cannot be opened or is empty."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    if not data.strip():
+        raise InputError(f"{path} is empty")
+    return Document(path, data, options)

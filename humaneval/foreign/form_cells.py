@@ -1,0 +1,192 @@
+"""Answers in the shapes that forms leave behind: JSON in a cell, one column for each option, Python's b'…'."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from humaneval.foreign.sheet import at, many
+
+LEAVES = 60
+"""A cell of JSON with more values than this is a log (of clicks, say), not an answer, and stays as it is."""
+DEEP = 4
+"""How often JSON may hold JSON as text."""
+JOINED = "|"
+"""Between several options that were chosen; as Mechanical Turk's own files have it."""
+
+
+class Unfolded(NamedTuple):
+    """A frame with more columns, and remarks on what was and was not understood."""
+
+    frame: pd.DataFrame
+    notes: list[str]
+
+
+def as_text(value: object) -> str | None:
+    """A value of JSON as a cell: truth as true and false, nothing as None, lists and objects as JSON."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)
+
+
+def leaves(value: object, name: str, depth: int = 0) -> Iterator[tuple[str, str | None]]:
+    """The answers in a value of JSON, each with its dotted name.
+
+    A choice among options ({"yes": false, "no": true}) is the option chosen, several are joined by |; a list of
+    one is what it holds; a list of {"name", "value"} is what it names.
+
+    >>> list(leaves([{"category": {"label": "no"}, "q": {"a": False, "b": True}}], "Answer"))
+    [('Answer.category.label', 'no'), ('Answer.q', 'b')]
+    """
+    if isinstance(value, str) and depth < DEEP and value.lstrip()[:1] in ("[", "{"):
+        inner = _loaded(value)
+        if inner is not None:
+            yield from leaves(inner, name, depth + 1)
+            return
+    if isinstance(value, dict) and value:
+        if all(isinstance(one, bool) for one in value.values()):
+            yield name, JOINED.join(str(key) for key, chosen in value.items() if chosen) or None
+            return
+        for key, one in value.items():
+            yield from leaves(one, f"{name}.{key}", depth)
+        return
+    if isinstance(value, list) and value:
+        if all(isinstance(one, dict) and set(one) == {"name", "value"} for one in value):
+            for one in value:
+                yield from leaves(one["value"], f"{name}.{one['name']}", depth)
+        elif len(value) == 1:
+            yield from leaves(value[0], name, depth)
+        elif not any(isinstance(one, (dict, list)) for one in value):
+            yield name, JOINED.join(as_text(one) or "" for one in value)
+        else:
+            for number, one in enumerate(value, 1):
+                yield from leaves(one, f"{name}.{number}", depth)
+        return
+    yield name, as_text(value if value not in ([], {}) else None)
+
+
+def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") -> Unfolded:
+    """`frame` with the JSON in the columns `names` as columns of their own, called `COLUMN.key.key`.
+
+    The answers of a column that ends in `whole` (where Mechanical Turk puts a whole form) are called after what
+    stands before it. Only cells that are JSON are unfolded: any other stays what it is in its column, which goes where
+    none is left. Cells that begin like JSON and are none are counted in a remark.
+    """
+    notes: list[str] = []
+    for name in names:
+        cells = frame[name]
+        looks = cells.map(lambda cell: isinstance(cell, str) and cell.lstrip()[:1] in ("[", "{"))
+        if not looks.any():
+            continue
+        base = name.removesuffix(f".{whole}") if name.endswith(f".{whole}") else name
+        found = [dict(leaves(value, base)) if yes and (value := _loaded(cell)) is not None else None
+                 for cell, yes in zip(cells, looks, strict=True)]  # fmt: skip
+        is_json = pd.Series([one is not None for one in found], index=frame.index)
+        broken = list(frame.index[looks & ~is_json])
+        if broken:
+            notes.append(
+                f"{name}: {many(len(broken), 'cell', 'begins', 'begin')} like JSON, cannot be read as such, and "
+                f"{'stays' if len(broken) == 1 else 'stay'} as text: {at(broken)}"
+            )
+        if not is_json.any():
+            continue
+        if any(one is not None and len(one) > LEAVES for one in found):
+            notes.append(f"{name} holds long JSON (a log?), which is left as it is")
+            continue
+        frame, more = _with_answers(frame, name, found, is_json)
+        notes += more
+    return Unfolded(frame, notes)
+
+
+def _with_answers(
+    frame: pd.DataFrame, name: str, found: list[dict[str, str | None] | None], is_json: pd.Series[bool]
+) -> tuple[pd.DataFrame, list[str]]:
+    """`frame` with the answers `found` in the cells of the column `name` that are JSON. What another column holds already stays."""
+    notes: list[str] = []
+    plain = frame[name].where(~is_json, None)
+    keys = list(dict.fromkeys(key for one in found if one for key in one))
+    new: dict[str, pd.Series[Any]] = {}
+    for key in dict.fromkeys([*([name] if plain.notna().any() or name in keys else []), *keys]):
+        answers = pd.Series([(one or {}).get(key) for one in found], index=frame.index, dtype=object)
+        there = plain if key == name else frame[key] if key in frame.columns else None
+        if there is None:
+            new[key] = answers
+            continue
+        lost = answers.notna() & there.notna() & answers.ne(there)
+        if lost.any():
+            notes.append(
+                f"{name} names the column {key}, which is there already and is left: {at(list(frame.index[lost]))}"
+            )
+        new[key] = there.astype(object).where(there.notna(), answers)
+    if keys != [name]:
+        notes.append(f"{name} holds JSON: {', '.join(keys[:8])}{' …' if len(keys) > 8 else ''}")
+    others = int(plain.notna().sum())
+    if others:
+        lines = list(frame.index[is_json])
+        notes.append(
+            f"{name}: {many(len(lines), 'cell')} of JSON beside {others} without, which stay as they are: {at(lines)}"
+        )
+    place = list(frame.columns).index(name)
+    old = frame.drop(columns=[one for one in new if one in frame.columns] + ([] if name in new else [name]))
+    kept = [column for column in frame.columns[:place] if column in old.columns]
+    made = pd.concat([old, pd.DataFrame(new, index=frame.index, dtype=object)], axis=1)
+    after = [column for column in old.columns if column not in kept]
+    return made[[*kept, *new, *after]], notes
+
+
+def chosen(frame: pd.DataFrame, names: list[str]) -> Unfolded:
+    """`frame` with one column for each question whose options have a column each (`Answer.q.a`, `Answer.q.b`: true or false).
+
+    Only where never more than one of them is true; the options' own columns stay.
+    """
+    notes: list[str] = []
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        question, _, option = name.rpartition(".")
+        words = {str(cell).strip().casefold() for cell in frame[name].dropna()}
+        if "." in question and option and words and words <= {"true", "false"}:
+            groups.setdefault(question, []).append(name)
+    for question, columns in groups.items():
+        if len(columns) < 2 or question in frame.columns:
+            continue
+        true = frame[columns].map(lambda cell: str(cell).strip().casefold() == "true")
+        if (true.sum(axis=1) > 1).any():
+            continue
+        options = {name: name.rpartition(".")[2] for name in columns}
+        answer = true.idxmax(axis=1).map(options).astype(object).where(true.any(axis=1), None)
+        frame = pd.concat([frame, answer.rename(question)], axis=1)
+        notes.append(f"{question} is the one of {', '.join(options.values())} that was chosen")
+    return Unfolded(frame, notes)
+
+
+def from_python(cell: object) -> object:
+    """The text that Python's way of writing bytes stands for; anything else as it is.
+
+    >>> from_python("b'caf\\\\xc3\\\\xa9'")
+    'café'
+    """
+    if not isinstance(cell, str):
+        return cell
+    text = cell.strip()
+    if text[:2] not in ("b'", 'b"') or text[-1:] != text[1]:
+        return cell
+    try:
+        value: Any = ast.literal_eval(text)
+        return value.decode("utf-8") if isinstance(value, bytes) else cell
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a UnicodeDecodeError is a ValueError
+        return cell
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

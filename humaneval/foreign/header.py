@@ -1,0 +1,133 @@
+"""From rows of cells to a frame: names made different, ragged rows told from broken ones, blank cells as None."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from humaneval.errors import InputError, UsageError
+from humaneval.foreign.document import Document
+from humaneval.foreign.sheet import Left, Options, Sheet, at, listed, many
+
+
+def framed(
+    document: Document,
+    format: str,
+    *,
+    header: Sequence[str] | None = None,
+    skip: int = 1,
+    may_lack: Iterable[str] = (),
+) -> Sheet:
+    """The document's rows below the first `skip`, with `header` (its first row if None) as names of the columns.
+
+    Rows may end early where only columns of `may_lack` are missing; any other row with more or fewer cells than
+    the header makes the file unusable, or is left out and counted with `skip_bad`. Two columns of one name are one
+    where they hold the same, and else the later ones become `NAME (2)`. Raises InputError.
+    """
+    names, notes = _names(list(header if header is not None else document.header))
+    rows, lines = document.rows[skip:], document.lines[skip:]
+    if not rows:
+        raise InputError(
+            f"{document.path}: there is a header and nothing below it", "No answers were given yet?"
+        )
+    allowed = set(may_lack)
+    early: Counter[str] = Counter()
+    good, places, bad = [], [], []
+    for cells, line in zip(rows, lines, strict=True):
+        missing = names[len(cells) :]
+        if (missing and not set(missing) <= allowed) or any(cell.strip() for cell in cells[len(names) :]):
+            bad.append(line)
+            continue
+        if missing:
+            early[", ".join(missing)] += 1
+        good.append([cell if cell.strip() else None for cell in cells[: len(names)]] + [None] * len(missing))
+        places.append(line)
+    _check_bad(document, bad, len(names))
+    frame = pd.DataFrame(good, columns=names, index=places, dtype=object)
+    frame, more = _without_copies(frame)
+    return Sheet(
+        format,
+        frame,
+        notes=(
+            *document.notes,
+            *notes,
+            *more,
+            *(
+                f"{many(n, 'row', 'ends', 'end')} before the columns {missing}, which this format often leaves out"
+                for missing, n in early.items()
+            ),
+        ),
+        left_out=(Left("another number of cells than the header", tuple(bad)),) if bad else (),
+        sha256=document.sha256,
+    )
+
+
+def from_records(document: Document, format: str, records: Sequence[dict[str, object]]) -> Sheet:
+    """A sheet of JSON objects: their keys are the columns, nested values stay JSON. Raises InputError without any."""
+    from humaneval.foreign.form_cells import as_text
+
+    if not records:
+        raise InputError(f"{document.path}: there are no answers in it")
+    names = list(dict.fromkeys(name for record in records for name in record))
+    rows = [[as_text(record.get(name)) for name in names] for record in records]
+    frame = pd.DataFrame(rows, columns=names, index=range(1, len(rows) + 1), dtype=object)
+    return Sheet(format, frame, sha256=document.sha256)
+
+
+def column(frame: pd.DataFrame, name: str, what: str = "") -> str:
+    """The column of `frame` called `name`, in any case. Raises UsageError that lists the columns."""
+    names = [str(one) for one in frame.columns]
+    if name in names:
+        return name
+    same = [one for one in names if one.casefold() == name.strip().casefold()]
+    if len(same) == 1:
+        return same[0]
+    raise UsageError(
+        f"there is no column {name!r}{f' ({what})' if what else ''}", f"The columns: {listed(names, 40)}."
+    )
+
+
+def _names(cells: list[str]) -> tuple[list[str], list[str]]:
+    while cells and not cells[-1].strip():
+        cells.pop()
+    names: list[str] = []
+    notes = []
+    for number, cell in enumerate(cells, 1):
+        name = cell.strip()
+        if not name:
+            name = f"column {number}"
+            notes.append(f"column {number} has no name and is called {name!r}")
+        copy = 1
+        while name in names:
+            copy += 1
+            name = f"{cell.strip()} ({copy})"
+        names.append(name)
+    return names, notes
+
+
+def _without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    notes = []
+    for name in list(frame.columns):
+        first, _, copy = str(name).rpartition(" (")
+        if not (first in frame.columns and copy.rstrip(")").isdigit()):
+            continue
+        if frame[name].equals(frame[first]):
+            frame = frame.drop(columns=[name])
+            notes.append(f"the column {first} is there twice, with the same cells: one of them is read")
+        else:
+            notes.append(
+                f"the column {first} is there twice, with different cells: the later one is called {name!r}"
+            )
+    return frame, notes
+
+
+def _check_bad(document: Document, bad: list[int], width: int) -> None:
+    options: Options = document.options
+    if bad and not options.skip_bad:
+        raise InputError(
+            f"{document.path}: {many(len(bad), 'row', 'has', 'have')} another number of cells than the header's {width}: "
+            f"{at(bad)}",
+            "Mend them, or leave them out with --skip-bad.",
+        )

@@ -1,0 +1,58 @@
+"""How far each worker of a file can be relied on, where nobody knows the right answers: by what the others say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from humaneval.foreign.sheet import listed
+from humaneval.foreign.summaries import COLUMN, ITEM, VALUE, WORKER, Summary, need_items, need_workers
+from humaneval.statistics.aggregation import Aggregate, dawid_skene, mace, majority_vote
+from humaneval.text import counted
+
+COLUMNS = ("worker", "answers", "with the majority", "right, by Dawid-Skene", "knows, by MACE")
+SMOOTHING = 0.1
+"""Added to every expected count: tables of errors stay off 0 and 1 where somebody answered little."""
+
+
+def reliability(frame: pd.DataFrame) -> Summary:
+    """A line a worker: how many answers, and how far these agree with what is likely to be right.
+
+    `frame` is of `humaneval.foreign.summaries.judged`, with its workers and items. Shares 0..1: of answers, how much of the
+    item's majority they are (of k tied values each is 1/k), and how likely each is right by Dawid and Skene's model;
+    and the probability by MACE that the worker knows rather than answers from a habit. Raises UsageError where worker
+    or item are not named.
+    """
+    need_items(frame)
+    need_workers(frame)
+    items = pd.factorize(pd.MultiIndex.from_frame(frame[[ITEM, COLUMN]]))[0]
+    workers, values = frame[WORKER].to_numpy(dtype=object), frame[VALUE].to_numpy(dtype=object)
+    skene = dawid_skene(items, workers, values, smoothing=SMOOTHING)
+    spams = mace(items, workers, values)
+    shares = [_right(one, items, values) for one in (majority_vote(items, workers, values), skene)]
+    lines = pd.DataFrame({"worker": workers, "majority": shares[0], "skene": shares[1]})
+    people = lines.groupby("worker", sort=True).agg(["mean", "size"])
+    knows = dict(zip(spams.aggregate.workers, spams.knows, strict=True))
+    rows: tuple[tuple[Any, ...], ...] = tuple(
+        (name, int(one["majority", "size"]), float(one["majority", "mean"]), float(one["skene", "mean"]), float(knows[name]))
+        for name, one in people.iterrows()
+    )  # fmt: skip
+    slow = [name for name, fit in (("Dawid-Skene", skene), ("MACE", spams.aggregate)) if not fit.converged]
+    notes = ["Nobody said which answers are right: who is alone and right looks as who is alone and wrong."]
+    if slow:
+        notes.append(f"{listed(slow)} did not converge.")
+    single = int((np.bincount(items) == 1).sum())
+    if single:
+        notes.append(
+            f"Of {counted(single, 'item')} with one answer nothing is known; that answer counts as right."
+        )
+    return Summary(COLUMNS, rows, tuple(notes), digits=3)
+
+
+def _right(fit: Aggregate, items: Any, values: Any) -> Any:
+    """How likely each answer is the true value of its item."""
+    line = {name: at for at, name in enumerate(fit.stimuli)}
+    place = {name: at for at, name in enumerate(fit.values)}
+    return fit.posterior[[line[item] for item in items], [place[value] for value in values]]

@@ -1,0 +1,81 @@
+"""What is said of responses as a whole: who saw a story twice, what the file tells of what people were shown."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from humaneval.foreign.sheet import Sheet, at, listed, many
+
+FEW = 10
+"""A generator with fewer responses than this is named."""
+NAMED = 8
+
+
+def said_of_all(frame: pd.DataFrame, sheet: Sheet, unanswered: pd.DataFrame) -> tuple[pd.DataFrame, Sheet]:
+    """The responses, and the sheet with remarks. `unanswered` are the passages without an answer, on lines of the file.
+
+    Where the file has such passages it says what people were shown: then `row_passages` counts them for each form,
+    unless the file has that column itself.
+    """
+    frame = _shown(frame, unanswered)
+    return frame, sheet.noted(_stories_again(frame), _unequal(frame), _few(frame))
+
+
+def _shown(frame: pd.DataFrame, unanswered: pd.DataFrame) -> pd.DataFrame:
+    passage = ["story", "generator"]
+    there = unanswered.dropna(subset=["worker", *passage])
+    if "row_passages" in frame.columns or there.empty:
+        return frame
+    known = [name for name in ("row", "assignment") if _told(frame, name) and _told(there, name)]
+    form = ["worker", *known[:1]]
+    every = pd.concat([frame[[*form, *passage]], there[[*form, *passage]]]).drop_duplicates()
+    counts = every.groupby(form, sort=False).size()
+    keys = pd.MultiIndex.from_frame(frame[form]) if len(form) > 1 else pd.Index(frame["worker"])
+    return frame.assign(row_passages=counts.reindex(keys).to_numpy())
+
+
+def _told(frame: pd.DataFrame, name: str) -> bool:
+    return name in frame.columns and bool(frame[name].notna().all())
+
+
+def _stories_again(frame: pd.DataFrame) -> str:
+    """Who judged one story under two generators: the second time she knows it."""
+    pairs = frame[["worker", "story", "generator"]].drop_duplicates()
+    times = pairs.groupby(["worker", "story"], sort=False).size()
+    twice = times[times > 1]
+    if twice.empty:
+        return ""
+    names = list(dict.fromkeys(twice.index.get_level_values("worker")))
+    stories = list(dict.fromkeys(twice.index.get_level_values("story")))
+    where = pd.MultiIndex.from_frame(frame[["worker", "story"]]).isin(twice.index)
+    return (
+        f"{many(len(names), 'worker')} saw a story more than once, under different generators, and all of it counts: "
+        f"{listed(names, NAMED)} ({'story' if len(stories) == 1 else 'stories'} {listed(stories, NAMED)}; "
+        f"{at(list(frame.loc[where, 'line']), NAMED)})"
+    )
+
+
+def _unequal(frame: pd.DataFrame) -> str:
+    """Who judged fewer generators than there are, where the file does not say that she was shown more."""
+    if "row_passages" in frame.columns:
+        empty = int(frame["row_passages"].isna().sum())
+        told = f"row_passages is empty for {many(empty, 'response')}, so nobody is left out as incomplete"
+        return told if empty else ""
+    generators = frame["generator"].nunique()
+    judged = frame.groupby("worker", sort=False)["generator"].nunique()
+    fewer = int((judged < generators).sum())
+    if not fewer:
+        return ""
+    return (
+        f"{fewer} of {many(len(judged), 'worker')} judged fewer than the {generators} generators; the file does not say "
+        "whether they were shown more, so nobody is left out for it (a column row_passages would say it)"
+    )
+
+
+def _few(frame: pd.DataFrame) -> str:
+    sizes = frame["generator"].value_counts(sort=False)
+    few = sizes[sizes < FEW]
+    if few.empty or (sizes < FEW).all():
+        return ""
+    told = ", ".join(f"{name} has {many(int(n), 'response')}" for name, n in few.items())
+    return f"{told}: too few to tell much"

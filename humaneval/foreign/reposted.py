@@ -1,0 +1,53 @@
+"""A batch that was posted again: its answers take the place of those to the same passages in the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from humaneval.errors import InputError
+from humaneval.foreign.header import column
+from humaneval.foreign.sheet import Left, Sheet, many
+
+
+def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str]) -> Sheet:
+    """`first` without the rows whose `items` columns say what rows of `again` say, and with all rows of `again`.
+
+    `name` is that of the second file. What is replaced, and what the second file adds, is counted. Raises
+    UsageError for a column that is not there, InputError where the formats differ or nothing would be replaced.
+    """
+    if first.format != again.format:
+        raise InputError(f"{name} is of the format {again.format}, and the first file of {first.format}")
+    keys = [
+        _keys(sheet.frame, [column(sheet.frame, one, "--item") for one in items]) for sheet in (first, again)
+    ]
+    common = set(keys[0]) & set(keys[1])
+    if not common:
+        raise InputError(
+            f"{name} has nothing in common with the first file in {', '.join(items)}: nothing would be replaced",
+            "Name the columns that say what was judged, as they are in both files: --item COLUMN.",
+        )
+    sheet = first.without(
+        f"asked again in {Path(name).name}", [line for line, key in keys[0].items() if key in common]
+    )
+    label = Path(name).name
+    added = again.frame.set_axis([f"{label}:{line}" for line in again.frame.index], axis=0)
+    fresh = len(set(keys[1]) - common)
+    return replace(
+        sheet,
+        frame=pd.concat([sheet.frame, added]).astype(object).where(lambda cells: cells.notna(), None),
+        left_out=sheet.left_out
+        + tuple(Left(left.cause, tuple(f"{label}:{line}" for line in left.lines)) for left in again.left_out),
+    ).noted(
+        *(f"{label}: {note}" for note in again.notes),
+        f"{label}: {many(len(common), 'passage', 'replaces', 'replace')} those of the first file" + (f", {fresh} {'is' if fresh == 1 else 'are'} new" if fresh else ""),
+    )  # fmt: skip
+
+
+def _keys(frame: pd.DataFrame, names: list[str]) -> pd.Series[Any]:
+    cells = frame[names].map(lambda cell: "" if cell is None else str(cell).strip())
+    return pd.Series(list(cells.itertuples(index=False, name=None)), index=frame.index, dtype=object)

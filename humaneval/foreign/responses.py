@@ -1,0 +1,309 @@
+"""A sheet of judgments as a response table: one row a response, with an account of every row that did not become one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import pandas as pd
+
+from humaneval.domain import SENTENCES, Role
+from humaneval.errors import InputError, UsageError
+from humaneval.foreign.mapping import PLACE, Mapping, numbered
+from humaneval.foreign.remarks import said_of_all
+from humaneval.foreign.sheet import Options, Sheet, at, listed, many
+from humaneval.foreign.times import duration, moment, zone
+from humaneval.scoring.judgments import NO, REQUIRED, YES
+
+ENDPOINT = "imported"
+"""Stands as the endpoint of every response that was made elsewhere, so that none passes for one of ours."""
+MENDED = 20
+"""Lines that are named where somebody has to mend them."""
+Contradictions = Literal["refuse", "first", "last", "keep"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A response table, and the sheet with what became of its rows. `mapping` says where the columns come from."""
+
+    frame: pd.DataFrame
+    sheet: Sheet
+    mapping: Mapping
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the file says, as our exports do, that programs answered."""
+        told = self.sheet.frame.get("simulated")
+        return told is not None and bool(told.map(lambda cell: str(cell).strip().casefold() in YES).any())
+
+    def manifest(self) -> dict[str, Any]:
+        """What was read, how, and what was left out, as plain values; the lines are those of the file."""
+        return {
+            "format": self.sheet.format,
+            "sha256": self.sheet.sha256,
+            "columns": dict(self.mapping.columns),
+            "constants": dict(self.mapping.constants),
+            "guessed": list(self.mapping.guessed),
+            "rows_read": self.sheet.rows_read,
+            "rows_used": len(self.sheet.frame),
+            "responses": len(self.frame),
+            "workers": int(self.frame["worker"].nunique()),
+            "left_out": [
+                {"cause": left.cause, "rows": len(left.lines), "lines": list(left.lines)}
+                for left in self.sheet.left_out
+            ],
+            "notes": list(self.sheet.notes),
+        }
+
+
+def responses(
+    sheet: Sheet,
+    mapping: Mapping,
+    *,
+    study: str,
+    options: Options | None = None,
+    from_zero: bool = False,
+    contradictions: Contradictions = "refuse",
+    same_rows: bool = False,
+) -> Imported:
+    """The response table of a sheet whose worker ids are pseudonyms already.
+
+    A form with several passages (columns with {}) becomes a row for each. `position` and `choice` are read as whole
+    numbers 1–5 (counted from 0 with `from_zero`), also inside words with one number (`Sentence 3`). Left out and
+    counted: passages without an answer; a row that is there a second time, equal in every column (with `same_rows` it is
+    kept and said, for a rule that counts first answers). Two different answers to one passage by one worker in one form
+    are refused, or kept as `contradictions` says. Raises InputError with all the lines that cannot be read, unless
+    `options.skip_bad`.
+    """
+    options = options or Options()
+    same = list(sheet.frame.index[sheet.frame.duplicated()])
+    if same_rows:
+        told = f"{many(len(same), 'row', 'is', 'are')} there again, equal in every column"
+        sheet = sheet.noted(f"{told}, and scores count each once ({at(same)})" if same else "")
+    else:
+        sheet = sheet.without("the same row again", same)
+    sheet = sheet.noted(*mapping.notes)
+    frame, sheet = _long(sheet, mapping)
+    blank = frame["choice"].isna()
+    open_passages = frame[blank]
+    sheet = _dropped(sheet, frame, blank, "no answer")
+    frame, sheet = _readable(frame[~blank], sheet, options, from_zero)
+    if frame.empty:
+        raise InputError("no response is left: " + "; ".join(str(left) for left in sheet.left_out))
+    frame = frame.assign(position=frame["position"].astype("int64"), choice=frame["choice"].astype("int64"))
+    frame, sheet = _values(frame, sheet, options)
+    frame, sheet = _once(frame, sheet, contradictions, same)
+    frame, sheet = said_of_all(frame, sheet, open_passages)
+    frame = frame.drop(columns="line").assign(study=study, endpoint=ENDPOINT)
+    return Imported(frame.reset_index(drop=True), sheet, mapping)
+
+
+def _readable(
+    frame: pd.DataFrame, sheet: Sheet, options: Options, from_zero: bool
+) -> tuple[pd.DataFrame, Sheet]:
+    """The responses that can be read, `position` and `choice` as numbers; the others are refused, all at once, or counted."""
+    bad: dict[str, pd.Series[bool]] = {}
+    places = {name: frame[name].map(lambda cell: _place(cell, from_zero)) for name in ("position", "choice")}
+    for name in REQUIRED:
+        bad[f"{name} is empty"] = frame[name].isna()
+        if name in places:
+            bad[f"{name} is not a sentence from 1 to {SENTENCES}"] = places[name].isna() & frame[name].notna()
+    if "role" in frame.columns:
+        words = frame["role"].map(lambda cell: str(cell).strip().casefold())
+        known = words.isin(list(Role))
+        if known.any():
+            bad[f"role is none of {', '.join(Role)}"] = ~known
+        else:
+            frame = frame.drop(columns="role")
+            sheet = sheet.noted(f"the column role is not read: it holds none of {', '.join(Role)}")
+    if "test" in frame.columns:
+        bad["test is neither true nor false"] = frame["test"].map(
+            lambda cell: cell is not None and cell.casefold() not in YES | NO
+        )
+    found = {cause: list(frame.loc[rows, "line"]) for cause, rows in bad.items() if rows.any()}
+    if found and not options.skip_bad:
+        told = "; ".join(f"{cause} ({at(lines, MENDED)})" for cause, lines in found.items())
+        unreadable = pd.DataFrame(bad).any(axis=1)
+        raise InputError(
+            f"{many(int(unreadable.sum()), 'response')} cannot be read: {told}", _hint(found, from_zero)
+        )
+    frame = frame.assign(**places)
+    for cause, rows in bad.items():
+        rows = rows.reindex(frame.index)
+        sheet = _dropped(sheet, frame, rows, cause)
+        frame = frame[~rows]
+    return frame, sheet
+
+
+def _long(sheet: Sheet, mapping: Mapping) -> tuple[pd.DataFrame, Sheet]:
+    wide = {role: numbered(sheet.frame, name) for role, name in mapping.columns.items() if PLACE in name}
+    if len({tuple(columns) for columns in wide.values()}) > 1:
+        told = "; ".join(
+            f"{mapping.columns[role]}: {listed(list(columns), 12)}" for role, columns in wide.items()
+        )
+        raise UsageError(f"the columns of a form do not have the same numbers: {told}")
+    numbers = next(iter(wide.values()), {0: ""})
+    parts = []
+    for number in numbers:
+        part = {
+            role: sheet.frame[wide[role][number] if role in wide else name]
+            for role, name in mapping.columns.items()
+        }
+        part |= {
+            role: pd.Series(text, index=sheet.frame.index, dtype=object)
+            for role, text in mapping.constants.items()
+        }
+        parts.append(pd.DataFrame(part, dtype=object).assign(line=list(sheet.frame.index), number=number))
+    frame = pd.concat(parts, ignore_index=True)
+    order = pd.Series(range(len(sheet.frame)), index=sheet.frame.index)
+    frame["at"] = frame["line"].map(order)
+    frame = (
+        frame.sort_values(["at", "number"], kind="stable")
+        .drop(columns=["at", "number"])
+        .reset_index(drop=True)
+    )
+    text = frame.drop(columns="line").map(_stripped)
+    note = (
+        f"{many(len(numbers), 'passage')} a row: {many(len(sheet.frame), 'row')} give {len(frame)}"
+        if wide
+        else ""
+    )
+    return text.assign(line=frame["line"]), sheet.noted(note)
+
+
+def _stripped(cell: object) -> object:
+    text = "" if cell is None or cell is pd.NA or cell != cell else str(cell).strip()
+    return text or None
+
+
+def _place(cell: object, from_zero: bool) -> int | None:
+    text = str(cell)
+    try:
+        number = float(text)
+    except ValueError:
+        runs = re.findall(r"\d+", text)
+        if len(runs) != 1:
+            return None
+        number = float(runs[0])
+    if not math.isfinite(number):
+        return None
+    place = number + from_zero
+    return int(place) if place == int(place) and 1 <= place <= SENTENCES else None
+
+
+def _hint(causes: Iterable[str], from_zero: bool) -> str:
+    hints = ["--skip-bad leaves such responses out, counted."]
+    if any("sentence" in cause for cause in causes) and not from_zero:
+        hints.insert(0, "If sentences are counted from 0 there: --from-zero.")
+    if any(cause.startswith("test ") for cause in causes):
+        hints.insert(0, "If the column test means something else: --constant test=no.")
+    return " ".join(hints)
+
+
+def _dropped(sheet: Sheet, frame: pd.DataFrame, rows: pd.Series[bool], cause: str) -> Sheet:
+    """Count responses that go: whole rows of the file as rows, single passages of a form in a remark."""
+    if not rows.any():
+        return sheet
+    gone = frame.loc[rows, "line"]
+    staying = set(frame.loc[~rows, "line"])
+    whole = [line for line in dict.fromkeys(gone) if line not in staying]
+    part = int((~gone.isin(whole)).sum())
+    sheet = sheet.without(cause, [line for line in whole if line in sheet.frame.index])
+    lines = list(dict.fromkeys(line for line in gone if line in staying))
+    return sheet.noted(f"{many(part, 'passage')} of forms left out: {cause} ({at(lines)})" if part else "")
+
+
+def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.DataFrame, Sheet]:
+    """Times in UTC, seconds as numbers, tests as truth; what is not understood becomes empty and is counted."""
+    here = zone(options.time_zone or sheet.time_zone or None)
+
+    def whole(text: str) -> int | None:
+        return int(float(text)) if re.fullmatch(r"\d+(\.0+)?", text) else None
+
+    readers: dict[str, Callable[[str], object]] = {
+        "seconds": duration,
+        "submitted_at": lambda text: found.isoformat() if (found := moment(text, here)) else None,
+        "shown_at": lambda text: found.isoformat() if (found := moment(text, here)) else None,
+        "order": whole,
+        "words": whole,
+        "row_passages": whole,
+        "test": lambda text: text.casefold() in YES if text.casefold() in YES | NO else None,
+    }
+    for name, read in readers.items():
+        if name not in frame.columns:
+            continue
+        old = frame[name]
+        new = old.map(lambda cell, read=read: None if cell is None else read(str(cell))).astype(object)
+        lost = old.notna() & new.isna()
+        if lost.any():
+            hint = " (say --time-zone)" if name.endswith("_at") and here is None else ""
+            sheet = sheet.noted(
+                f"{name}: {many(int(lost.sum()), 'cell')} not understood{hint} and left empty, for example "
+                f"{old[lost].iloc[0]!r} (line {frame.loc[lost, 'line'].iloc[0]})"
+            )
+        if name == "test":
+            new = new.map(lambda cell: bool(cell)).astype(bool)
+        frame = frame.assign(**{name: new})
+    return frame, sheet
+
+
+def _once(
+    frame: pd.DataFrame, sheet: Sheet, contradictions: Contradictions, same: Sequence[Hashable]
+) -> tuple[pd.DataFrame, Sheet]:
+    """What one worker said of one passage more than once in one form, and differently, is decided or refused."""
+    form = ["worker", "story", "generator"] + (["assignment"] if "assignment" in frame.columns else [])
+    passage = frame.groupby(form, sort=False, dropna=False).ngroup()
+    said = pd.DataFrame({"passage": passage, "position": frame["position"], "choice": frame["choice"]})
+    distinct = said.drop_duplicates()["passage"]
+    clash = passage.isin(distinct[distinct.duplicated()])
+    n = passage[clash].nunique()
+    lines = at(list(frame.loc[clash, "line"]), MENDED)
+    what = f"{many(n, 'passage', 'was', 'were')} answered"
+    if n and contradictions == "refuse":
+        raise InputError(
+            f"{what} twice, and differently, by one worker: {lines}",
+            "Say which counts: --contradictions first, last or keep.",
+        )
+    if n and contradictions == "keep":
+        sheet = sheet.noted(f"{what} twice, and differently, by one worker, and all is kept: {lines}")
+    elif n:
+        gone = clash & passage.duplicated(keep="first" if contradictions == "first" else "last")
+        sheet = _dropped(sheet, frame, gone, f"contradicts the {contradictions} answer of the same worker")
+        frame, clash = frame[~gone], clash[~gone]
+    told = frame["line"].isin(same)
+    return frame, _said_again(frame[~told], clash[~told], sheet)
+
+
+def _said_again(frame: pd.DataFrame, clash: pd.Series[bool], sheet: Sheet) -> Sheet:
+    passage = ["worker", "story", "generator"]
+    again = frame.duplicated(passage, keep=False) & ~clash
+    n = len(frame.loc[again, passage].drop_duplicates())
+    if not n:
+        return sheet
+    return sheet.noted(
+        f"{many(n, 'passage', 'was', 'were')} answered again by the same worker, and "
+        f"scores count the first answer ({at(list(frame.loc[again, 'line']))})"
+    )
+
+
+def the_study(sheet: Sheet) -> str:
+    """The study of which a file says that its rows are; empty where it does not say. Raises InputError for several."""
+    names = [] if "study" not in sheet.frame.columns else list(sheet.frame["study"].dropna().unique())
+    if len(names) > 1:
+        raise InputError(
+            f"the file holds {len(names)} studies ({listed(names)}), and studies are not pooled",
+            "Read the rows of one study at a time.",
+        )
+    return str(names[0]).strip() if names else ""
+
+
+def anonymous(sheet: Sheet) -> tuple[Sheet, str]:
+    """The sheet with a column of workers that counts every row as another person, and that column's name."""
+    name = "(row as worker)"
+    frame = sheet.frame.assign(**{name: [f"row {line}" for line in sheet.frame.index]}).astype(object)
+    return replace(sheet, frame=frame).noted(
+        "every row counts as another person: where people did several, intervals come out too narrow"
+    ), name

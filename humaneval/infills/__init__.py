@@ -1,0 +1,1 @@
+"""Fills blanks and keeps what was written: the resumable run (`generate`), form and length, the rules of a generator."""

@@ -1,0 +1,253 @@
+"""Fills blanks on a Ray cluster: actors build the generator and write, and this process alone stores what comes back.
+
+So a database in a file will do, and nothing is written twice. An actor that dies costs the part that it was at: another
+one does that part anew, and writes the same, for chance hangs on seed, story, position and sample alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from humaneval.domain import Blank, ChecksStories, Generator, GeneratorRequest, Infill, Provenance, Story
+from humaneval.errors import HumanEvalError, InputError, PrerequisiteError, UsageError
+from humaneval.infills.generate import COMMIT_EVERY, RunSummary, build, in_order, open_run, store
+from humaneval.infills.processing import Form
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+DEATHS = 3
+"""How many actors a part may cost: then it is the part that kills them."""
+BATCHES = 4
+"""Batches of a part: models sort as many by length, so that the batches are those of one process."""
+OPENING = -1
+"""What an actor is at that builds the generators; else the number of a part."""
+
+
+class Described(NamedTuple):
+    """A generator as an actor has it."""
+
+    name: str
+    provenance: Provenance
+
+
+class Actor:
+    """Runs in a process of the cluster. Making it does nothing: an error there would look like a death."""
+
+    def __init__(self, request: GeneratorRequest, form: Form) -> None:
+        self.request, self.form = request, form
+        self.generators: Sequence[Generator] = ()
+
+    def open(self, stories: Mapping[str, Story]) -> list[Described]:
+        """Build the generators, once, and let them look at the stories."""
+        built = build(self.request)
+        for generator in built:
+            if isinstance(generator, ChecksStories):
+                generator.check(stories)
+        self.generators = self.form.of(built, tuple(stories.values()))
+        return [Described(generator.name, generator.provenance) for generator in self.generators]
+
+    def fill(self, index: int, blanks: Sequence[Blank]) -> list[Infill]:
+        """The infills of the generator at `index`, one a blank, in order."""
+        return list(in_order(self.generators[index], blanks))
+
+
+class Cluster:
+    """Actors that have built the generators of one request; `generators` says which these are."""
+
+    def __init__(
+        self, ray: Any, request: GeneratorRequest, form: Form, stories: Mapping[str, Story], actors: int | None, gpus: float | None
+    ) -> None:  # fmt: skip
+        there = ray.cluster_resources()
+        if gpus is None:
+            gpus = 1 if there.get("GPU", 0) >= 1 else 0
+        self.size = min(actors or _room(there, gpus), _room(there, gpus))
+        self.generators: list[Described] = []
+        self._ray = ray
+        self._new = ray.remote(Actor).options(num_cpus=1, num_gpus=gpus)
+        self._asked, self._stories = (request, form), ray.put(stories)
+        self._idle: list[Any] = []
+        self._at_work: dict[Any, tuple[Any, int]] = {}
+        self._deaths: Counter[int] = Counter()
+        self._parts: list[Sequence[Blank]] = []
+        self._kept = 0
+
+    def open(self) -> None:
+        """Wait for the first actor. Raises what its builder or its look at the stories raises."""
+        while not self.generators:
+            self._hire(1)
+            self._next()
+
+    def fill(self, index: int, blanks: Sequence[Blank]) -> Iterator[list[Infill]]:
+        """What the generator at `index` writes for `blanks`, in parts, in the order in which they come back."""
+        self._parts = parts_of(blanks, self.generators[index].provenance, self.size)
+        self._deaths.clear()
+        waiting = deque(range(len(self._parts)))
+        left = len(self._parts)
+        while left:
+            self._hire(min(self.size, left))
+            while self._idle and waiting:
+                actor, number = self._idle.pop(), waiting.popleft()
+                self._at_work[actor.fill.remote(index, self._parts[number])] = (actor, number)
+            task, infills = self._next()
+            if task == OPENING:
+                continue
+            if infills is None:
+                waiting.appendleft(task)
+                continue
+            left -= 1
+            yield infills
+            self._kept += len(infills)
+
+    def close(self) -> None:
+        """End the actors."""
+        for actor in [*self._idle, *(actor for actor, _ in self._at_work.values())]:
+            self._ray.kill(actor)
+
+    def _hire(self, count: int) -> None:
+        while len(self._idle) + len(self._at_work) < count:
+            actor = self._new.remote(*self._asked)
+            self._at_work[actor.open.remote(self._stories)] = (actor, OPENING)
+
+    def _next(self) -> tuple[int, list[Infill] | None]:
+        """Wait for any actor: what it was at, and its infills; None where it died or had only to open."""
+        (done,), _ = self._ray.wait(list(self._at_work), num_returns=1)
+        actor, task = self._at_work.pop(done)
+        try:
+            answer = self._ray.get(done)
+        except self._ray.exceptions.RayTaskError as error:
+            # What the generator raised. Ours, and files that are not there, are told in one line; a fault stays one.
+            if isinstance(error.cause, (HumanEvalError, OSError)):
+                raise error.cause from None
+            raise
+        except self._ray.exceptions.RayError as error:
+            self._ray.kill(actor)  # it may only have been out of reach
+            self._count_death(task, error)
+            return task, None
+        self._idle.append(actor)
+        if task != OPENING:
+            return task, answer
+        self._deaths[OPENING] = 0
+        self._compare(answer)
+        return task, None
+
+    def _count_death(self, task: int, error: Exception) -> None:
+        self._deaths[task] += 1
+        if self._deaths[task] < DEATHS:
+            return
+        doing = "building the generator"
+        if task != OPENING:
+            part = self._parts[task]
+            doing = f"filling the {len(part)} blanks from {part[0].story.id} position {part[0].position} on"
+        raise InputError(
+            f"{DEATHS} Ray actors died one after the other while {doing} ({' '.join(str(error).split())[:200]})",
+            f"{self._kept} infills of this run are stored; the same command goes on from there. Too little memory? Try fewer --actors.",
+        ) from error
+
+    def _compare(self, found: list[Described]) -> None:
+        """Raise InputError unless every actor has the same generators, to the last version of a package."""
+        self.generators = self.generators or found
+        for first, other in zip(self.generators, found, strict=True):
+            if first != other:
+                fields = [
+                    name
+                    for name in Provenance.__dataclass_fields__
+                    if getattr(first.provenance, name) != getattr(other.provenance, name)
+                ]
+                raise InputError(
+                    f"the Ray actors have generators {first.name!r} that differ in {', '.join(fields) or 'name'}",
+                    "Give every node the same packages, files and devices.",
+                )
+
+
+@contextmanager
+def cluster(
+    request: GeneratorRequest,
+    form: Form,
+    stories: Sequence[Story],
+    actors: int | None = None,
+    gpus: float | None = None,
+) -> Iterator[Cluster]:
+    """Actors for `request`: on the cluster that RAY_ADDRESS names or that runs here, else on one made for this.
+
+    `actors` at most, one a GPU or one a CPU where it is None, with `gpus` GPUs each. They end with the context.
+    """
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise PrerequisiteError(
+            "--ray needs the package ray", "pip install 'humaneval-toolkit[ray]'"
+        ) from None
+    with redirect_stdout(sys.stderr), _started(ray):  # Ray prints there that an actor died
+        if request.checkpoint and Path(request.checkpoint).exists():  # actors run in folders of their own
+            request = replace(request, checkpoint=str(Path(request.checkpoint).absolute()))
+        found = Cluster(ray, request, form, {story.id: story for story in stories}, actors, gpus)
+        try:
+            found.open()
+            yield found
+        finally:
+            found.close()
+
+
+@contextmanager
+def _started(ray: Any) -> Iterator[None]:
+    """Connected to a cluster; one that the program is connected to already is left as it is."""
+    if ray.is_initialized():
+        yield
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or Ray reports itself to its makers
+    try:
+        ray.init(logging_level="ERROR", log_to_driver=False)
+    except (ConnectionError, RuntimeError) as error:
+        raise PrerequisiteError(
+            f"there is no way to the Ray cluster ({' '.join(str(error).split())[:300]})",
+            "RAY_ADDRESS names it; RAY_ADDRESS=local starts one here.",
+        ) from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def run_on(
+    engine: Engine, found: Cluster, index: int, blanks: Sequence[Blank], advance: Callable[[int], None]
+) -> RunSummary:
+    """As `generation.run`, by the actors of `found` and their generator at `index`."""
+    name, provenance = found.generators[index]
+    opened = open_run(engine, name, provenance, blanks)
+    there = len(blanks) - len(opened.blanks)
+    advance(there)
+    written: Counter[str] = Counter()
+    for infills in found.fill(index, opened.blanks):
+        written.update(store(engine, opened, infills))
+        advance(len(infills))
+    return RunSummary(name, dict(written), there)
+
+
+def parts_of(blanks: Sequence[Blank], provenance: Provenance, actors: int) -> list[Sequence[Blank]]:
+    """Blanks in parts of whole batches: four where every actor gets work so, else fewer."""
+    size = provenance.batch.get("size")
+    batch, longest = (size, BATCHES * size) if isinstance(size, int) and size > 0 else (1, COMMIT_EVERY)
+    share = -(-len(blanks) // (actors * batch)) * batch
+    length = max(batch, min(longest, share))
+    return [blanks[at : at + length] for at in range(0, len(blanks), length)]
+
+
+def _room(there: Mapping[str, float], gpus: float) -> int:
+    """How many actors a cluster holds."""
+    room = int(there.get("CPU", 0))
+    if gpus:
+        room = min(room, int(there.get("GPU", 0) / gpus))
+    if not room:
+        raise UsageError(
+            f"the Ray cluster has no room for an actor: {there.get('CPU', 0):g} CPUs, {there.get('GPU', 0):g} GPUs",
+            f"Each takes 1 CPU and {gpus:g} GPUs: see --gpus-per-actor.",
+        )
+    return room

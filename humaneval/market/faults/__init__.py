@@ -1,0 +1,1 @@
+"""Faults on purpose: what goes wrong, how often, and how it is brought about."""

@@ -1,0 +1,65 @@
+"""Faults set and cleared while the marketplace runs: for programs on this machine that know the token.
+
+The token is printed when the marketplace starts. It must come in a header of its own, which no page of another site
+can send; a call with an Origin, or from another machine, is refused whatever it brings.
+"""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, request
+
+from humaneval.errors import UsageError
+from humaneval.market.faults.schedule import Faults, faults_from, read_line
+from humaneval.market.questions.question import is_loopback
+
+PATH = "/faults"
+TOKEN = "FAULTS_TOKEN"
+"""Where the application's configuration holds the token."""
+TOKEN_HEADER = "X-Market-Token"
+
+
+def admin_blueprint(faults: Faults, token: str) -> Blueprint:
+    """GET shows the plan and how often each of its faults has happened, PUT replaces it, DELETE clears it."""
+    blueprint = Blueprint("admin", __name__)
+
+    @blueprint.before_request
+    def only_who_may() -> Response | None:
+        here = is_loopback(request.remote_addr or "") and "Origin" not in request.headers
+        given = request.headers.get(TOKEN_HEADER, "").encode()
+        if here and hmac.compare_digest(given, token.encode()):
+            return None
+        return _refused(403, f"From this machine only, with the token in {TOKEN_HEADER}.")
+
+    @blueprint.get(PATH)
+    def show() -> Response:
+        return jsonify({"seed": faults.plan.seed, "faults": faults.happened()})
+
+    @blueprint.put(PATH)
+    def replace() -> Response:
+        given: Any = request.get_json(force=True, silent=True)
+        try:
+            if not isinstance(given, dict) or not {"faults"} <= set(given) <= {"faults", "seed"}:
+                raise UsageError('The body must be {"faults": …} with a "seed" where you like.')
+            listed, seed = given["faults"], given.get("seed", 0)
+            if not isinstance(seed, int):
+                raise UsageError("seed must be a whole number.")
+            faults.replace(read_line(listed) if isinstance(listed, str) else faults_from(listed), seed)
+        except UsageError as error:
+            return _refused(400, error.message)
+        return show()
+
+    @blueprint.delete(PATH)
+    def clear() -> Response:
+        faults.replace((), 0)
+        return show()
+
+    return blueprint
+
+
+def _refused(status: int, message: str) -> Response:
+    response = jsonify({"error": message})
+    response.status_code = status
+    return response

@@ -1,0 +1,211 @@
+"""A plan of faults: what goes wrong, how often and with what, drawn by seed. `trouble` brings it about.
+
+Whether a fault is due at the n-th call of a step depends on the seed, the step and n alone, so that a run with many
+clients meets the same faults however its calls interleave.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from humaneval.errors import UsageError
+from humaneval.market.faults.effects import SITE_STEPS, Trouble
+from humaneval.market.protocol.shapes import service_model
+from humaneval.market.tables.database import Clock
+
+SLOW = "slow"
+CLOCK = "clock"
+KINDS: Mapping[str, Trouble | None] = {
+    **{trouble.name.lower().replace("_", "-"): trouble for trouble in Trouble},
+    SLOW: None,
+    CLOCK: None,
+}
+"""How faults are called in a plan. `slow` waits before the call is carried out, `clock` moves the clock."""
+
+
+class Fault(BaseModel):
+    """One line of a plan: what goes wrong, how often, and with which steps."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    chance: float = Field(1.0, ge=0, le=1)
+    only: tuple[str, ...] = ()
+    after: int = Field(0, ge=0)
+    """How many calls of each step are spared first."""
+    times: int | None = Field(None, ge=1)
+    """How often at most it happens to each step."""
+    seconds: float = Field(0.0, ge=-1e9, le=1e9)
+    """How long `slow` waits, and how far `clock` jumps (which may be back)."""
+
+    @field_validator("kind")
+    @classmethod
+    def _known_kind(cls, value: str) -> str:
+        if value not in KINDS:
+            raise ValueError(f"there is no fault {value!r}; there are {', '.join(KINDS)}")
+        return value
+
+    @field_validator("only", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(value.split("+")) if isinstance(value, str) else value
+
+    @field_validator("only")
+    @classmethod
+    def _known_steps(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for step in value:
+            if step not in SITE_STEPS and step not in service_model().operation_names:
+                raise ValueError(
+                    f"there is no step {step!r}: an operation of the API, or {', '.join(SITE_STEPS)}"
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _has_seconds(self) -> Fault:
+        if (self.kind in (SLOW, CLOCK)) != bool(self.seconds) or (self.kind == SLOW and self.seconds < 0):
+            raise ValueError(f"seconds are needed by {SLOW} (more than 0) and {CLOCK}, and by nothing else")
+        return self
+
+    def is_for(self, step: str) -> bool:
+        """Whether it may happen to this step. Where nothing is said it is for all of the API, never for the site."""
+        if self.only:
+            return step in self.only
+        trouble = KINDS[self.kind]
+        if trouble is Trouble.EMPTY_PAGE:
+            return step.startswith("List")
+        if trouble is Trouble.REUSED_ID:
+            return step == "accept"
+        if trouble is Trouble.UNSEEN:
+            return step == "work"
+        return step not in SITE_STEPS
+
+
+class Plan(NamedTuple):
+    """What is to go wrong, and the seed of every draw."""
+
+    faults: tuple[Fault, ...]
+    seed: int
+
+
+class Faults:
+    """A plan at work; it can be replaced while the marketplace runs. A TroubleMaker.
+
+    At most one fault happens to a call: the first of the plan that is due.
+    """
+
+    def __init__(
+        self, faults: Iterable[Fault] = (), seed: int = 0, *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._lock = Lock()
+        self._sleep = sleep
+        self.replace(faults, seed)
+
+    def replace(self, faults: Iterable[Fault], seed: int) -> None:
+        """Begin anew with another plan: all counts at nothing, and the clock right again."""
+        with self._lock:
+            self.plan = Plan(tuple(faults), seed)
+            self._calls: Counter[str] = Counter()
+            self._happened: Counter[tuple[int, str]] = Counter()
+            self._offset = timedelta()
+
+    def __call__(self, step: str) -> Trouble | None:
+        """What becomes of the next call of `step`; waiting and moving the clock are done when this returns."""
+        fault = self._due(step)
+        if fault is None:
+            return None
+        if fault.kind == SLOW:
+            self._sleep(fault.seconds)
+        return KINDS[fault.kind]
+
+    def _due(self, step: str) -> Fault | None:
+        with self._lock:
+            self._calls[step] += 1
+            nth = self._calls[step]
+            for place, fault in enumerate(self.plan.faults):
+                if not fault.is_for(step) or nth <= fault.after:
+                    continue
+                if fault.times is not None and self._happened[place, step] >= fault.times:
+                    continue
+                if random.Random(f"{self.plan.seed} {place} {step} {nth}").random() < fault.chance:
+                    self._happened[place, step] += 1
+                    if fault.kind == CLOCK:
+                        self._offset += timedelta(seconds=fault.seconds)
+                    return fault
+        return None
+
+    def moved(self, clock: Clock) -> Clock:
+        """`clock` with every jump so far added."""
+        return lambda: clock() + self._offset
+
+    def happened(self) -> list[dict[str, Any]]:
+        """The plan's faults as they were given, each with how often it has happened."""
+        with self._lock:
+            counts = Counter[int]()
+            for (place, _), count in self._happened.items():
+                counts[place] += count
+            return [
+                {**fault.model_dump(mode="json", exclude_defaults=True), "happened": counts[place]}
+                for place, fault in enumerate(self.plan.faults)
+            ]
+
+
+def read_plan(source: str) -> tuple[Fault, ...]:
+    """The faults that `source` names: a TOML file with a [[fault]] table for each, or a line. Raises UsageError."""
+    return _from_toml(Path(source)) if os.path.isfile(source) else read_line(source)
+
+
+def read_line(line: str) -> tuple[Fault, ...]:
+    """Faults from one line: `KIND` or `KIND=CHANCE` for each, `,name=value` behind it for everything else.
+
+    Faults are parted by spaces, steps by `+`; `none` is no fault. Raises UsageError.
+
+    >>> [fault.chance for fault in read_line("throttled=0.1,only=CreateHIT+SendBonus slow,seconds=2,times=3")]
+    [0.1, 1.0]
+    """
+    return faults_from([_from_words(words) for words in line.split() if words != "none"])
+
+
+def faults_from(given: object) -> tuple[Fault, ...]:
+    """Faults from what TOML or JSON held. Raises UsageError naming the fault that makes no sense."""
+    if not isinstance(given, list):
+        raise UsageError("faults must be a list")
+    faults = []
+    for place, each in enumerate(given, start=1):
+        try:
+            faults.append(Fault.model_validate(each))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            reason = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"fault {place}: {f'{where}: ' if where else ''}{reason}") from None
+    return tuple(faults)
+
+
+def _from_words(words: str) -> dict[str, str]:
+    head, *rest = words.split(",")
+    kind, _, chance = head.partition("=")
+    values = {"kind": kind, **dict(part.partition("=")[::2] for part in rest)}
+    return {**values, "chance": chance} if chance else values
+
+
+def _from_toml(file: Path) -> tuple[Fault, ...]:
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} is not valid TOML: {error}") from None
+    if set(document) != {"fault"}:
+        raise UsageError(f"{file} must have [[fault]] tables and nothing else")
+    return faults_from(document["fault"])

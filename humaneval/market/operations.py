@@ -1,0 +1,116 @@
+"""The marketplace itself: every operation, each in one transaction, with what time alone has done brought in first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine
+
+from humaneval.market import events, hit_types, hits, review_policies, reviews
+from humaneval.market import requester_people as people
+from humaneval.market import worker_files as files
+from humaneval.market.books import let_time_pass, something_is_due, turning_points
+from humaneval.market.qualifications import holders as qualifications
+from humaneval.market.qualifications import types as qualification_types
+from humaneval.market.tables.database import Clock, Mode, Transaction, transaction
+from humaneval.store.types import now
+
+
+class Operation(NamedTuple):
+    """What carries an operation out, and whether it needs the write lock."""
+
+    run: Callable[[Transaction, Mapping[str, Any]], dict[str, Any]]
+    writes: bool
+
+
+OPERATIONS = {
+    "AcceptQualificationRequest": Operation(qualifications.accept_qualification_request, True),
+    "ApproveAssignment": Operation(reviews.approve_assignment, True),
+    "AssociateQualificationWithWorker": Operation(qualifications.associate_qualification, True),
+    "CreateAdditionalAssignmentsForHIT": Operation(hits.create_additional_assignments, True),
+    "CreateHIT": Operation(hits.create_hit, True),
+    "CreateHITType": Operation(hit_types.create_hit_type, True),
+    "CreateHITWithHITType": Operation(hits.create_hit_with_hit_type, True),
+    "CreateQualificationType": Operation(qualification_types.create_qualification_type, True),
+    "CreateWorkerBlock": Operation(people.create_worker_block, True),
+    "DeleteHIT": Operation(hits.delete_hit, True),
+    "DeleteQualificationType": Operation(qualification_types.delete_qualification_type, True),
+    "DeleteWorkerBlock": Operation(people.delete_worker_block, True),
+    "DisassociateQualificationFromWorker": Operation(qualifications.disassociate_qualification, True),
+    "GetAccountBalance": Operation(reviews.get_account_balance, False),
+    "GetAssignment": Operation(reviews.get_assignment, False),
+    "GetFileUploadURL": Operation(files.get_file_upload_url, True),
+    "GetHIT": Operation(hits.get_hit, False),
+    "GetQualificationScore": Operation(qualifications.get_qualification_score, False),
+    "GetQualificationType": Operation(qualification_types.get_qualification_type, False),
+    "ListAssignmentsForHIT": Operation(reviews.list_assignments, False),
+    "ListBonusPayments": Operation(reviews.list_bonus_payments, False),
+    "ListHITs": Operation(hits.list_hits, False),
+    "ListHITsForQualificationType": Operation(hits.list_hits_for_qualification_type, False),
+    "ListQualificationRequests": Operation(qualifications.list_qualification_requests, False),
+    "ListQualificationTypes": Operation(qualification_types.list_qualification_types, False),
+    "ListReviewPolicyResultsForHIT": Operation(review_policies.list_review_policy_results, False),
+    "ListReviewableHITs": Operation(hits.list_reviewable_hits, False),
+    "ListWorkerBlocks": Operation(people.list_worker_blocks, False),
+    "ListWorkersWithQualificationType": Operation(qualifications.list_workers_with_qualification, False),
+    "NotifyWorkers": Operation(people.notify_workers, True),
+    "RejectAssignment": Operation(reviews.reject_assignment, True),
+    "RejectQualificationRequest": Operation(qualifications.reject_qualification_request, True),
+    "SendBonus": Operation(reviews.send_bonus, True),
+    "SendTestEventNotification": Operation(events.send_test_event, True),
+    "UpdateExpirationForHIT": Operation(hits.update_expiration, True),
+    "UpdateHITReviewStatus": Operation(hits.update_review_status, True),
+    "UpdateHITTypeOfHIT": Operation(hits.update_hit_type_of_hit, True),
+    "UpdateNotificationSettings": Operation(events.update_notification_settings, True),
+    "UpdateQualificationType": Operation(qualification_types.update_qualification_type, True),
+}
+
+
+class Market:
+    """One marketplace in one database. `clock` says what time it is, so that a test can."""
+
+    def __init__(self, engine: Engine, mode: Mode, clock: Clock = now) -> None:
+        self._engine = engine
+        self.mode = mode
+        self._clock = clock
+        self.site = ""
+        """The worker site's address, once there is one."""
+
+    def perform(self, name: str, params: Mapping[str, Any], request_id: str = "") -> dict[str, Any]:
+        """Carry out one requester operation. Raises RefusedError; then nothing was changed.
+
+        `request_id` is what the caller is told that this call is called.
+        """
+        operation = OPERATIONS[name]
+        with self.writing() if operation.writes else self.reading() as work:
+            return operation.run(replace(work, request_id=request_id), params)
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """A transaction that may change things, alone."""
+        with self._up_to_date(writes=True) as work:
+            yield replace(work, site=self.site)
+            review_policies.apply_due_policies(work)
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """A transaction that only looks."""
+        with self._up_to_date(writes=False) as work:
+            yield work
+
+    @contextmanager
+    def _up_to_date(self, *, writes: bool) -> Iterator[Transaction]:
+        """A transaction before which time has passed, in one of its own: what time has done is kept even where the
+        operation itself is then refused."""
+        while True:
+            with transaction(self._engine, self.mode, self._clock, writes=writes) as work:
+                if not something_is_due(work):
+                    yield work
+                    return
+            with transaction(self._engine, self.mode, self._clock, writes=True) as work:
+                for moment in turning_points(work):
+                    let_time_pass(work, moment)
+                    review_policies.apply_due_policies(work)

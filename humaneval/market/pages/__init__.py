@@ -1,0 +1,1 @@
+"""The worker site: every page that a worker's browser sees."""

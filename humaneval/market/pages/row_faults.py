@@ -1,0 +1,100 @@
+"""Two mishaps that need the marketplace's own rows: an id that goes to someone else, and a form its owner never gets."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from html import escape
+from http.client import HTTPException
+
+from flask import Blueprint, Response
+from sqlalchemy import select
+
+from humaneval.market.operations import Market
+from humaneval.market.pages.frames import SUBMIT_PATH
+from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.questions.question import ExternalQuestion, read_question
+from humaneval.market.security import origin_of, protect_content
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import Assignment, State
+
+UNSEEN_PATH = "/unseen"
+MOST_BYTES = 4 * 1024 * 1024
+WAIT_SECONDS = 30
+
+_FORM = re.compile(r"<form\b[^>]*>", re.IGNORECASE)
+_ACTION = re.compile(r"\saction\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>]+)", re.IGNORECASE)
+
+
+def reuse_id(work: Transaction, assignment: Assignment) -> None:
+    """Give work that was accepted just now the id of work on the same HIT that another worker gave back.
+
+    Mechanical Turk did so. Where nobody has given any back, nothing happens; the old row gets an id of its own.
+    """
+    earlier = work.session.scalar(
+        select(Assignment)
+        .where(
+            Assignment.hit_number == assignment.hit_number,
+            Assignment.worker_number != assignment.worker_number,
+            Assignment.state.in_((State.RETURNED, State.ABANDONED)),
+        )
+        .order_by(Assignment.number.desc())
+        .limit(1)
+    )
+    if earlier is None:
+        return
+    reused, earlier.id = earlier.id, new_entity_id()
+    work.session.flush()
+    assignment.id = reused
+    work.session.flush()
+
+
+def unseen_blueprint(market: Market, public_url: str) -> Blueprint:
+    """The requester's page as it looks to the worker, but its form goes to the marketplace and nowhere else."""
+    blueprint = Blueprint("unseen", __name__)
+    target = origin_of(public_url) + SUBMIT_PATH
+
+    @blueprint.get(f"{UNSEEN_PATH}/<assignment_id>")
+    def page(assignment_id: str) -> Response:
+        with market.reading() as work:
+            assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
+            if assignment is None or assignment.state is not State.ACCEPTED:
+                return protect_content(Response("There is no such work.", 404, content_type="text/plain"))
+            question = read_question(assignment.hit.question, work.mode)
+            given = {
+                "assignmentId": assignment.id,
+                "hitId": assignment.hit.id,
+                "workerId": assignment.worker.id,
+            }
+        if not isinstance(question, ExternalQuestion):
+            return protect_content(Response("This HIT's page came with it.", 404, content_type="text/plain"))
+        address = question.address(**given, turkSubmitTo=origin_of(public_url))
+        try:
+            with urllib.request.urlopen(address, timeout=WAIT_SECONDS) as reply:
+                html = reply.read(MOST_BYTES).decode("utf-8", errors="replace")
+        except (urllib.error.URLError, HTTPException, TimeoutError) as error:
+            return protect_content(
+                Response(f"The requester's page did not come: {error}", 502, content_type="text/plain")
+            )
+        return protect_content(
+            Response(_diverted(html, address, target, assignment_id), content_type="text/html; charset=utf-8")
+        )
+
+    return blueprint
+
+
+def _diverted(html: str, address: str, target: str, assignment_id: str) -> str:
+    """The page with every form of it sent to `target`; everything else of it still comes from `address`."""
+
+    def divert(form: re.Match[str]) -> str:
+        opening = _ACTION.sub("", form.group()).removesuffix(">")
+        return (
+            f'{opening} action="{escape(target)}">'
+            f'<input type="hidden" name="assignmentId" value="{escape(assignment_id)}">'
+        )
+
+    base = f'<base href="{escape(address)}">'
+    head = re.search(r"<head\b[^>]*>", html, re.IGNORECASE)
+    at = head.end() if head else 0
+    return _FORM.sub(divert, html[:at] + base + html[at:])

@@ -1,0 +1,33 @@
+"""More money for the account of a marketplace that counts every cent, whether it is being served or not."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from sqlalchemy import Engine
+
+from humaneval.errors import UsageError
+from humaneval.fees import money
+from humaneval.market.books import balance, deposit, dollars
+from humaneval.market.tables.database import Clock, Mode, known_account, transaction
+from humaneval.store.engine import store_errors
+from humaneval.store.types import now
+
+
+def fund(engine: Engine, amount: Decimal, clock: Clock = now) -> Decimal:
+    """Add `amount` dollars, whole cents; gives what is available then, in dollars.
+
+    UsageError for an amount of 0.00 or less, and for a sandbox. Nothing is added then.
+    """
+    cents = int(money(amount) * 100)
+    if cents <= 0:
+        raise UsageError(f"${amount} cannot be added", "Give a sum of 0.01 or more.")
+    with store_errors(engine):
+        mode = Mode(known_account(engine).mode)
+        if mode is Mode.SANDBOX:
+            raise UsageError(
+                "this marketplace is a sandbox, and its balance never falls", "Nothing was added."
+            )
+        with transaction(engine, mode, clock, writes=True) as work:
+            deposit(work, cents)
+            return dollars(balance(work.session).available)

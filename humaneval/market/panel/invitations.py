@@ -1,0 +1,63 @@
+"""A lab's panel: a link for each person on a list, or one by which people register themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Engine
+
+from humaneval.errors import UsageError
+from humaneval.market import worker_side as workplace
+from humaneval.market.pages.entry import LINK_PATH
+from humaneval.market.security import Seals, check_site
+from humaneval.market.tables.database import Mode, known_account, transaction
+from humaneval.market.tables.hits import Worker
+from humaneval.market.wording import NotPossibleError
+from humaneval.store.types import now
+
+
+def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:
+    """For each name its own link; who is not there yet is made. UsageError for a name that cannot be one: none is made.
+
+    SettingsError for a `public_url` that links cannot begin with.
+    """
+    check_site(public_url)
+    mode, seals = _account(engine)
+    with transaction(engine, mode, now, writes=True) as work:
+        try:
+            workers = [workplace.sign_up(work, name, "") for name in names]
+        except NotPossibleError as error:
+            raise UsageError(error.message, "Nobody was invited.") from None
+        return {
+            worker.name: f"{public_url.rstrip('/')}{LINK_PATH}{seals.link_token(workplace.pass_for(worker))}"
+            for worker in workers
+        }
+
+
+def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
+    """From now on the links of these people bring nobody in, and whoever came by them is signed out; gives their names.
+
+    What they did and hold stays, and so does work in hand. UsageError where there is no such person: nothing is revoked.
+    """
+    mode, _ = _account(engine)
+    with transaction(engine, mode, now, writes=True) as work:
+        found: dict[str, Worker] = {}
+        for name in names:
+            worker = workplace.find_named(work, name)
+            if worker is None:
+                raise UsageError(f"there is nobody of the name {name!r}", "No link was revoked.")
+            found[worker.name] = worker
+        for worker in found.values():
+            worker.links_revoked += 1
+        return list(found)
+
+
+def invitation(engine: Engine, public_url: str) -> str:
+    """The link by which anybody who has it registers under a name that is free. SettingsError as above."""
+    check_site(public_url)
+    return f"{public_url.rstrip('/')}/signin?invitation={_account(engine)[1].invitation()}"
+
+
+def _account(engine: Engine) -> tuple[Mode, Seals]:
+    account = known_account(engine)
+    return Mode(account.mode), Seals(account.signing_key)

@@ -1,0 +1,120 @@
+"""Requests and replies against botocore's own model of Mechanical Turk: every type, range, pattern and enum."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from botocore.loaders import Loader
+from botocore.model import ListShape, OperationModel, ServiceModel, Shape, StructureShape
+from botocore.validate import ParamValidator
+
+from humaneval.market.protocol.characters import forbidden_character
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()
+
+
+_WIDER = frozenset({("ReviewResultDetail", "QuestionId")})
+"""Members whose pattern contradicts the model's own text: a question has the id that its requester gave it."""
+
+
+@cache
+def service_model() -> ServiceModel:
+    """Mechanical Turk's requester API as boto3 knows it."""
+    return ServiceModel(Loader().load_service_model("mturk", "service-2"), "mturk")
+
+
+def operation_model(name: str) -> OperationModel | None:
+    """The model of one operation; None where the API has none of that name."""
+    return service_model().operation_model(name) if name in service_model().operation_names else None
+
+
+def read_times(value: Any, shape: Shape) -> Any:
+    """A parsed JSON body with its timestamps, which are epoch seconds, as aware datetimes.
+
+    A null is a member left out, as AWS's own clients and services hold it. What does not fit the shape is left as it
+    is, for `faults` to name; a timestamp that is none becomes None, since botocore's validator fails on numbers that
+    no calendar has.
+    """
+    if isinstance(shape, StructureShape) and isinstance(value, dict):
+        return {
+            name: read_times(item, shape.members[name]) if name in shape.members else item
+            for name, item in value.items()
+            if item is not None
+        }
+    if isinstance(shape, ListShape) and isinstance(value, list):
+        return [read_times(item, shape.member) for item in value]
+    if shape.type_name == "timestamp":
+        readable = isinstance(value, int | float) and not isinstance(value, bool) and value < _LATEST
+        # Whatever is before 1970 is past, and clients cannot read every such time back.
+        return _EPOCH + timedelta(seconds=max(value, 0)) if readable else None
+    return value
+
+
+def write_times(value: Any) -> Any:
+    """A reply with its datetimes as epoch seconds: whole ones as integers, others to the millisecond."""
+    if isinstance(value, dict):
+        return {name: write_times(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [write_times(item) for item in value]
+    if isinstance(value, datetime):
+        milliseconds = math.floor((value - _EPOCH).total_seconds() * 1000)
+        return milliseconds // 1000 if milliseconds % 1000 == 0 else milliseconds / 1000
+    return value
+
+
+def faults(value: Any, shape: Shape) -> list[str]:
+    """Everything about `value` that breaks `shape`, in words; empty where it fits."""
+    report = ParamValidator().validate(value, shape)
+    if report.has_errors():
+        return str(report.generate_report()).splitlines()
+    return list(_constraint_faults(value, shape, ""))
+
+
+def _constraint_faults(value: Any, shape: Shape, path: str) -> Iterator[str]:
+    """What botocore's own validator does not look at: patterns, enums, maxima, characters, and bools for numbers."""
+    if isinstance(shape, StructureShape):
+        for name, item in value.items():
+            if (shape.name, name) in _WIDER:
+                continue
+            yield from _constraint_faults(item, shape.members[name], f"{path}.{name}" if path else name)
+        return
+    if isinstance(shape, ListShape):
+        for index, item in enumerate(value):
+            yield from _constraint_faults(item, shape.member, f"{path}.{index + 1}.member")
+        return
+    constraint = _broken_constraint(value, shape)
+    if constraint:
+        yield f"Value {value!r} at '{path}' failed to satisfy constraint: Member must {constraint}"
+
+
+def _broken_constraint(value: Any, shape: Shape) -> str:
+    metadata = shape.metadata
+    if shape.type_name in ("integer", "long"):
+        if isinstance(value, bool):
+            return "be a number"
+        bits = 31 if shape.type_name == "integer" else 63
+        least, most = metadata.get("min", -(2**bits)), metadata.get("max", 2**bits - 1)
+        return "" if least <= value <= most else f"have value from {least} to {most}"
+    if isinstance(value, str):
+        bad = forbidden_character(value)
+        if bad:
+            return f"not contain {bad}"
+        if not metadata.get("min", 0) <= len(value) <= metadata.get("max", len(value)):
+            return f"have length from {metadata.get('min', 0)} to {metadata['max']}"
+        if "enum" in metadata and value not in metadata["enum"]:
+            return f"satisfy enum value set: [{', '.join(metadata['enum'])}]"
+        if "pattern" in metadata and not _pattern(metadata["pattern"]).search(value):
+            return f"satisfy regular expression pattern: {metadata['pattern']}"
+    return ""
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    # Python's $ also matches before a last newline; the service's does not.
+    return re.compile(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, re.ASCII)

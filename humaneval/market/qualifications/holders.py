@@ -1,0 +1,153 @@
+"""Who holds a qualification and who has asked for one: the requester's side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select
+
+from humaneval.market.protocol.paging import page
+from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.protocol.values import Params, Reply, text
+from humaneval.market.qualifications.requirements import find_type
+from humaneval.market.requester_people import LONGEST_REASON, find_panellist, tell
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import Worker
+from humaneval.market.tables.qualifications import Qualification, QualificationRequest, QualificationType
+
+DEFAULT_VALUE = 1
+
+
+def associate_qualification(work: Transaction, params: Params) -> Reply:
+    """AssociateQualificationWithWorker: also again, with another value, and after it was revoked."""
+    kind = find_type(work, params["QualificationTypeId"])
+    worker = find_panellist(work, params["WorkerId"])
+    grant(work, kind, worker, params.get("IntegerValue", DEFAULT_VALUE))
+    if params.get("SendNotification", True):
+        tell(work, worker, "You have a qualification", f"You now hold the qualification “{kind.name}”.")
+    return {}
+
+
+def disassociate_qualification(work: Transaction, params: Params) -> Reply:
+    """DisassociateQualificationFromWorker: the worker reads the reason."""
+    kind = find_type(work, params["QualificationTypeId"])
+    worker = find_panellist(work, params["WorkerId"])
+    reason = text(params, "Reason", LONGEST_REASON)
+    held = _granted(work, kind, worker)
+    held.revoked, held.reason = True, reason
+    return {}
+
+
+def get_qualification_score(work: Transaction, params: Params) -> Reply:
+    """GetQualificationScore; what was revoked has none, as it had none on Mechanical Turk."""
+    kind = find_type(work, params["QualificationTypeId"])
+    worker = find_panellist(work, params["WorkerId"])
+    return {"Qualification": _description(_granted(work, kind, worker))}
+
+
+def list_workers_with_qualification(work: Transaction, params: Params) -> Reply:
+    """ListWorkersWithQualificationType: those who hold it, unless Status asks for those whose was revoked."""
+    kind = find_type(work, params["QualificationTypeId"])
+    query = select(Qualification).where(
+        Qualification.type_number == kind.number,
+        Qualification.revoked.is_(params.get("Status", "Granted") == "Revoked"),
+    )
+    rows, envelope = page(work.session, query, Qualification.number, params)
+    return {"Qualifications": [_description(row) for row in rows], **envelope}
+
+
+def list_qualification_requests(work: Transaction, params: Params) -> Reply:
+    """ListQualificationRequests: those that wait for a decision, oldest first."""
+    query = select(QualificationRequest).where(QualificationRequest.state == "submitted")
+    if "QualificationTypeId" in params:
+        kind = find_type(work, params["QualificationTypeId"])
+        query = query.where(QualificationRequest.type_number == kind.number)
+    rows, envelope = page(work.session, query, QualificationRequest.number, params)
+    return {"QualificationRequests": [_request_description(row) for row in rows], **envelope}
+
+
+def accept_qualification_request(work: Transaction, params: Params) -> Reply:
+    """AcceptQualificationRequest: grants it, with a value of 1 unless told otherwise."""
+    request = _waiting(work, params)
+    request.state = "granted"
+    grant(work, request.type, request.worker, params.get("IntegerValue", DEFAULT_VALUE))
+    return {}
+
+
+def reject_qualification_request(work: Transaction, params: Params) -> Reply:
+    """RejectQualificationRequest: the worker reads the reason; what they hold already stays."""
+    request = _waiting(work, params)
+    request.reason = text(params, "Reason", LONGEST_REASON)
+    request.state = "rejected"
+    return {}
+
+
+def grant(work: Transaction, kind: QualificationType, worker: Worker, value: int) -> None:
+    """Give a worker a qualification, or give the one they have another value."""
+    held = _holding(work, kind, worker)
+    if held is None:
+        held = Qualification(type=kind, worker=worker)
+        work.session.add(held)
+    held.value, held.revoked, held.reason, held.granted_at = value, False, "", work.now
+    work.session.flush()
+
+
+def _holding(work: Transaction, kind: QualificationType, worker: Worker) -> Qualification | None:
+    """The qualification of this type that a worker has or had."""
+    return work.session.scalar(
+        select(Qualification).where(
+            Qualification.type_number == kind.number, Qualification.worker_number == worker.number
+        )
+    )
+
+
+def _granted(work: Transaction, kind: QualificationType, worker: Worker) -> Qualification:
+    held = _holding(work, kind, worker)
+    if held is None:
+        raise RefusedError(
+            "QualificationDoesNotExist",
+            f"You requested a Qualification that does not exist: {worker.id} never had {kind.id}.",
+        )
+    if held.revoked:
+        raise RefusedError(
+            "InvalidQualificationState",
+            f"This operation can be called with a status of: Granted ({worker.id}'s {kind.id} was revoked)",
+        )
+    return held
+
+
+def _waiting(work: Transaction, params: Params) -> QualificationRequest:
+    wanted = params["QualificationRequestId"]
+    request = work.session.scalar(select(QualificationRequest).where(QualificationRequest.id == wanted))
+    if request is None:
+        raise RefusedError(
+            "QualificationRequestDoesNotExist", f"QualificationRequest {wanted} does not exist."
+        )
+    if request.state != "submitted":
+        raise RefusedError(
+            "InvalidQualificationRequestState",
+            f"This operation can be called with a status of: Submitted (request {wanted} is {request.state})",
+        )
+    return request
+
+
+def _description(held: Qualification) -> dict[str, Any]:
+    return {
+        "QualificationTypeId": held.type.id,
+        "WorkerId": held.worker.id,
+        "GrantTime": held.granted_at,
+        "IntegerValue": held.value,
+        "Status": "Revoked" if held.revoked else "Granted",
+    }
+
+
+def _request_description(request: QualificationRequest) -> dict[str, Any]:
+    values = {
+        "QualificationRequestId": request.id,
+        "QualificationTypeId": request.type.id,
+        "WorkerId": request.worker.id,
+        "Test": request.test,
+        "Answer": request.answer,
+        "SubmitTime": request.submitted_at,
+    }
+    return {name: value for name, value in values.items() if value is not None}

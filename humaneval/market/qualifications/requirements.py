@@ -1,0 +1,263 @@
+"""Who may take a HIT: by the requester's own qualifications and by the system's that a worker's record can answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from humaneval.market.protocol.refusals import RefusedError, invalid
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import FINISHED, Assignment, State, Worker
+from humaneval.market.tables.qualifications import Qualification, QualificationType
+from humaneval.market.wording import country_name, country_names
+
+PERCENT_APPROVED = "000000000000000000L0"
+NUMBER_APPROVED = "00000000000000000040"
+LOCALE = "00000000000000000071"
+SYSTEM = {
+    PERCENT_APPROVED: "Worker_PercentAssignmentsApproved",
+    NUMBER_APPROVED: "Worker_NumberHITsApproved",
+    LOCALE: "Worker_Locale",
+}
+"""The qualifications that nobody grants, by id, with MTurk's names for them."""
+ABSENT = {
+    "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH": "Masters",
+    "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6": "Masters",  # in the sandbox
+    "2NDP2L92HECWY8NS8H3CK0CP5L9GHO": "Masters",  # of one trade, as the next two
+    "2F1KVCNHMVHV8E9PBUB2A4J79LU20F": "Masters",
+    "2TGBB6BFMFFOM08IBMAFGGESC1UWJX": "Masters",
+    "00000000000000000060": "Worker_Adult",
+}
+"""The qualifications of MTurk's own that nobody here could answer."""
+
+MOST_REQUIREMENTS = 10
+SMALL_RECORD = 100
+"""Below this many submissions a worker's approval rate counts as 100 %, as it did on MTurk."""
+
+_SETS = ("In", "NotIn")
+_PRESENCE = ("Exists", "DoesNotExist")
+_GUARDS = {
+    "Accept": ("accept",),
+    "PreviewAndAccept": ("accept", "preview"),
+    "DiscoverPreviewAndAccept": ("accept", "preview", "discover"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a worker has done here, where they say they are, and the scores of the qualifications they hold, by id."""
+
+    percent_approved: int
+    number_approved: int
+    country: str
+    scores: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A requirement that a worker does not meet, in words; `ask_for` is the qualification they could ask for."""
+
+    words: str
+    ask_for: str = ""
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def record_of(session: Session, worker: Worker) -> Record:
+    """A worker's record as it is now."""
+    rows = session.execute(
+        select(Assignment.state, func.count())
+        .where(Assignment.worker_number == worker.number, Assignment.state.in_(FINISHED))
+        .group_by(Assignment.state)
+    )
+    by_state = {state: int(count) for state, count in rows}
+    approved, rejected = by_state.get(State.APPROVED, 0), by_state.get(State.REJECTED, 0)
+    small = sum(by_state.values()) < SMALL_RECORD or approved + rejected == 0
+    held = session.execute(
+        select(QualificationType.id, Qualification.value)
+        .join(Qualification.type)
+        .where(Qualification.worker_number == worker.number, Qualification.revoked.is_(False))
+    )
+    return Record(
+        100 if small else 100 * approved // (approved + rejected),
+        approved,
+        worker.country,
+        dict(held.all()),
+    )
+
+
+def check_requirements(work: Transaction, requirements: Sequence[Mapping[str, Any]]) -> None:
+    """Raises RefusedError where a requirement could not be enforced here, rather than let anyone through it."""
+    if len(requirements) > MOST_REQUIREMENTS:
+        raise invalid(f"A HIT can have at most {MOST_REQUIREMENTS} QualificationRequirements.")
+    for requirement in requirements:
+        kind = requirement["QualificationTypeId"]
+        if kind in ABSENT:
+            raise invalid(f"This marketplace has no {ABSENT[kind]}: leave that QualificationRequirement out.")
+        if kind not in SYSTEM and not find_type(work, kind).active:
+            raise RefusedError(
+                "InvalidQualificationTypeState",
+                f"QualificationType {kind} is Inactive; only Active ones can be required.",
+            )
+        _check(requirement)
+
+
+def find_type(work: Transaction, type_id: str) -> QualificationType:
+    """The requester's qualification type with this id. Raises RefusedError."""
+    found = work.session.scalar(
+        select(QualificationType).where(QualificationType.id == type_id, QualificationType.deleted.is_(False))
+    )
+    if found is not None:
+        return found
+    if type_id in SYSTEM:
+        raise RefusedError("NotPermitted", f"{SYSTEM[type_id]} is the system's own; nobody grants it.")
+    known = ", ".join(f"{kind} ({name})" for kind, name in SYSTEM.items())
+    raise RefusedError(
+        "QualificationTypeDoesNotExist",
+        f"QualificationType {type_id} does not exist. Besides those that were created here there are {known}.",
+    )
+
+
+def unmet(requirements: Sequence[Mapping[str, Any]], record: Record, action: str) -> list[Mapping[str, Any]]:
+    """What keeps a worker with `record` from `action`: discover, preview or accept."""
+    return [
+        requirement
+        for requirement in requirements
+        if action in _guarded(requirement) and not _meets(requirement, record)
+    ]
+
+
+def obstacles(
+    requirements: Sequence[Mapping[str, Any]],
+    record: Record,
+    action: str,
+    known: Mapping[str, QualificationType],
+) -> list[Obstacle]:
+    """What keeps a worker from `action`, for that worker to read; `known` are the types that `types_of` gives."""
+    return [
+        Obstacle(describe(each, known), each["QualificationTypeId"] if _can_be_asked_for(each, known) else "")
+        for each in unmet(requirements, record, action)
+    ]
+
+
+def types_of(session: Session, requirements: Sequence[Mapping[str, Any]]) -> Mapping[str, QualificationType]:
+    """The requester's own qualification types that are asked for, by id; deleted ones, too."""
+    ids = {each["QualificationTypeId"] for each in requirements} - SYSTEM.keys()
+    if not ids:
+        return {}
+    found = session.scalars(select(QualificationType).where(QualificationType.id.in_(ids)))
+    return {kind.id: kind for kind in found}
+
+
+def describe(requirement: Mapping[str, Any], known: Mapping[str, QualificationType]) -> str:
+    """A requirement in words, for the worker."""
+    names = {
+        PERCENT_APPROVED: "your approval rate (%)",
+        NUMBER_APPROVED: "your number of approved HITs",
+        LOCALE: "your country",
+    }
+    kind, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
+    if kind in known:
+        name = f"“{known[kind].name}”"
+        if comparator in _PRESENCE:
+            return f"you {'hold' if comparator == 'Exists' else 'do not hold'} {name}"
+        names[kind] = f"your score in {name}"
+    phrases = {
+        "LessThan": "is less than",
+        "LessThanOrEqualTo": "is at most",
+        "GreaterThan": "is more than",
+        "GreaterThanOrEqualTo": "is at least",
+        "EqualTo": "is",
+        "NotEqualTo": "is not",
+        "In": "is one of",
+        "NotIn": "is none of",
+        "Exists": "is known",
+        "DoesNotExist": "is not known",
+    }
+    values = ", ".join(
+        country_name(value) if isinstance(value, str) else str(value) for value in _values(requirement)
+    )
+    return " ".join(part for part in (names[kind], phrases[comparator], values) if part)
+
+
+def _can_be_asked_for(requirement: Mapping[str, Any], known: Mapping[str, QualificationType]) -> bool:
+    kind = known.get(requirement["QualificationTypeId"])
+    return (
+        kind is not None and kind.active and not kind.deleted and requirement["Comparator"] != "DoesNotExist"
+    )
+
+
+def _guarded(requirement: Mapping[str, Any]) -> tuple[str, ...]:
+    if requirement.get("RequiredToPreview"):
+        return _GUARDS["PreviewAndAccept"]
+    return _GUARDS[requirement.get("ActionsGuarded", "Accept")]
+
+
+def _values(requirement: Mapping[str, Any]) -> list[Any]:
+    if requirement["QualificationTypeId"] == LOCALE:
+        return [locale["Country"] for locale in requirement.get("LocaleValues", ())]
+    return list(requirement.get("IntegerValues", ()))
+
+
+def _check(requirement: Mapping[str, Any]) -> None:
+    kind, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
+    right, wrong = ("LocaleValues", "IntegerValues") if kind == LOCALE else ("IntegerValues", "LocaleValues")
+    values = requirement.get(right, [])
+    if requirement.get(wrong):
+        raise invalid(f"{wrong} cannot be used with QualificationType {kind}.")
+    if "RequiredToPreview" in requirement and "ActionsGuarded" in requirement:
+        raise invalid("RequiredToPreview and ActionsGuarded cannot be used together.")
+    if comparator in _PRESENCE:
+        if values:
+            raise invalid(f"{right} must be left out with the Comparator {comparator}.")
+        return
+    if kind == LOCALE:
+        if comparator not in ("EqualTo", "NotEqualTo", *_SETS):
+            raise invalid(f"The Comparator {comparator} cannot be used with Worker_Locale.")
+        if any("Subdivision" in locale for locale in values):
+            raise invalid("This marketplace asks workers for a country, not for a Subdivision.")
+        for locale in values:
+            if locale["Country"] not in country_names():
+                raise invalid(f"ISO 3166 has no country {locale['Country']!r}.")
+    most = (30 if kind == LOCALE else 15) if comparator in _SETS else 1
+    if not 1 <= len(values) <= most:
+        raise invalid(
+            f"{right} must have {'1' if most == 1 else f'1 to {most}'} with the Comparator {comparator}."
+        )
+
+
+def _meets(requirement: Mapping[str, Any], record: Record) -> bool:
+    kind, comparator = requirement["QualificationTypeId"], requirement["Comparator"]
+    if comparator in _PRESENCE:
+        known = bool(record.country) if kind == LOCALE else kind in SYSTEM or kind in record.scores
+        return known is (comparator == "Exists")
+    wanted = _values(requirement)
+    if kind == LOCALE:
+        # Someone whose country is not known meets no requirement on it, not even "is not".
+        within = record.country in wanted
+        return bool(record.country) and within is (comparator in ("EqualTo", "In"))
+    scores = {
+        **record.scores,
+        PERCENT_APPROVED: record.percent_approved,
+        NUMBER_APPROVED: record.number_approved,
+    }
+    # Nor does someone without the qualification meet any comparison with its score.
+    if kind not in scores:
+        return False
+    has = scores[kind]
+    outcomes: dict[str, bool] = {
+        "LessThan": has < wanted[0],
+        "LessThanOrEqualTo": has <= wanted[0],
+        "GreaterThan": has > wanted[0],
+        "GreaterThanOrEqualTo": has >= wanted[0],
+        "EqualTo": has == wanted[0],
+        "NotEqualTo": has != wanted[0],
+        "In": has in wanted,
+        "NotIn": has not in wanted,
+    }
+    return outcomes[comparator]

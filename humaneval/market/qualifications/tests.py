@@ -1,0 +1,147 @@
+"""A worker and the qualifications: what they hold, what they may ask for, and their tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Select, select
+
+from humaneval.market.protocol.answer_xml import Answered, answered_values, answers_xml
+from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.qualifications.holders import grant
+from humaneval.market.questions.answer_key import read_answer_key
+from humaneval.market.questions.question import read_test
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import Worker
+from humaneval.market.tables.qualifications import Qualification, QualificationRequest, QualificationType
+from humaneval.market.wording import NotPossibleError, moment_text
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a worker stands to one type: what they hold or held, their last request, and why they cannot ask now."""
+
+    kind: QualificationType
+    held: Qualification | None
+    request: QualificationRequest | None
+    in_test: bool
+    obstacle: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether they have it and it was not revoked."""
+        return self.held is not None and not self.held.revoked
+
+    @property
+    def visible(self) -> bool:
+        """Whether it is anything to this worker. What they have begun stays theirs where it is no longer offered."""
+        waits = self.request is not None and self.request.state == "submitted"
+        return _offered(self.kind) or self.held is not None or self.in_test or waits
+
+
+def standings(work: Transaction, worker: Worker) -> list[Standing]:
+    """All that can be asked for, and what this worker holds, held, waits for or is being tested for; by name."""
+    query = select(QualificationType).order_by(QualificationType.name, QualificationType.number)
+    return [each for each in _standings(work, worker, query) if each.visible]
+
+
+def standing(work: Transaction, worker: Worker, type_id: str) -> Standing:
+    """How this worker stands to one type. Raises NotPossibleError where there is none that they may see."""
+    found = _standings(work, worker, select(QualificationType).where(QualificationType.id == type_id))
+    if not found or not found[0].visible:
+        raise NotPossibleError("There is no such qualification.", 404)
+    return found[0]
+
+
+def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest:
+    """Ask for a qualification: granted at once, kept for the requester, or the beginning of a test.
+
+    Asking again during a test gives the same one. Raises NotPossibleError.
+    """
+    now = standing(work, worker, type_id)
+    if now.in_test and now.request is not None:
+        return now.request
+    if now.obstacle:
+        raise NotPossibleError(now.obstacle)
+    kind = now.kind
+    deadline = None if kind.test_seconds is None else work.now + timedelta(seconds=kind.test_seconds)
+    request = QualificationRequest(
+        id=new_entity_id(),
+        type=kind,
+        worker=worker,
+        state="submitted" if deadline is None else "testing",
+        test=kind.test,
+        answer_key=kind.answer_key,
+        reason="",
+        asked_at=work.now,
+        deadline=deadline,
+        submitted_at=work.now if deadline is None else None,
+    )
+    work.session.add(request)
+    if kind.auto_value is not None:
+        request.state = "granted"
+        grant(work, kind, worker, kind.auto_value)
+    work.session.flush()
+    return request
+
+
+def hand_in(work: Transaction, request: QualificationRequest, answers: list[Answered]) -> None:
+    """Keep a test's answers; with an answer key the qualification is granted with the score. Raises UnusableAnswerError."""
+    request.answer = answers_xml(answers)
+    request.submitted_at = work.now
+    request.state = "submitted"
+    if request.answer_key is not None and request.test is not None:
+        key = read_answer_key(request.answer_key, read_test(request.test))
+        request.state = "granted"
+        # Not what was written instead of a selection: it may read like the right one.
+        chosen = answered_values(request.answer, only="SelectionIdentifier")
+        grant(work, request.type, request.worker, key.value(chosen))
+    work.session.flush()
+
+
+def _standings(work: Transaction, worker: Worker, kinds: Select[QualificationType]) -> list[Standing]:
+    held_by = select(Qualification).where(Qualification.worker_number == worker.number)
+    asked_by = select(QualificationRequest).where(QualificationRequest.worker_number == worker.number)
+    held = {each.type_number: each for each in work.session.scalars(held_by)}
+    # A later request takes the place of an earlier one.
+    last = {
+        each.type_number: each
+        for each in work.session.scalars(asked_by.order_by(QualificationRequest.number))
+    }
+    return [
+        _standing(work.now, kind, held.get(kind.number), last.get(kind.number))
+        for kind in work.session.scalars(kinds)
+    ]
+
+
+def _standing(
+    now: datetime, kind: QualificationType, held: Qualification | None, last: QualificationRequest | None
+) -> Standing:
+    in_test = last is not None and _under_way(last, now)
+    return Standing(kind, held, last, in_test, "" if in_test else _obstacle(now, kind, held, last))
+
+
+def _obstacle(
+    now: datetime, kind: QualificationType, held: Qualification | None, last: QualificationRequest | None
+) -> str:
+    if last is not None and last.state == "submitted":
+        return "You have asked for it. The requester has not decided yet."
+    if not _offered(kind):
+        return "This qualification can no longer be asked for."
+    if held is not None and not held.revoked and kind.test is None:
+        return "You hold it."
+    if last is None:
+        return ""
+    if kind.retry_seconds is None:
+        return "It can be asked for only once."
+    again = last.asked_at + timedelta(seconds=kind.retry_seconds)
+    return f"You can ask for it again from {moment_text(again)}." if now < again else ""
+
+
+def _offered(kind: QualificationType) -> bool:
+    return kind.active and not kind.deleted
+
+
+def _under_way(request: QualificationRequest, now: datetime) -> bool:
+    return request.state == "testing" and request.deadline is not None and now < request.deadline

@@ -1,0 +1,185 @@
+"""The requester's qualification types: make, read, change, delete, find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select, update
+
+from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.protocol.paging import page_of
+from humaneval.market.protocol.refusals import RefusedError, invalid
+from humaneval.market.protocol.values import YEAR, Params, Reply, seconds, text
+from humaneval.market.qualifications.requirements import SYSTEM, find_type
+from humaneval.market.questions.answer_key import read_answer_key
+from humaneval.market.questions.question import read_test
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import Hit, HitType, Requires
+from humaneval.market.tables.qualifications import QualificationRequest, QualificationType
+
+LONGEST_NAME, LONGEST_KEYWORDS, LONGEST_DESCRIPTION = 200, 1000, 2000
+DEFAULT_VALUE = 1
+
+
+def create_qualification_type(work: Transaction, params: Params) -> Reply:
+    """CreateQualificationType. A name is the requester's for as long as the type, or a HIT that asks for it, is there."""
+    name = text(params, "Name", LONGEST_NAME, empty=False)
+    _refuse_taken_name(work, name)
+    kind = QualificationType(
+        id=new_entity_id(),
+        name=name,
+        keywords=text(params, "Keywords", LONGEST_KEYWORDS),
+        description=text(params, "Description", LONGEST_DESCRIPTION, empty=False),
+        active=params["QualificationTypeStatus"] == "Active",
+        retry_seconds=seconds(params, "RetryDelayInSeconds", 0, YEAR)
+        if "RetryDelayInSeconds" in params
+        else None,
+        deleted=False,
+        made_at=work.now,
+    )
+    _set_test(kind, params)
+    _set_automatic(kind, params)
+    work.session.add(kind)
+    work.session.flush()
+    return {"QualificationType": _description(kind)}
+
+
+def get_qualification_type(work: Transaction, params: Params) -> Reply:
+    """GetQualificationType; the system's own, too."""
+    wanted = params["QualificationTypeId"]
+    if wanted in SYSTEM:
+        return {"QualificationType": _system_description(wanted)}
+    return {"QualificationType": _description(find_type(work, wanted))}
+
+
+def update_qualification_type(work: Transaction, params: Params) -> Reply:
+    """UpdateQualificationType: what is left out stays, but a new test comes with its own key or with none."""
+    kind = find_type(work, params["QualificationTypeId"])
+    if "Description" in params:
+        kind.description = text(params, "Description", LONGEST_DESCRIPTION, empty=False)
+    if "QualificationTypeStatus" in params:
+        kind.active = params["QualificationTypeStatus"] == "Active"
+    if "RetryDelayInSeconds" in params:
+        kind.retry_seconds = seconds(params, "RetryDelayInSeconds", 0, YEAR)
+    _set_test(kind, params)
+    if "AutoGranted" in params or "AutoGrantedValue" in params:
+        _set_automatic(kind, params)
+    work.session.flush()
+    return {"QualificationType": _description(kind)}
+
+
+def delete_qualification_type(work: Transaction, params: Params) -> Reply:
+    """DeleteQualificationType, with the HIT types that ask for it and the requests that wait for a decision.
+
+    Those who hold it keep it, since HITs that are up may ask for it.
+    """
+    kind = find_type(work, params["QualificationTypeId"])
+    kind.deleted = True
+    types = select(Requires.hit_type_number).where(Requires.qualification_id == kind.id)
+    work.session.execute(update(HitType).where(HitType.number.in_(types)).values(deleted=True))
+    waiting = select(QualificationRequest).where(
+        QualificationRequest.type_number == kind.number,
+        QualificationRequest.state.in_(("testing", "submitted")),
+    )
+    for request in work.session.scalars(waiting):
+        request.state = "rejected"
+        request.submitted_at = request.submitted_at or work.now
+        request.reason = "This qualification is no longer given."
+    return {}
+
+
+def list_qualification_types(work: Transaction, params: Params) -> Reply:
+    """ListQualificationTypes: every word of Query must stand in the name, the keywords or the description."""
+    words = params.get("Query", "").casefold().split()
+    found: dict[int, dict[str, Any]] = {}
+    if not params["MustBeRequestable"] and not params.get("MustBeOwnedByCaller", False):
+        found = {place: _system_description(kind) for place, kind in enumerate(SYSTEM, 1)}
+    query = select(QualificationType).where(QualificationType.deleted.is_(False))
+    if params["MustBeRequestable"]:
+        query = query.where(QualificationType.active)
+    for kind in work.session.scalars(query.order_by(QualificationType.number)):
+        found[kind.number + len(SYSTEM)] = _description(kind)
+
+    def fits(description: dict[str, Any]) -> bool:
+        names = ("Name", "Keywords", "Description")
+        searched = " ".join(description.get(name, "") for name in names).casefold()
+        return all(word in searched for word in words)
+
+    rows, envelope = page_of({place: each for place, each in found.items() if fits(each)}, "type", params)
+    return {"QualificationTypes": rows, **envelope}
+
+
+def _refuse_taken_name(work: Transaction, name: str) -> None:
+    asking = (
+        select(Hit.number)
+        .join(Requires, Requires.hit_type_number == Hit.hit_type_number)
+        .where(Requires.qualification_id == QualificationType.id, Hit.disposed.is_(False))
+    )
+    taken = select(QualificationType.number).where(
+        QualificationType.name == name, QualificationType.deleted.is_(False) | asking.exists()
+    )
+    if work.session.scalar(taken) is not None:
+        raise RefusedError(
+            "QualificationTypeAlreadyExists",
+            "You have already created a QualificationType with this name. A QualificationType's name must be unique"
+            " among all of the QualificationTypes created by the same user.",
+        )
+
+
+def _set_test(kind: QualificationType, params: Params) -> None:
+    if "Test" not in params:
+        for name in ("AnswerKey", "TestDurationInSeconds"):
+            if name in params:
+                raise invalid(f"{name} can be given only together with a Test.")
+        return
+    if "TestDurationInSeconds" not in params:
+        raise invalid("TestDurationInSeconds must be given with a Test.")
+    if kind.auto_value is not None and "AutoGranted" not in params:
+        raise invalid("A qualification that is granted automatically can have no Test.")
+    form = read_test(params["Test"])
+    if "AnswerKey" in params:
+        read_answer_key(params["AnswerKey"], form)
+    kind.auto_value = None
+    kind.test, kind.answer_key = params["Test"], params.get("AnswerKey")
+    kind.test_seconds = seconds(params, "TestDurationInSeconds", 1, YEAR)
+
+
+def _set_automatic(kind: QualificationType, params: Params) -> None:
+    granted = params.get("AutoGranted", kind.auto_value is not None)
+    if granted and kind.test is not None:
+        raise invalid("A qualification with a Test cannot be granted automatically.")
+    kind.auto_value = (
+        params.get("AutoGrantedValue", DEFAULT_VALUE if kind.auto_value is None else kind.auto_value)
+        if granted
+        else None
+    )
+
+
+def _description(kind: QualificationType) -> dict[str, Any]:
+    values = {
+        "QualificationTypeId": kind.id,
+        "CreationTime": kind.made_at,
+        "Name": kind.name,
+        "Description": kind.description,
+        "Keywords": kind.keywords or None,
+        "QualificationTypeStatus": "Active" if kind.active else "Inactive",
+        "Test": kind.test,
+        "TestDurationInSeconds": kind.test_seconds,
+        "AnswerKey": kind.answer_key,
+        "RetryDelayInSeconds": kind.retry_seconds,
+        "IsRequestable": True,
+        "AutoGranted": kind.auto_value is not None,
+        "AutoGrantedValue": kind.auto_value,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _system_description(kind: str) -> dict[str, Any]:
+    return {
+        "QualificationTypeId": kind,
+        "Name": SYSTEM[kind],
+        "Description": "The system's own: worked out from what a worker has done here or has said.",
+        "QualificationTypeStatus": "Active",
+        "IsRequestable": False,
+        "AutoGranted": False,
+    }

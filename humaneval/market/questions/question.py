@@ -1,0 +1,168 @@
+"""A HIT's question: read from MTurk's XML, checked, and given as a value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlencode, urlsplit, urlunsplit
+from xml.etree import ElementTree
+
+from humaneval.market.protocol.refusals import invalid
+from humaneval.market.protocol.xml import local_name, parse
+from humaneval.market.questions.question_form import QuestionForm, is_question_form, read_form
+from humaneval.market.tables.database import Mode
+
+MOST_BYTES = 65_535
+MOST_FRAME_HEIGHT = 100_000
+
+_SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
+EXTERNAL_SCHEMA = _SCHEMAS + "2006-07-14/ExternalQuestion.xsd"
+HTML_SCHEMA = _SCHEMAS + "2011-11-11/HTMLQuestion.xsd"
+
+# What may stand in an address that is copied into a response header: no spaces, commas, semicolons or quotes.
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalQuestion:
+    """A page on the requester's own server."""
+
+    url: str
+    frame_height: int
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: what a page that frames it must allow."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    def address(self, **parameters: str) -> str:
+        """The URL with `parameters` appended to the query that it may already have."""
+        return with_query(self.url, **parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlQuestion:
+    """A page that came with the HIT."""
+
+    html: str
+    frame_height: int
+
+
+Question = ExternalQuestion | HtmlQuestion | QuestionForm
+
+
+def with_query(url: str, **parameters: str) -> str:
+    """`url` with `parameters` added to its query; its own query, however it is written, stays as it is.
+
+    >>> with_query("https://a.example/q?x=%26", hitId="3A")
+    'https://a.example/q?x=%26&hitId=3A'
+    """
+    parts = urlsplit(url)
+    query = "&".join(part for part in (parts.query, urlencode(parameters)) if part)
+    return urlunsplit(parts._replace(query=query))
+
+
+def read_question(xml: str, mode: Mode) -> Question:
+    """The question in `xml`. Raises RefusedError with what is wrong with it."""
+    root = _root(xml, "Question")
+    if is_question_form(root):
+        return read_form(root)
+    if root.tag == f"{{{EXTERNAL_SCHEMA}}}ExternalQuestion":
+        fields = _fields(root, EXTERNAL_SCHEMA, "ExternalURL")
+        return ExternalQuestion(
+            _checked_url(fields["ExternalURL"].strip(), mode), _height(fields["FrameHeight"])
+        )
+    if root.tag == f"{{{HTML_SCHEMA}}}HTMLQuestion":
+        fields = _fields(root, HTML_SCHEMA, "HTMLContent")
+        return HtmlQuestion(fields["HTMLContent"].strip(), _height(fields["FrameHeight"]))
+    name = local_name(root.tag)
+    schemas = {
+        "ExternalQuestion": EXTERNAL_SCHEMA,
+        "HTMLQuestion": HTML_SCHEMA,
+        "QuestionForm": _SCHEMAS + "2017-11-06/QuestionForm.xsd",
+    }
+    if name in schemas:
+        raise invalid(f"{name} must be in the namespace {schemas[name]}.")
+    raise invalid(f"The Question's root is {name}; it must be {' or '.join(schemas)}.")
+
+
+def read_test(xml: str) -> QuestionForm:
+    """The form of a qualification test. Raises RefusedError with what is wrong with it."""
+    root = _root(xml, "Test")
+    if not is_question_form(root):
+        raise invalid(
+            f"A Test must be a QuestionForm in the namespace {_SCHEMAS}2017-11-06/QuestionForm.xsd."
+        )
+    form = read_form(root)
+    if form.asks_for_files:
+        raise invalid("A Test cannot ask for files.")
+    return form
+
+
+def _root(xml: str, name: str) -> ElementTree.Element:
+    size = len(xml.encode())
+    if size > MOST_BYTES:
+        raise invalid(f"The {name} is {size} bytes in UTF-8; it must not be larger than {MOST_BYTES} bytes.")
+    return parse(xml)
+
+
+def _fields(root: ElementTree.Element, schema: str, content: str) -> dict[str, str]:
+    """The texts of the two children that the schema asks for, each of which must be there once."""
+    wanted = (content, "FrameHeight")
+    found: dict[str, str] = {}
+    for child in root:
+        name = child.tag.removeprefix(f"{{{schema}}}")
+        if name in wanted and len(child):
+            raise invalid(
+                f"{name} must be text, and there are elements in it: put it into <![CDATA[ and ]]>."
+            )
+        if name not in wanted or name in found:
+            raise invalid(
+                f"{name.rpartition('}')[2]} does not belong there: {' and '.join(wanted)} must each stand once."
+            )
+        found[name] = child.text or ""
+    for name in wanted:
+        if not found.get(name, "").strip():
+            raise invalid(f"The Question has no {name}.")
+    return found
+
+
+def _height(text: str) -> int:
+    text = text.strip()
+    if not re.fullmatch(r"[0-9]{1,6}", text) or int(text) > MOST_FRAME_HEIGHT:
+        raise invalid(f"FrameHeight must be a whole number from 0 to {MOST_FRAME_HEIGHT}.")
+    return int(text)
+
+
+def _checked_url(url: str, mode: Mode) -> str:
+    if re.search(r"[\s\x00-\x20\x7f]", url):
+        raise invalid("ExternalURL must not contain spaces.")
+    try:
+        parts = urlsplit(url)
+        host = _netloc_host(parts)
+    except ValueError:
+        raise invalid(f"ExternalURL {url!r} is not an address.") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise invalid("ExternalURL must begin with https:// and name a server.")
+    if parts.scheme == "http" and mode is not Mode.LOCAL and not is_loopback(parts.hostname or ""):
+        raise invalid("ExternalURL must use https; http is for this machine only.")
+    return url
+
+
+def _netloc_host(parts: SplitResult) -> str:
+    """The host of an address with nothing but a host and a port; empty where there is more, or less."""
+    port = parts.port
+    host = parts.netloc if port is None else parts.netloc.rpartition(":")[0]
+    return host if _HOST.fullmatch(host) else ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is this very machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,140 @@
+"""The marketplace's file: open it, make it on first use, and run one transaction at a time against it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
+
+from sqlalchemy import Engine, select
+from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
+from sqlalchemy.orm import Session
+
+from humaneval.errors import SettingsError, StoreError
+from humaneval.fees import money
+from humaneval.market.tables.hits import Account, Entry, MarketTable
+from humaneval.store.engine import open_engine
+from humaneval.store.migrate import open_current
+from humaneval.store.types import now
+
+Clock = Callable[[], datetime]
+
+VERSIONS = "market_versions"
+HEAD = "m0001"
+"""The newest revision of the market's file; its migrations stand apart from the toolkit's own."""
+
+OPENING_BALANCE = Decimal("10000.00")
+
+BUSY = (OperationalError, NoConnectionError)
+"""What comes of waiting too long: for the write lock, or for a connection while all wait for the lock."""
+
+
+class Mode(StrEnum):
+    """`local` counts every cent; `sandbox` has a balance that never falls, as MTurk's sandbox had."""
+
+    LOCAL = "local"
+    SANDBOX = "sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One transaction at the market: everything an operation may look at, and the moment it happens at.
+
+    `site` is the worker site's address, where it is known; `request_id` names the call that it is for.
+    """
+
+    session: Session
+    now: datetime
+    mode: Mode
+    site: str = ""
+    request_id: str = ""
+
+
+def open_market(path: Path | str) -> Engine:
+    """The engine of the market's own SQLite file, which is made when it is not there.
+
+    Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`). A new file is
+    its owner's alone: the key that signs workers' links is in it. SQLite gives the files beside it the same rights.
+    """
+    # Where it is there already, or cannot be, the words are those for a file that cannot be opened.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    engine = open_engine(f"sqlite:///{path}")
+    try:
+        open_current(engine, versions=VERSIONS, head=HEAD, metadata=MarketTable.metadata)
+    except DatabaseError as error:
+        engine.dispose()
+        raise StoreError(f"{path} cannot be used as the marketplace's database: {error.orig}") from None
+    return engine
+
+
+def open_account(
+    engine: Engine, mode: Mode, *, balance: Decimal | None = None, public_url: str = "", clock: Clock = now
+) -> str:
+    """Make sure that the account is there, and give the key that signs cookies and forms.
+
+    The opening balance (10000.00 unless told otherwise) counts only when the file is new. A `public_url`, where
+    workers will reach the marketplace, is kept for whoever invites them. Raises SettingsError where the file was
+    made in the other mode, or where another balance is given than the one that it opened with.
+    """
+    with Session(engine) as session, session.begin():
+        make_writer(session)
+        account = session.get(Account, 1)
+        if account is None:
+            opening = money(OPENING_BALANCE if balance is None else balance)
+            if opening < 0:
+                raise SettingsError(
+                    f"An account cannot open with {opening}", "Give a balance of 0.00 or more."
+                )
+            account = Account(id=1, mode=mode, signing_key=secrets.token_urlsafe(48), made_at=clock())
+            session.add(account)
+            session.add(Entry(kind="opening", available=int(opening * 100), made_at=clock()))
+        elif account.mode != mode:
+            raise SettingsError(
+                f"This marketplace was made in {account.mode} mode and cannot be opened in {mode} mode",
+                f"Use --mode {account.mode}, or another --database.",
+            )
+        elif balance is not None and int(money(balance) * 100) != _opened_with(session):
+            raise SettingsError(
+                "This marketplace has an account already; its balance cannot be set again",
+                "Leave --balance out; `humaneval market fund SUM` adds money.",
+            )
+        if public_url:
+            account.public_url = public_url
+        return account.signing_key
+
+
+def _opened_with(session: Session) -> int | None:
+    """The opening balance, in cents."""
+    return session.scalar(select(Entry.available).where(Entry.kind == "opening"))
+
+
+def known_account(engine: Engine) -> Account:
+    """The account as it stands in the file. Raises StoreError where the marketplace was never served."""
+    with Session(engine) as session:
+        account = session.get(Account, 1)
+    if account is None:
+        raise StoreError("this marketplace was never served", "Start it once with `humaneval market serve`.")
+    return account
+
+
+def make_writer(session: Session) -> None:
+    """Ask for the write lock at BEGIN: a reader that turns writer half-way loses its race and its write."""
+    session.connection(execution_options={"writes": True})
+
+
+@contextmanager
+def transaction(engine: Engine, mode: Mode, clock: Clock, *, writes: bool) -> Iterator[Transaction]:
+    """One transaction: committed when the block ends, rolled back when it raises."""
+    with Session(engine, expire_on_commit=False) as session, session.begin():
+        if writes:
+            make_writer(session)
+        # The clock is read after the lock is held, so that times in the file never run backwards.
+        yield Transaction(session, clock(), mode)

@@ -1,0 +1,70 @@
+"""Files that workers hand in with a QuestionForm: kept in the market's file, given out at an address that soon ends."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from datetime import timedelta
+
+from flask import Response
+from sqlalchemy import delete, select
+
+from humaneval.market.protocol.refusals import invalid
+from humaneval.market.protocol.values import Params, Reply
+from humaneval.market.questions.form_answers import SentFile
+from humaneval.market.questions.question import read_question
+from humaneval.market.questions.question_form import FileAnswer, QuestionForm
+from humaneval.market.reviews import find_assignment
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.files import Upload, UploadLink
+from humaneval.market.tables.hits import Assignment
+
+VALID = timedelta(seconds=60)
+
+
+def get_file_upload_url(work: Transaction, params: Params) -> Reply:
+    """GetFileUploadURL: an address of the file that answers a FileUploadAnswer, good for 60 seconds."""
+    assignment = find_assignment(work, params["AssignmentId"])
+    wanted = params["QuestionIdentifier"]
+    form = read_question(assignment.hit.question, work.mode)
+    asked = form.questions if isinstance(form, QuestionForm) else ()
+    if not any(each.identifier == wanted and isinstance(each.answer, FileAnswer) for each in asked):
+        raise invalid(f"This HIT has no question {wanted!r} with a FileUploadAnswer.")
+    upload = work.session.scalar(
+        select(Upload).where(Upload.assignment_number == assignment.number, Upload.question == wanted)
+    )
+    if upload is None:
+        raise invalid(f"The worker handed in no file for {wanted!r}, or the HIT was deleted.")
+    work.session.execute(delete(UploadLink).where(UploadLink.until <= work.now))
+    link = UploadLink(token=secrets.token_urlsafe(32), upload_number=upload.number, until=work.now + VALID)
+    work.session.add(link)
+    return {"FileUploadURL": f"{work.site}/files/{link.token}"}
+
+
+def keep_files(work: Transaction, assignment: Assignment, files: Iterable[SentFile]) -> None:
+    """Keep what came with an answer."""
+    work.session.add_all(
+        Upload(
+            key=each.key,
+            assignment_number=assignment.number,
+            question=each.question,
+            name=each.name,
+            content=each.content,
+        )
+        for each in files
+    )
+
+
+def fetch(work: Transaction, token: str) -> Response:
+    """The file behind an address, to be saved and never shown: it is whatever a worker sent."""
+    link = work.session.scalar(
+        select(UploadLink).where(UploadLink.token == token, UploadLink.until > work.now)
+    )
+    if link is None:
+        return Response("This address is no longer good.", 404, content_type="text/plain; charset=utf-8")
+    response = Response(link.upload.content, content_type="application/octet-stream")
+    response.headers.set("Content-Disposition", "attachment", filename=link.upload.name)
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    response.headers["Cache-Control"] = "no-store"
+    return response

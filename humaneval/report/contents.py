@@ -1,0 +1,146 @@
+"""What a report tells, as plain values: fill in what is known; a section without values is left out of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from humaneval.planning.cues import CueScore
+from humaneval.planning.plan import Plan
+from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.scoring.scores import ScoreTable
+from humaneval.statistics.arrays import NotEstimable
+from humaneval.statistics.pay import Pay
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorFacts:
+    """A generator of the study and where its infills come from (see `humaneval.domain.Provenance`)."""
+
+    name: str
+    role: str
+    kind: str = ""
+    checkpoint: str = ""
+    seed: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    batch: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    infills: Mapping[str, int] = field(default_factory=dict)
+    """How many infills of each status there are, for example {"ok": 498, "empty": 2}."""
+    hash: str = ""
+    """Hash of the provenance."""
+
+
+@dataclass(frozen=True, slots=True)
+class DesignFacts:
+    """How the study was laid out before anybody answered."""
+
+    question: str = ""
+    """The question as the annotators read it."""
+    stories: int | None = None
+    positions: tuple[int, ...] = ()
+    rows: int | None = None
+    """Forms planned."""
+    passages_per_row: int | None = None
+    annotators: int | None = None
+    """Annotators planned."""
+    rows_per_annotator: int | None = None
+    order: str = ""
+    """How passages are ordered within rows, for example "Williams square"."""
+    top_up: str = ""
+    preset: str = ""
+    seed: int | None = None
+    hash: str = ""
+    additions: tuple[str, ...] = ()
+    """When rows were added after the study was made: one sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyFacts:
+    """What was paid and what it cost; amounts in `currency`, None where not known."""
+
+    currency: str = "USD"
+    reward: Decimal | None = None
+    """For one row."""
+    rewards: Decimal | None = None
+    bonuses: Decimal | None = None
+    fees: Decimal | None = None
+    planned: Decimal | None = None
+    """Rewards, bonuses and fees as planned."""
+    spent: Decimal | None = None
+    """Rewards, bonuses and fees as confirmed by the platform."""
+    median_seconds: float | None = None
+    """Median over annotators of the time for one row."""
+    median_hourly: Decimal | None = None
+    """Median over annotators of reward per hour."""
+    hourly_target: Decimal | None = None
+    time_source: str = ""
+    """Where times come from, for example "in-page timers"."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatFacts:
+    """Everything that is needed to do it again and get the same."""
+
+    study_file: str = ""
+    """The study file's text in full."""
+    study_hash: str = ""
+    stories_hash: str = ""
+    passages_hash: str = ""
+    responses_hash: str = ""
+    endpoint: str = ""
+    software: Mapping[str, str] = field(default_factory=dict)
+    """Package: version."""
+    commands: tuple[str, ...] = ()
+    """Command lines, in order."""
+    published_at: datetime | None = None
+    first_response_at: datetime | None = None
+    last_response_at: datetime | None = None
+    scored_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleFacts:
+    """A blank as the annotators met it: a story with one sentence taken out, and what each generator put there."""
+
+    title: str
+    sentences: tuple[str, ...]
+    """The story's five sentences as people wrote them."""
+    position: int
+    """Which of them was taken out, 1–5."""
+    infills: Mapping[str, str]
+    """Generator: its sentence, in the study's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """A whole report. `table` is all that `score --responses` has; the rest comes from a study's store."""
+
+    title: str
+    table: ScoreTable
+    analysis: Analysis | None = None
+    """What goes beside the scores; `table` is its own. Without it the report has scores alone."""
+    plan: Plan | None = None
+    """What the study meant to find out."""
+    cues: tuple[CueScore, ...] = ()
+    """What cues alone would score on its passages."""
+    hourly: Pay | NotEstimable | None = None
+    """What annotators earned, three ways."""
+    margin: float = 0.0
+    """The declared margin of equivalence; 0 where there was none."""
+    summary: str = ""
+    """A paragraph by the researcher, plain text."""
+    simulated: int = 0
+    """How many of the annotators are programs."""
+    test: bool = False
+    """The study is a test or pilot."""
+    generators: tuple[GeneratorFacts, ...] = ()
+    design: DesignFacts | None = None
+    examples: tuple[ExampleFacts, ...] = ()
+    money: MoneyFacts | None = None
+    story_titles: Mapping[str, str] = field(default_factory=dict)
+    """What to call a story, by its key: its title, or its first words where it has none."""
+    repeat: RepeatFacts = field(default_factory=RepeatFacts)

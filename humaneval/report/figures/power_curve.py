@@ -1,0 +1,137 @@
+"""The power curve of a study: what more or fewer responses would have found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from humaneval.planning.detectable import Chances, power_of
+from humaneval.planning.forecast import outlook
+from humaneval.planning.plan import Plan
+from humaneval.report.effect_tables import achieved, achieved_plan
+from humaneval.report.figures.canvas import Canvas, ticks
+from humaneval.report.figures.charts import BOTTOM, LEFT, RIGHT, TOP
+from humaneval.report.phrases import percent
+from humaneval.report.score_tables import NBSP, provenance
+from humaneval.report.sections import Cell, Column, Figure, ReportTable, share
+from humaneval.scoring.analysis.analyse import Analysis
+
+STEPS = 60
+FARTHEST = 40
+"""The axis reaches the power wanted where that takes at most so many times the responses planned or achieved."""
+
+
+def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
+    """What the planned effect's power is at each number of responses, by the same calculation as the plan's table.
+
+    From the scores achieved, as in that table's last column; where these leave no room, from the score expected. None
+    where nothing is compared.
+    """
+    found = achieved_plan(plan, analysis)
+    base = found or replace(plan, spammers=0.0, top_up=False)
+    seen = outlook(base)
+    if seen.decisive is None:
+        return None
+    of = _Curve(base, seen.decisive, one_sided=seen.systems is None)
+    planned = plan.responses
+    n = achieved(analysis)[0]
+    curves = (("one comparison alone", "data"), ("hardest of its family", "data dashed"))
+    wanted = of.needed()
+    near = FARTHEST * max(planned, n)
+    reach = [one for one in wanted if one is not None and one <= near]
+    marks = ticks(max(1.5 * max(planned, n), 50, *(1.05 * one for one in reach)))
+    top = marks[-1]
+    powers = [of.at(top * place / STEPS) for place in range(STEPS + 1)]
+    canvas = Canvas("power", 250, "Power by the number of responses", "Numbers are in the table below.")
+    x0, x1, y0, y1 = LEFT, RIGHT - 8, TOP + 20, 250 - BOTTOM
+
+    def x(size: float) -> float:
+        return x0 + (x1 - x0) * min(size, top) / top
+
+    def y(value: float) -> float:
+        return y1 - (y1 - y0) * value
+
+    for level in (0, 0.2, 0.4, 0.6, 0.8, 1):
+        canvas.line(x0, y(level), x1, y(level), "grid")
+        canvas.text(x0 - 6, y(level) + 4, percent(level, 0), "end", "muted")
+    for mark in marks:
+        canvas.text(x(mark), y1 + 16, f"{mark:,}", "middle", "muted")
+    canvas.line(x0, y1, x1, y1, "axis")
+    canvas.line(x0, y(base.power), x1, y(base.power), "chance")
+    canvas.line(x(n), y0, x(n), y1, "now")
+    anchor = x(n) > (x0 + x1) / 2
+    canvas.text(
+        x(n), y0 - 6, f"achieved: {n:,.0f}", "end" if anchor else "middle" if x(n) > x0 + 40 else "start"
+    )
+    for place, (_, css) in enumerate(curves):
+        canvas.path([(x(one.n), y(one[place])) for one in powers], css)
+    canvas.text(x0, 12, "Power, %", css="muted")
+    canvas.text(x1, 250 - 6, "responses to each generator", "end", "muted")
+    low, high = percent(seen.decisive.low, 0), percent(seen.decisive.high, 0)
+    start = "as scored here" if found else "as planned"
+    return Figure(
+        "power",
+        "Power",
+        (canvas.svg(),),
+        f"The chance that a test finds a difference of {percent(base.smallest_effect, 0)} points between scores of "
+        f"{low} and {high}{NBSP}% ({start}), by formula (answers of one annotator correlated by "
+        f"{seen.correlation:.2f}): the calculation of the last column of the plan’s table. Solid: one comparison "
+        f"alone; dashed: as the hardest of its family of {seen.decisive.comparisons}. Upright line: the n achieved, {n:,.0f}. Level "
+        f"dashed line: the power wanted, {percent(base.power, 0)}{NBSP}%; {_reached(*wanted)}. {provenance(analysis)}",
+        _table(of, marks, n),
+    )
+
+
+class _Powers(NamedTuple):
+    alone: float
+    in_family: float
+    n: float
+    """Responses to each generator."""
+
+
+class _Curve:
+    """The power of a plan's deciding family at other numbers of responses."""
+
+    def __init__(self, plan: Plan, family: Chances, *, one_sided: bool) -> None:
+        self._plan, self._family, self._one_sided = plan, family, one_sided
+
+    def at(self, n: float) -> _Powers:
+        other = replace(self._plan, annotators=max(1, round(n / self._plan.share_of_forms)))
+        alone, family = (
+            power_of(
+                other, self._family.low, self._family.high, other.responses, error, one_sided=self._one_sided
+            )
+            for error in (1 - other.level, other.error_of(self._family.comparisons))
+        )
+        return _Powers(alone, family, other.responses)
+
+    def needed(self) -> tuple[float | None, float | None]:
+        """Responses for the power wanted, alone and in the family; None where none suffice."""
+        alone, family = self._family.annotators_needed, self._family.annotators_needed_in_family
+        each = self._plan.share_of_forms
+        return alone and alone * each, family and family * each
+
+
+def _reached(alone: float | None, family: float | None) -> str:
+    said = [
+        "with no number of responses" if one is None else f"with {one:,.0f} responses"
+        for one in (alone, family)
+    ]
+    return f"it is reached {said[0]} for one comparison, {said[1]} for the hardest"
+
+
+def _table(of: _Curve, marks: list[float], n: float) -> ReportTable:
+    rows = []
+    for size in sorted({*marks, n} - {0}):
+        one, achieved = of.at(size), " (achieved)" if size == n else ""
+        rows.append((Cell(f"{size:,.4g}{achieved}", size), share(one.alone), share(one.in_family)))
+    return ReportTable(
+        "power",
+        "Power by the number of responses to each generator, %",
+        (
+            Column("n", "Responses", False, unit="responses to each generator"),
+            Column("alone", "one comparison alone", unit="share"),
+            Column("in_family", "hardest of its family", unit="share"),
+        ),
+        tuple(rows),
+    )

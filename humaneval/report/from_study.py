@@ -1,0 +1,304 @@
+"""Fills a report from the store: generators with their provenance, the design, the money, what is needed to repeat it."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+from importlib.metadata import PackageNotFoundError, version
+from math import nan
+from random import Random
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session, joinedload
+
+from humaneval import __version__
+from humaneval.fees import reward_fee
+from humaneval.report.contents import (
+    DesignFacts,
+    ExampleFacts,
+    GeneratorFacts,
+    MoneyFacts,
+    RepeatFacts,
+    ReportData,
+)
+from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.scoring.analysis.estimable import estimated
+from humaneval.scoring.scores import ScoreTable
+from humaneval.statistics.arrays import NotEstimable
+from humaneval.statistics.pay import Pay, hourly_pay
+from humaneval.store.engine import reading
+from humaneval.store.queries import response_lines
+from humaneval.store.tables import (
+    AssignmentRow,
+    GeneratorRow,
+    HitRow,
+    InfillRow,
+    PassageRow,
+    PaymentRow,
+    RunRow,
+    StoryRow,
+    StudyRow,
+)
+from humaneval.store.types import now
+from humaneval.study.enlarge import stored_additions
+from humaneval.study.file import StudyFile
+from humaneval.study.plan import cues_of, plan_of, stories_of
+from humaneval.study.stored import get_study, hash_of_rows, settings_of
+
+SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
+
+
+def study_report(
+    engine: Engine,
+    name: str,
+    table: ScoreTable,
+    *,
+    title: str = "",
+    analysis: Analysis | None = None,
+    summary: str = "",
+    commands: Sequence[str] = (),
+) -> ReportData:
+    """Everything that the store knows about study `name`, around its scores."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        settings = settings_of(study)
+        lines = response_lines(session, study)
+        return ReportData(
+            title=title or name,
+            table=table,
+            analysis=analysis,
+            plan=plan_of(settings, stories=stories_of(engine, name), rows=len(study.rows))
+            if analysis
+            else None,
+            cues=cues_of(engine, name) if analysis else (),
+            hourly=_hourly(session, study, settings, lines) if analysis else None,
+            margin=settings.analysis.equivalence_margin,
+            summary=summary,
+            simulated=table.annotators.collected if study.simulated else 0,
+            test=study.is_test,
+            generators=tuple(
+                _generator(session, study, settings, generator) for generator in settings.design.generators
+            ),
+            design=_design(session, study, settings),
+            examples=_examples(session, study, settings),
+            money=_money(session, study, settings, lines),
+            story_titles=_titles(session, study) if analysis else {},
+            repeat=_repeat(session, study, lines, commands),
+        )
+
+
+def _generator(session: Session, study: StudyRow, settings: StudyFile, name: str) -> GeneratorFacts:
+    row = session.scalars(select(GeneratorRow).where(GeneratorRow.name == name)).one()
+    run = session.scalars(
+        select(RunRow).where(RunRow.generator_id == row.id).order_by(RunRow.id.desc())
+    ).first()
+    counts = session.execute(
+        select(InfillRow.status, func.count())
+        .where(InfillRow.generator_id == row.id)
+        .group_by(InfillRow.status)
+    )
+    facts = GeneratorFacts(name, str(settings.design.role(name)), row.kind, infills=dict(counts.all()))
+    if run is None:
+        return facts
+    return GeneratorFacts(
+        name, facts.role, row.kind, run.checkpoint, run.seed, run.settings, run.batch, {k: str(v) for k, v in run.versions.items()},
+        facts.infills, run.hash,
+    )  # fmt: skip
+
+
+def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFacts:
+    design = settings.design
+    stories = session.scalar(
+        select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id)
+    )
+    preset = (
+        study.settings_text.partition("\n")[0].removeprefix("# preset: ")
+        if study.settings_text.startswith("# preset: ")
+        else ""
+    )
+    return DesignFacts(
+        question=settings.page.question,
+        stories=stories,
+        positions=design.positions,
+        rows=len(study.rows),
+        passages_per_row=design.row_size,
+        annotators=-(-len(study.rows) // design.rows_per_annotator),
+        rows_per_annotator=design.rows_per_annotator,
+        order="Williams square"
+        if design.row_size == len(design.generators)
+        else "balanced incomplete blocks",
+        top_up=design.top_up,
+        preset=preset,
+        seed=study.seed,
+        hash=hash_of_rows(session, study),
+        additions=tuple(each.describe() for each in stored_additions(session, study)),
+    )
+
+
+def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[ExampleFacts, ...]:
+    """For each position the blank that the study's seed draws among those that every generator of the study fills."""
+    found: dict[int, dict[int, dict[str, PassageRow]]] = defaultdict(lambda: defaultdict(dict))
+    passages = select(PassageRow).where(PassageRow.study_id == study.id).order_by(PassageRow.id)
+    for passage in session.scalars(passages.options(joinedload(PassageRow.generator))):
+        found[passage.position][passage.story_id][passage.generator.name] = passage
+    rng = Random(f"examples {study.seed}")
+    examples = []
+    for position in sorted(found):
+        whole = [story for story, by in found[position].items() if len(by) == len(settings.design.generators)]
+        if not whole:
+            continue
+        story = session.get_one(StoryRow, rng.choice(whole))
+        by_generator = found[position][story.id]
+        sentences = (story.sentence1, story.sentence2, story.sentence3, story.sentence4, story.sentence5)
+        infills = {name: by_generator[name].sentences[position - 1] for name in settings.design.generators}
+        examples.append(ExampleFacts(story.title, sentences, position, infills))
+    return tuple(examples)
+
+
+def _titles(session: Session, study: StudyRow) -> dict[str, str]:
+    rows = session.execute(
+        select(StoryRow.key, StoryRow.title, StoryRow.sentence1).where(
+            StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id))
+        )
+    )
+    return {key: title.strip() or _first_words(first) for key, title, first in rows}
+
+
+def _first_words(sentence: str) -> str:
+    words = sentence.split()
+    return " ".join(words[:6]) + "…" * (len(words) > 6)
+
+
+def _money(
+    session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]
+) -> MoneyFacts:
+    paid: dict[str, Decimal] = defaultdict(lambda: Decimal("0.00"))
+    for payment in session.scalars(
+        select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
+    ):
+        paid[payment.kind] += payment.amount
+        paid["fees"] += payment.fee
+    reward = settings.hit.reward
+    sizes = session.scalars(select(HitRow.assignments).where(HitRow.study_id == study.id)).all()
+    planned = sum((size * (reward + reward_fee(reward, size)) for size in sizes), Decimal("0.00"))
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
+    for line in lines:
+        if line["seconds"] is not None:
+            seconds[line["worker"], line["assignment"]] += line["seconds"]
+    times = [spent for spent in seconds.values() if spent > 0]
+    hourly = median(float(settings.hit.reward) * 3600 / spent for spent in times) if times else None
+    return MoneyFacts(
+        reward=settings.hit.reward,
+        rewards=paid["reward"],
+        bonuses=paid["bonus"],
+        fees=paid["fees"],
+        planned=planned,
+        spent=paid["reward"] + paid["bonus"] + paid["fees"],
+        median_seconds=median(times) if times else None,
+        median_hourly=Decimal(f"{hourly:.2f}") if hourly is not None else None,
+        hourly_target=settings.hit.hourly,
+        time_source="in-page timers" if times else "",
+    )
+
+
+def _hourly(
+    session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]
+) -> Pay | NotEstimable:
+    """Pay by the hour over the forms whose responses are reported, bonuses included."""
+    seconds: dict[tuple[str, str], float] = defaultdict(float)
+    for line in lines:
+        seconds[line["worker"], line["assignment"]] += line["seconds"] if line["seconds"] else nan
+    bonuses = session.execute(
+        select(PaymentRow.assignment_id, func.sum(PaymentRow.amount))
+        .where(PaymentRow.study_id == study.id, PaymentRow.kind == "bonus", PaymentRow.state == "paid")
+        .group_by(PaymentRow.assignment_id)
+    )
+    extra = {assignment: Decimal(amount) for assignment, amount in bonuses}
+    forms = [
+        (one.worker.pseudonym, settings.hit.reward + extra.get(one.id, 0), one.opened_at, one.submitted_at or one.answered_at, one.external_id)
+        for one in session.scalars(
+            select(AssignmentRow)
+            .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved")))
+            .options(joinedload(AssignmentRow.worker))
+            .order_by(AssignmentRow.id)
+        )
+        if (one.worker.pseudonym, one.external_id) in seconds
+    ]  # fmt: skip
+    if not forms:
+        return NotEstimable("no form was paid")
+    workers, paid, opened, sent, ids = zip(*forms, strict=True)
+    timers = [seconds[one] for one in zip(workers, ids, strict=True)]
+    return estimated(
+        lambda: hourly_pay(
+            workers, [float(one) for one in paid], list(opened), list(sent), in_page_seconds=timers
+        )
+    )
+
+
+def _repeat(
+    session: Session, study: StudyRow, lines: Sequence[dict[str, Any]], commands: Sequence[str]
+) -> RepeatFacts:
+    stories = session.execute(
+        select(
+            StoryRow.key,
+            StoryRow.sentence1,
+            StoryRow.sentence2,
+            StoryRow.sentence3,
+            StoryRow.sentence4,
+            StoryRow.sentence5,
+        )
+        .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
+        .order_by(StoryRow.key)
+    )
+    passages = session.scalars(
+        select(PassageRow.shown_hash).where(PassageRow.study_id == study.id).order_by(PassageRow.shown_hash)
+    )
+    endpoints = session.scalars(
+        select(AssignmentRow.endpoint)
+        .where(AssignmentRow.study_id == study.id)
+        .distinct()
+        .order_by(AssignmentRow.endpoint)
+    )
+    moments = sorted(line["submitted_at"] for line in lines if line["submitted_at"])
+    return RepeatFacts(
+        study_file=study.settings_text,
+        study_hash=study.settings_hash,
+        stories_hash=_hash(stories),
+        passages_hash=_hash(passages),
+        responses_hash=_hash(
+            (line["worker"], line["story"], line["generator"], line["position"], line["choice"])
+            for line in lines
+        ),
+        endpoint=", ".join(endpoints),
+        software=_software(),
+        commands=tuple(commands),
+        published_at=study.published_at,
+        first_response_at=_moment(moments[:1]),
+        last_response_at=_moment(moments[-1:]),
+        scored_at=now(),
+    )
+
+
+def _moment(texts: Sequence[str]) -> Any:
+    from datetime import datetime
+
+    return datetime.fromisoformat(texts[0]) if texts else None
+
+
+def _hash(values: Any) -> str:
+    return hashlib.sha256("\n".join(map(repr, values)).encode()).hexdigest()
+
+
+def _software() -> dict[str, str]:
+    versions = {"humaneval-toolkit": __version__, "python": platform.python_version()}
+    for package in SOFTWARE:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,141 @@
+"""Numbers and facts of a score table in the words that terminal, plot and page share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from humaneval.scoring.exclusions import ExclusionStep
+from humaneval.scoring.scores import GeneratorScore, ScoreTable
+from humaneval.statistics.headline import FEWEST, WIDENED
+from humaneval.statistics.intervals import Interval
+from humaneval.text import counted
+
+STEPS = {
+    "collected": "Collected",
+    "tests": "Tests and pilots left out",
+    "duplicates": "Second answers to the same story and generator",
+    "incomplete": "Annotators who did not judge all that they were shown",
+    "missed control": "Missed a Control passage",
+    "too fast": "Faster than anybody reads",
+    "straight-lining": "Marked one place throughout",
+    "spam": "Answer without reading, by their Control passages",
+    "analysed": "Analysed",
+}
+
+ROUGH = 25
+"""With fewer picks on Human passages, five a place, the achieved ceiling is rough."""
+
+ROLES = {"control": "Control", "system": "System", "human": "Human"}
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """`share` of 0..1 in percent, without the sign.
+
+    >>> percent(43 / 95), percent(1.0)
+    ('45.3', '100.0')
+    """
+    return f"{100 * share:.{digits}f}"
+
+
+def between(interval: Interval) -> str:
+    """An interval of shares in percent: `35.6–55.3`."""
+    return f"{percent(interval.low)}–{percent(interval.high)}"
+
+
+def step_name(step: ExclusionStep, table: ScoreTable) -> str:
+    """What a step of the exclusion flow did, for a reader."""
+    if step.step == "tests" and table.rule.tests == "only":
+        return "Everything that is not a test or pilot left out"
+    if step.step == "missed control" and table.rule.control == "row":
+        return "Rows with a missed Control passage"
+    return STEPS[step.step]
+
+
+def _within(text: str) -> str:
+    return text[0].lower() + text[1:]
+
+
+def excluded(table: ScoreTable) -> str:
+    """One sentence: how many annotators were left out, and why."""
+    people = table.annotators
+    reasons = [
+        f"{_within(step_name(step, table))}: {step.annotators_out:,}"
+        for step in table.exclusions
+        if step.annotators_out and step.step not in ("tests", "collected")
+    ]
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return f"{people.excluded:,} of {counted(people.collected, 'annotator')} excluded{why}; {people.analysed:,} analysed."
+
+
+def chance(table: ScoreTable) -> str:
+    """One sentence on the score that chance alone gives."""
+    text = f"Chance alone gives {percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%"
+    achieved, picks = table.chance.achieved, sum(table.chance.picks)
+    rough = f" (rough: {counted(picks, 'pick')} on Human passages)" if picks < ROUGH else ""
+    return (
+        f"{text}; with the positions and picks of this study, {percent(achieved)}\N{NO-BREAK SPACE}%{rough}."
+        if achieved
+        else f"{text}."
+    )
+
+
+def few(table: ScoreTable) -> str:
+    """A warning where there are fewer than eight annotators or stories; empty where there are more.
+
+    The stories of a generator count, where generators differ those of the one with the fewest.
+    """
+    people, stories = table.annotators.analysed, min(row.stories for row in table.scores)
+    small = [
+        "a single " + noun if number == 1 else f"{number} {plural}"
+        for number, noun, plural in ((people, "annotator", "annotators"), (stories, "story", "stories"))
+        if number < FEWEST
+    ]
+    if not small:
+        return ""
+    who = " and ".join(small)
+    if "a single" in who:
+        return f"Few: {who}. Of what others would answer these numbers say nothing, whatever their intervals."
+    return f"Few: {who}. Intervals and p-values are rough below {FEWEST} of either."
+
+
+def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
+    """What intervals cannot know, once each, with what it is said of: of (name, note), the note empty where there is none.
+
+    >>> notes([("ilm", "Too narrow."), ("lm", ""), ("sa", "Too narrow.")])
+    ['ilm, sa: Too narrow.']
+    """
+    of: dict[str, list[str]] = {}
+    for name, note in noted:
+        if note:
+            of.setdefault(note, []).append(name)
+    return [f"{', '.join(names)}: {note}" for note, names in of.items()]
+
+
+def method(scores: Sequence[GeneratorScore]) -> str:
+    """How the intervals of these scores were made, for a reader."""
+    widened = [row for row in scores if row.method == WIDENED]
+    if not widened:
+        return "Wilson’s score interval: each annotator and each story occurs once per generator."
+    effects = sorted({f"{row.design_effect:.2f}" for row in widened}, key=float)
+    span = " to ".join([effects[0], *effects[1:][-1:]])
+    whose = ""
+    if len(widened) < len(scores):
+        whose = f" for {', '.join(row.generator for row in widened)}; plain elsewhere"
+    text = (
+        f"Wilson’s score interval at n divided by the design effect ({span}), "
+        f"because annotators or stories recur{whose}."
+    )
+    fewest = min(min(row.workers, row.stories) for row in widened)
+    if fewest == 1:
+        return f"{text} With a single annotator or story, all its responses count as one."
+    if fewest < FEWEST:
+        return f"{text} With only {fewest} annotators or stories such an interval tends to be too narrow."
+    return text
+
+
+def sentence(row: GeneratorScore, level: float) -> str:
+    """One generator's result as a sentence for those who cannot see the plot."""
+    return (
+        f"{row.generator}: {percent(row.score)}\N{NO-BREAK SPACE}%, {percent(level, 0)}\N{NO-BREAK SPACE}% interval {percent(row.interval.low)} to "
+        f"{percent(row.interval.high)}\N{NO-BREAK SPACE}%, {row.not_identified} of {row.n}."
+    )

@@ -1,0 +1,156 @@
+"""A report as values: sections of sentences, tables and figures, from which page, Markdown, LaTeX and CSV are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite, isnan
+from typing import NamedTuple
+
+from humaneval.report.phrases import between, percent
+from humaneval.report.verdicts import p_value, signed
+from humaneval.statistics.arrays import NotEstimable
+from humaneval.statistics.intervals import Interval
+
+NOT_ESTIMABLE = "not estimable"
+
+Scalar = str | int | float | None
+
+
+class Cell(NamedTuple):
+    """What a reader sees, and the value behind it: shares are 0..1, an interval is a pair, None is not known."""
+
+    text: str
+    value: Scalar | Interval = None
+    strong: bool = False
+
+
+class Column(NamedTuple):
+    """A column: `key` heads it in CSV, `head` for readers. `number`: set to the right. `span`: holds intervals."""
+
+    key: str
+    head: str
+    number: bool = True
+    span: bool = False
+    unit: str = ""
+    """What values are in, for the codebook."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """A table; `key` names its file. The first column names the row. Rows numbered in `apart` have a line above them."""
+
+    key: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    apart: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"a row of table {self.key} has not one cell a column")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One or more plots as `<svg>` elements, and the table of what they draw."""
+
+    key: str
+    title: str
+    svgs: tuple[str, ...]
+    caption: str
+    table: ReportTable
+    """The data, for those who cannot see the plot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands below it: sentences, tables and figures in order."""
+
+    key: str
+    heading: str
+    blocks: tuple[str | ReportTable | Figure, ...]
+
+    @property
+    def tables(self) -> tuple[ReportTable, ...]:
+        """Its tables and those behind its figures."""
+        found = (block.table if isinstance(block, Figure) else block for block in self.blocks)
+        return tuple(block for block in found if isinstance(block, ReportTable))
+
+
+def text(value: str) -> Cell:
+    """Words."""
+    return Cell(value, value)
+
+
+def whole(value: int) -> Cell:
+    """A count: `1,200`."""
+    return Cell(f"{value:,}", value)
+
+
+def share(value: float | NotEstimable | None, *, strong: bool = False) -> Cell:
+    """A share in percent, without the sign."""
+    if value is None or isinstance(value, NotEstimable):
+        return _missing(value)
+    shown = percent(value)
+    return Cell(shown if value >= 0 else shown.replace("-", "\N{MINUS SIGN}"), value, strong)
+
+
+def span(value: Interval | NotEstimable | None) -> Cell:
+    """An interval of shares in percent; with signs, and in words, where it may reach below 0."""
+    if value is None or isinstance(value, NotEstimable):
+        return _missing(value)
+    if value.low < 0:
+        return Cell(f"{_minus(percent(value.low))} to {_minus(percent(value.high))}", value)
+    return Cell(between(value), value)
+
+
+def points(value: float) -> Cell:
+    """A difference of shares in points, with its sign."""
+    return Cell(signed(value), value)
+
+
+def points_span(value: Interval) -> Cell:
+    """An interval of differences."""
+    return Cell(f"{signed(value.low)} to {signed(value.high)}", value)
+
+
+def probability(value: float) -> Cell:
+    """A p-value."""
+    return Cell(p_value(value), value)
+
+
+def number(value: float | NotEstimable | None, digits: int = 2) -> Cell:
+    """A number with so many digits after the point."""
+    if value is None or isinstance(value, NotEstimable):
+        return _missing(value)
+    if not isfinite(value):
+        return Cell(NOT_ESTIMABLE if isnan(value) else "∞" if value > 0 else "\N{MINUS SIGN}∞")
+    shown = f"{value:,.{digits}f}"
+    return Cell(_minus(shown) if float(shown.replace(",", "")) else shown.removeprefix("-"), value)
+
+
+def number_span(value: Interval, digits: int = 2) -> Cell:
+    """An interval of numbers."""
+    return Cell(f"{number(value.low, digits).text} to {number(value.high, digits).text}", value)
+
+
+def why_not(found: Iterable[tuple[str, object]]) -> str:
+    """A sentence for each name whose value is not estimable, with the reason."""
+    because: dict[str, list[str]] = {}
+    for name, value in found:
+        if isinstance(value, NotEstimable):
+            because.setdefault(value.because, []).append(name)
+    return " ".join(
+        f"{', '.join(dict.fromkeys(names))}: {NOT_ESTIMABLE}, because {reason.rstrip('.')}."
+        for reason, names in because.items()
+    )
+
+
+def _missing(value: NotEstimable | None) -> Cell:
+    return Cell("") if value is None else Cell(NOT_ESTIMABLE)
+
+
+def _minus(shown: str) -> str:
+    return shown.replace("-", "\N{MINUS SIGN}")

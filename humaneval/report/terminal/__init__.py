@@ -1,0 +1,1 @@
+"""Score tables for the terminal."""

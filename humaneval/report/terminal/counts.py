@@ -1,0 +1,43 @@
+"""Scores from counts for the terminal: intervals, ranks, comparisons, and what cannot be known from counts."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from humaneval.report import verdicts
+from humaneval.report.phrases import between, percent
+from humaneval.report.terminal.scores import TIGHT, differences
+from humaneval.scoring.from_counts import CountTable
+
+
+def render_counts(table: CountTable, console: Console) -> None:
+    """Print the scores, the comparisons by family, and how they were made."""
+    ascii_only, tight = console.options.ascii_only, console.width < TIGHT
+    lines = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
+    lines.add_column("Generator", overflow="fold", min_width=9)
+    for heading in ("Score %", f"{percent(table.level, 0)} % interval", "x / n", "Rank", "Best %"):
+        lines.add_column(heading, justify="right", no_wrap=True)
+    for row in table.scores:
+        rank = row.rank
+        lines.add_row(
+            row.generator,
+            percent(row.score),
+            between(row.interval),
+            f"{row.not_identified:,} / {row.n:,}",
+            f"{rank.low}–{rank.high}" if rank else "",
+            percent(rank.best, 0) if rank else "",
+        )
+    console.print(lines)
+    console.print()
+    for family in ("systems", "below human"):
+        chosen = [one for one in table.comparisons if one.family == family]
+        if chosen:
+            console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
+            console.print(verdicts.summary(chosen))
+            console.print()
+    console.print(
+        "From counts alone: who judged what is not known, so comparisons are unpaired (χ²; z one-sided against Human, whose verdicts go by the one-sided bound: at most), "
+        "intervals are Wilson’s and Newcombe’s, and nobody and no story is known to recur. Ranks and the odds of being "
+        f"best: 100,000 draws under Jeffreys’ priors, seed {table.seed}."
+    )

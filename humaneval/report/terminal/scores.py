@@ -1,0 +1,191 @@
+"""A score table for the terminal: numbers, intervals drawn to scale against the chance line, who was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from humaneval.domain import Role
+from humaneval.report import verdicts
+from humaneval.report.phrases import between, chance, excluded, few, method, notes, percent, step_name
+from humaneval.scoring.comparisons import Comparison
+from humaneval.scoring.scores import GeneratorScore, ScoreTable
+
+STYLES = {Role.CONTROL: "dim", Role.SYSTEM: "", Role.HUMAN: "yellow"}
+COLOURS = {Role.CONTROL: "", Role.SYSTEM: "cyan", Role.HUMAN: "yellow"}
+TIGHT = 50
+"""Below so many columns headings and cells are shortened."""
+DRAWING = (21, 51)
+"""The fewest and the most columns of a drawing; where there are fewer, the numbers stand alone."""
+
+
+def render_table(table: ScoreTable, console: Console) -> None:
+    """Print the scores to `console`, whatever its width; drawings need about 72 columns, and are ASCII where they must be.
+
+    Control stands apart at the top, Human at the bottom. Scores and intervals are in percent.
+    """
+    ascii_only = console.options.ascii_only
+    tight = console.width < TIGHT
+    width = _room(table, console.width)
+    lines = Table(
+        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title=_plain(_title(table), ascii_only), title_justify="left",
+        title_style="bold",
+    )  # fmt: skip
+    lines.add_column("Generator", overflow="fold", min_width=9)
+    lines.add_column("Score" if tight else "Score %", justify="right", no_wrap=True)
+    lines.add_column(
+        f"{percent(table.level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True
+    )
+    slash = "/" if tight else " / "
+    lines.add_column(f"x{slash}n", justify="right", no_wrap=True)
+    if width:
+        lines.add_column(_scale(width, table.chance.nominal), no_wrap=True, min_width=width)
+    previous = table.scores[0].role
+    for row in table.scores:
+        if row.role is not previous:
+            lines.add_row()
+            previous = row.role
+        cells = [
+            Text(_plain(row.generator, ascii_only), STYLES[row.role]),
+            Text(percent(row.score), f"bold {STYLES[row.role]}".strip()),
+            Text(_plain(between(row.interval), ascii_only), STYLES[row.role]),
+            Text(f"{row.not_identified:,}{slash}{row.n:,}", STYLES[row.role]),
+        ]
+        if width:
+            cells.append(_drawing(row, width, table.chance.nominal, ascii_only))
+        lines.add_row(*cells)
+    console.print(lines)
+    console.print()
+    for family in ("systems", "below human"):
+        chosen = [one for one in table.comparisons if one.family == family]
+        if chosen:
+            console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
+            console.print()
+    if warning := few(table):
+        console.print(Text(_plain(warning, ascii_only), "bold yellow"))
+    console.print(_flow(table, ascii_only=ascii_only, tight=tight))
+    console.print()
+    for sentence in _below(table):
+        console.print(Text(_plain(sentence, ascii_only), "dim"), soft_wrap=False)
+
+
+def _flow(table: ScoreTable, *, ascii_only: bool, tight: bool) -> Table:
+    """How many responses and annotators there were before and after each step of the rule."""
+    lines = Table(
+        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title="Exclusions", title_justify="left", title_style="bold",
+    )  # fmt: skip
+    lines.add_column("Step", overflow="fold")
+    for head in ("Resp.", "out", "Ann.", "out") if tight else ("Responses", "out", "Annotators", "out"):
+        lines.add_column(head, justify="right", no_wrap=True)
+    for step in table.exclusions:
+        ends = step.step in ("collected", "analysed")
+        out = ("", "") if ends else (f"{step.responses_out:,}", f"{step.annotators_out:,}")
+        cells = (step_name(step, table), f"{step.responses:,}", out[0], f"{step.annotators:,}", out[1])
+        lines.add_row(*(Text(_plain(cell, ascii_only)) for cell in cells))
+    return lines
+
+
+def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool, tight: bool) -> Table:
+    """A family of comparisons, largest difference first."""
+    family = "Systems compared" if chosen[0].family == "systems" else f"Below {chosen[0].b}?"
+    lines = Table(
+        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title=family, title_justify="left", title_style="bold",
+    )  # fmt: skip
+    lines.add_column("Pair", overflow="fold")
+    lines.add_column("Points", justify="right", no_wrap=True)
+    lines.add_column(f"{percent(level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True)
+    bounded = not tight and chosen[0].bound is not None
+    if bounded:
+        lines.add_column("At most", justify="right", no_wrap=True)
+    lines.add_column("p" if tight else "p, adjusted", justify="right", no_wrap=True)
+    if not tight:
+        lines.add_column("Verdict", overflow="fold")
+    for one in sorted(chosen, key=lambda one: -abs(one.difference)):
+        style = "dim" if one.verdict == "inconclusive" else "bold"
+        cells = [
+            f"{one.a} – {one.b}",
+            verdicts.signed(one.difference),
+            f"{verdicts.signed(one.interval.low)} to {verdicts.signed(one.interval.high)}",
+            *([verdicts.signed(one.bound)] if bounded and one.bound is not None else []),
+            verdicts.p_value(one.p_adjusted),
+            verdicts.outcome(one),
+        ]
+        texts = [Text(_plain(cell, ascii_only)) for cell in cells]
+        texts[-1].stylize(style)
+        lines.add_row(*(texts[:-1] if tight else texts))
+    return lines
+
+
+def _room(table: ScoreTable, columns: int) -> int:
+    names = max(9, *(cell_len(row.generator) for row in table.scores))
+    counts = max(len(f"{row.not_identified:,} / {row.n:,}") for row in table.scores)
+    left = columns - (names + len("Score %") + len("95 % interval") + counts + 4 * 2 + 1)
+    return min(left, DRAWING[1]) if left >= DRAWING[0] else 0
+
+
+def _title(table: ScoreTable) -> str:
+    what = "Passages whose annotator did not mark the machine’s sentence"
+    return f"{table.study}: {what[0].lower()}{what[1:]}" if table.study else what
+
+
+def _below(table: ScoreTable) -> list[str]:
+    sentences = [excluded(table)]
+    if table.control:
+        sentences.append(
+            f"Control was noticed in {table.control.passed:,} of {table.control.n:,} passages before exclusions."
+        )
+    if table.rule.tests == "only":
+        sentences.append("These are tests or pilots, not results.")
+    return [
+        *sentences,
+        chance(table),
+        method(table.scores),
+        *filter(None, [verdicts.method(table.comparisons)]),
+        *notes((row.generator, row.note) for row in table.scores),
+        *notes((f"{one.a} – {one.b}", one.note) for one in table.comparisons),
+        f"Rule {table.rule.hash[:12]}. {table.rule.describe()}",
+    ]
+
+
+def _scale(width: int, nominal: float) -> Text:
+    """The drawings' heading: 0 and 100 at the ends, chance where its line is."""
+    cells = list("0".ljust(width))
+    mark = f"{percent(nominal, 0)}"
+    at = _place(nominal, width)
+    cells[at - len(mark) // 2 : at - len(mark) // 2 + len(mark)] = mark
+    if at - len(mark) // 2 + len(mark) < width - 3:
+        cells[-3:] = "100"
+    return Text("".join(cells), "bold")
+
+
+def _drawing(row: GeneratorScore, width: int, nominal: float, ascii_only: bool) -> Text:
+    line, point, chance_line = ("-", "o", ":") if ascii_only else ("─", "●", "┊")
+    cells = [" "] * width
+    low, high = _place(row.interval.low, width), _place(row.interval.high, width)
+    cells[_place(nominal, width)] = chance_line
+    cells[low : high + 1] = line * (high + 1 - low)
+    cells[low], cells[high] = ("|", "|") if ascii_only else ("├", "┤")
+    if low <= _place(nominal, width) <= high:
+        cells[_place(nominal, width)] = "+" if ascii_only else "┼"
+    cells[_place(row.score, width)] = point
+    drawing = Text("".join(cells), COLOURS[row.role])
+    at = _place(nominal, width)
+    if cells[at] != point:
+        drawing.stylize("red", at, at + 1)
+    return drawing
+
+
+def _place(share: float, width: int) -> int:
+    return round(share * (width - 1))
+
+
+def _plain(text: str, ascii_only: bool) -> str:
+    for fine, plain in (
+        (("–", "-"), ("−", "-"), ("’", "'"), ("\N{NO-BREAK SPACE}", " ")) if ascii_only else ()
+    ):
+        text = text.replace(fine, plain)
+    return text.encode("ascii", "replace").decode() if ascii_only else text

@@ -1,0 +1,146 @@
+"""One pretend worker goes through a copy of a study, on a marketplace and a form server that exist for this alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import Engine, Select, insert, select
+
+from humaneval.crowd import publish as publishing
+from humaneval.crowd.addresses import preview_urls
+from humaneval.crowd.approve import approve
+from humaneval.crowd.collect import collect
+from humaneval.crowd.doctor import Finding
+from humaneval.crowd.endpoints import local
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.reconcile import reconcile
+from humaneval.errors import HumanEvalError, PlatformError
+from humaneval.settings import Settings
+from humaneval.store.engine import open_engine
+from humaneval.store.migrate import open_current
+from humaneval.store.tables import (
+    Base,
+    GeneratorRow,
+    InfillRow,
+    PassageRow,
+    RowPassageRow,
+    RowRow,
+    RunRow,
+    StoryRow,
+    StudyRow,
+)
+from humaneval.study.stored import mark_simulated, settings_of_study, study_key
+
+BATCH = 500
+
+
+def rehearse(engine: Engine, name: str, *, as_new_marketplace: bool) -> Iterator[Finding]:
+    """Walk from publishing to paying; each step is a finding, and the first that fails is the last.
+
+    `as_new_marketplace`: workers are asked for what the study asks for. Else only for what a new worker can have.
+    """
+    with TemporaryDirectory(prefix="humaneval-") as folder:
+        copy = open_engine(f"sqlite:///{folder}/copy.db")
+        try:
+            open_current(copy)
+            _copy_study(engine, copy, name, keep_requirements=as_new_marketplace)
+            step = "Rehearsal"
+            try:
+                for step, detail in _walk(copy, name, Path(folder)):
+                    yield Finding(step, True, True, detail)
+            except HumanEvalError as error:
+                yield Finding(f"After {step.lower()}", False, True, f"{error.message}. {error.hint}")
+        finally:
+            copy.dispose()
+
+
+def _walk(copy: Engine, name: str, folder: Path) -> Iterator[tuple[str, str]]:
+    from humaneval.market import MarketServer, Mode, open_account, open_market
+    from humaneval.simulated import Crowd, Skills, work_through
+    from humaneval.web.app import create_app, running
+
+    study = settings_of_study(copy, name)
+    market = open_market(folder / "market.db")
+    try:
+        open_account(market, Mode.LOCAL, balance=None)
+        with MarketServer(market, mode=Mode.LOCAL) as server:
+            platform = MTurk(local(server.url))
+            app = create_app(Settings(market_url=server.url), copy)
+            with running(app) as port:
+                publishing.plan(copy, name, platform)
+                made = publishing.publish(copy, name, platform, public_url=f"http://localhost:{port}")
+                yield "Publishing", f"{made.made} HITs"
+                mark_simulated(copy, name)
+                countries = study.participants.countries
+                crowd = Crowd(1, Skills(), country=countries[0] if countries else "")
+                preview, key = preview_urls(copy, name, platform.endpoint)[0], study_key(copy, name)
+                if not work_through(crowd, preview, key).submitted:
+                    raise PlatformError(
+                        "the pretend worker found nothing that it may take",
+                        "Nobody who is new to the marketplace meets [participants] of the study.",
+                    )
+                yield "Taking part", "a pretend worker took a HIT, saw the form, answered and sent"
+                found = collect(copy, name, platform)
+                if (found.submissions, found.responses) != (1, study.design.row_size):
+                    raise PlatformError(f"collect found {found.submissions} submissions", "Report this.")
+                if found.differences or found.strays:
+                    raise PlatformError("; ".join(found.differences) or "a stray", "Report this.")
+                yield "Collecting", f"{found.responses} responses"
+                if made.made > 1 and work_through(crowd, preview, key).submitted:
+                    raise PlatformError("the same worker could take part twice", "Report this.")
+                yield "Taking part again", "is not possible"
+                approve(copy, name, platform)
+                books = reconcile(copy, name, platform)
+                if books.differences or books.unexplained:
+                    raise PlatformError("the books do not agree", "; ".join(books.differences))
+                yield "Paying", f"${books.paid} with fees, and the books agree"
+    finally:
+        market.dispose()
+
+
+def _copy_study(source: Engine, target: Engine, name: str, *, keep_requirements: bool) -> None:
+    """Everything that a form of the study shows, and nothing about people."""
+    excluded = settings_of_study(source, name).participants.exclude_studies
+    with source.connect() as reader, target.begin() as writer:
+        for query, table in _queries(name, excluded):
+            rows = [dict(row) for row in reader.execute(query).mappings()]
+            if table is StudyRow and not keep_requirements:
+                for row in rows:
+                    row["settings"] = _without_requirements(row["settings"])
+            for start in range(0, len(rows), BATCH):
+                writer.execute(insert(table), rows[start : start + BATCH])
+
+
+def _queries(name: str, others: tuple[str, ...]) -> list[tuple[Select[Any], type[Base]]]:
+    studies = select(StudyRow.id).where(StudyRow.name == name)
+    passages = select(PassageRow.__table__).where(PassageRow.study_id.in_(studies))
+    shown = passages.subquery()
+    infills = select(InfillRow.__table__).where(InfillRow.id.in_(select(shown.c.infill_id)))
+    runs = select(RunRow.__table__).where(RunRow.id.in_(select(infills.subquery().c.run_id)))
+    rows = select(RowRow.__table__).where(RowRow.study_id.in_(studies))
+    return [
+        (select(StoryRow.__table__).where(StoryRow.id.in_(select(shown.c.story_id))), StoryRow),
+        (select(GeneratorRow.__table__), GeneratorRow),
+        (runs, RunRow),
+        (infills, InfillRow),
+        (select(StudyRow.__table__).where(StudyRow.name.in_((name, *others))), StudyRow),
+        (passages, PassageRow),
+        (rows, RowRow),
+        (
+            select(RowPassageRow.__table__).where(RowPassageRow.row_id.in_(select(rows.subquery().c.id))),
+            RowPassageRow,
+        ),
+    ]
+
+
+def _without_requirements(settings: dict[str, Any]) -> dict[str, Any]:
+    people = settings["participants"] | {
+        "min_approved_percent": 0,
+        "min_approved_hits": 0,
+        "masters": False,
+        "qualifications": [],
+    }
+    return settings | {"participants": people}

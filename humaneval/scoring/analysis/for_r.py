@@ -1,0 +1,63 @@
+"""The responses as mixed-model programs want them: one line a response that counts, and the model in R's words."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from humaneval.domain import Role
+from humaneval.scoring.exclusions import Rule, select
+from humaneval.scoring.judgments import judgments
+
+COLUMNS = {
+    "identified": "1 where the annotator marked the machine’s sentence (for Human: the held-out one), else 0",
+    "generator": "the generator; R takes the first by the alphabet as its base",
+    "role": "system or human; Control is left out, for by the rule everybody who is left noticed it",
+    "worker": "the annotator’s pseudonym",
+    "story": "the story’s key",
+    "position": "where the sentence stood, 1 to 5",
+    "choice": "which sentence was marked, 1 to 5",
+    "order": "the passage’s place in its form, from 1; empty where not known",
+    "seconds": "time on the passage by the page’s timer; empty where not known",
+}
+"""Column: what it holds."""
+
+FORMULA = "identified ~ generator + (1 | worker) + (1 | story)"
+
+
+def rows_for_models(frame: pd.DataFrame, rule: Rule | None = None) -> pd.DataFrame:
+    """The responses in `frame` that count under `rule`, of systems and Human, with the columns of `COLUMNS`.
+
+    Raises as `humaneval.scoring.scores.score` does.
+    """
+    answers = judgments(frame)
+    kept = select(answers, rule or Rule()).kept & ~answers.is_role(Role.CONTROL)
+    lines = frame.loc[kept]
+    nothing = pd.Series(index=lines.index, dtype="float64")
+    return pd.DataFrame(
+        {
+            "identified": (~answers.missed[kept]).astype(int),
+            "generator": lines["generator"],
+            "role": [str(answers.roles[code]) for code in answers.generator[kept]],
+            "worker": lines["worker"],
+            "story": lines["story"],
+            "position": answers.position[kept],
+            "choice": answers.choice[kept],
+            "order": lines.get("order", nothing),
+            "seconds": lines.get("seconds", nothing),
+        }
+    )
+
+
+def script(seed: int) -> str:
+    """An R script that fits the model to `responses_r.csv`."""
+    return f"""# Needs the package lme4.
+library(lme4)
+set.seed({seed})
+responses <- read.csv("responses_r.csv", stringsAsFactors = TRUE)
+model <- glmer({FORMULA}, data = responses, family = binomial)
+print(summary(model))
+# Do the systems differ at all? Human is a ceiling and no competitor.
+systems <- droplevels(subset(responses, role == "system"))
+among <- glmer({FORMULA}, data = systems, family = binomial)
+print(anova(update(among, . ~ . - generator), among))
+"""

@@ -1,0 +1,218 @@
+"""Beside the headline: an omnibus test, the mixed model, bootstraps, ranks, and scores with luck taken off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from humaneval.domain import Role
+from humaneval.scoring.analysis.estimable import estimated
+from humaneval.scoring.judgments import Flags, Judgments
+from humaneval.scoring.scores import ScoreTable
+from humaneval.statistics.arrays import NotEstimable
+from humaneval.statistics.bootstrap import bootstrap
+from humaneval.statistics.detection import Detection, d_prime, detection
+from humaneval.statistics.intervals import Interval, clopper_pearson, jeffreys, wilson
+from humaneval.statistics.mixed_model import MixedModel, likelihood_ratio, mixed_model
+from humaneval.statistics.paired import cochran_q
+from humaneval.statistics.ranks import groups_of_ties, ranks
+
+REPLICATES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Omnibus:
+    """Do the systems differ at all? `statistic` is χ² with `degrees` of freedom."""
+
+    test: str
+    statistic: float
+    degrees: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Other intervals of one score. Exact, Jeffreys and naive ones take responses as unrelated."""
+
+    generator: str
+    naive: Interval
+    """Wilson's, as if nobody and no story had recurred."""
+    exact: Interval
+    """Clopper and Pearson's."""
+    jeffreys: Interval
+    by_workers: Interval | NotEstimable
+    by_stories: Interval | NotEstimable
+    by_both: Interval | NotEstimable
+    """Two-way bootstrap: conservative."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A system among the systems, over bootstrap replicates of workers. Rank 1 has the highest score."""
+
+    generator: str
+    best: float
+    """How often it had the highest score, 0..1."""
+    rank: float
+    low: int
+    high: int
+    group: int
+    """Systems of different groups were told apart, every one from every other; 1 holds the highest scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class LuckOff:
+    """A score against the chance ceiling, and the sensitivity d′ behind it."""
+
+    generator: str
+    ceiling: float
+    detection: Detection
+    d_prime: float | NotEstimable
+
+
+def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
+    """Over the systems: Cochran's Q where every worker judged each of them once, else a likelihood ratio of mixed models."""
+    mine = kept & answers.is_role(Role.SYSTEM)
+    codes = np.unique(answers.generator[mine])
+    if codes.size < 2:
+        return NotEstimable("fewer than two systems were judged")
+    workers = np.unique(answers.worker[mine])
+    table = np.full((workers.size, codes.size), np.nan)
+    at = np.searchsorted(workers, answers.worker[mine]), np.searchsorted(codes, answers.generator[mine])
+    once = np.bincount(at[0] * codes.size + at[1], minlength=table.size)
+    if (once == 1).all():
+        table[at] = answers.outcomes[mine]
+        found = estimated(lambda: cochran_q(table))
+        return (
+            found
+            if isinstance(found, NotEstimable)
+            else Omnibus("Cochran’s Q", found.statistic, int(found.degrees), found.p)
+        )
+
+    def ratio() -> Omnibus:
+        outcomes, workers, stories, names = _columns(answers, mine)
+        full, same = (
+            mixed_model(outcomes, workers, stories, labels)
+            for labels in (names, np.zeros(names.size, dtype=np.int64))
+        )
+        one = likelihood_ratio(full, same)
+        return Omnibus("likelihood ratio of mixed models", one.statistic, one.degrees, one.p)
+
+    return estimated(ratio)
+
+
+def fit(answers: Judgments, kept: Flags) -> MixedModel | NotEstimable:
+    """The mixed model of systems and Human. Control is left out: by the rule, everybody who is left noticed it."""
+    mine = kept & ~answers.is_role(Role.CONTROL)
+    if not mine.any():
+        return NotEstimable("nothing but Control was judged")
+    found = estimated(lambda: mixed_model(*_columns(answers, mine)))
+    if isinstance(found, MixedModel) and not found.converged:
+        return NotEstimable(f"the mixed model’s fit did not end: {found.statement}")
+    return found
+
+
+def story_deviations(answers: Judgments, kept: Flags, model: MixedModel) -> tuple[float, ...]:
+    """Conditional standard deviations of the stories' modes, on the log odds, in the order of `model.stories`.
+
+    1/√(1/σ² + Σ p(1 − p)) over a story's responses: the curvature of the likelihood and of the spread of stories at
+    the mode, with everything else in the model taken as known.
+    """
+    _, workers, stories, names = _columns(answers, kept & ~answers.is_role(Role.CONTROL))
+    parts = []
+    for labels, order, values in (
+        (names, model.names, model.effects),
+        (workers, model.workers, model.worker_modes),
+        (stories, model.stories, model.story_modes),
+    ):
+        at = {label: place for place, label in enumerate(order)}
+        parts.append(np.asarray(values)[[at[label] for label in labels]])
+    p = special.expit(sum(parts))
+    place = {label: at for at, label in enumerate(model.stories)}
+    information = np.bincount(
+        [place[label] for label in stories], weights=p * (1 - p), minlength=len(model.stories)
+    )
+    if not model.story_sd:
+        return (0.0,) * len(model.stories)
+    return tuple((1.0 / np.sqrt(1.0 / model.story_sd**2 + information)).tolist())
+
+
+def other_intervals(answers: Judgments, kept: Flags, table: ScoreTable, seed: int) -> tuple[Others, ...]:
+    """Every score's other intervals, in the table's order."""
+    drawn = {
+        by: estimated(partial(bootstrap, *_columns(answers, kept), by, replicates=REPLICATES, seed=seed))
+        for by in ("workers", "stories", "both")
+    }
+
+    def percentiles(by: str, name: str) -> Interval | NotEstimable:
+        replicates = drawn[by]
+        if isinstance(replicates, NotEstimable):
+            return replicates
+        return estimated(lambda: replicates.interval(name, table.level))
+
+    rows = []
+    for row in table.scores:
+        x, n, level = row.not_identified, row.n, table.level
+        boots = (percentiles(by, row.generator) for by in ("workers", "stories", "both"))
+        rows.append(
+            Others(
+                row.generator,
+                wilson(x, n, level),
+                clopper_pearson(x, n, level),
+                jeffreys(x, n, level),
+                *boots,
+            )
+        )
+    return tuple(rows)
+
+
+def standings(
+    answers: Judgments, kept: Flags, table: ScoreTable, seed: int
+) -> tuple[Standing, ...] | NotEstimable:
+    """Ranks of the systems from a bootstrap of workers, best score first; groups from the verdicts."""
+    systems = sorted((row for row in table.scores if row.role is Role.SYSTEM), key=lambda row: -row.score)
+    if len(systems) < 2:
+        return NotEstimable("there are fewer than two systems to rank")
+    mine = kept & answers.is_role(Role.SYSTEM)
+    drawn = estimated(
+        lambda: bootstrap(*_columns(answers, mine), "workers", replicates=REPLICATES, seed=seed)
+    )
+    if isinstance(drawn, NotEstimable):
+        return drawn
+    names = [row.generator for row in systems]
+    replicates = drawn.scores[:, [drawn.names.index(name) for name in names]]
+    whole = replicates[~np.isnan(replicates).any(axis=1)]
+    if len(whole) < REPLICATES / 2:
+        return NotEstimable("too few workers judged every system")
+    told = np.zeros((len(names), len(names)), dtype=np.bool_)
+    for one in table.comparisons:
+        if one.family == "systems" and one.verdict in ("a_higher", "b_higher"):
+            a, b = names.index(one.a), names.index(one.b)
+            told[a, b] = told[b, a] = True
+    groups = groups_of_ties([row.score for row in systems], told)
+    group = {place: number for number, places in enumerate(groups, 1) for place in places}
+    return tuple(
+        Standing(name, rank.best, rank.mean, rank.low, rank.high, group[place])
+        for place, (name, rank) in enumerate(zip(names, ranks(whole, table.level), strict=True))
+    )
+
+
+def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
+    """Systems and Human against the achieved ceiling, or the nominal one where no Human passage was judged."""
+    ceiling = table.chance.achieved or table.chance.nominal
+    return tuple(
+        LuckOff(row.generator, ceiling, detection(row.score, row.interval, ceiling), d_prime(1 - row.score))
+        for row in table.scores
+        if row.role is not Role.CONTROL
+    )
+
+
+def _columns(answers: Judgments, mine: Flags) -> tuple[Any, Any, Any, Any]:
+    """Outcomes, workers, stories and generators' names, in an order that is not that of the table's lines."""
+    at = answers.in_order(mine)
+    names = np.array(answers.names, dtype=object)
+    return answers.outcomes[at], answers.worker[at], answers.story[at], names[answers.generator[at]]

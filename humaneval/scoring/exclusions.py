@@ -1,0 +1,298 @@
+"""Who is left out: a rule that is declared beforehand and named by its hash, and what each of its steps took.
+
+Flags of `humaneval.statistics.quality` leave nobody out by themselves. Where a rule uses one, it says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from humaneval.domain import SENTENCES, Role
+from humaneval.errors import InputError, UsageError
+from humaneval.scoring.judgments import Flags, Judgments
+from humaneval.statistics.arrays import NotEstimable
+from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.quality import speed, straight_lining
+from humaneval.statistics.spam import SpamPosterior, spam_posterior
+
+Step = Literal[
+    "collected", "tests", "duplicates", "incomplete", "missed control", "too fast", "straight-lining", "spam", "analysed"
+]  # fmt: skip
+HONEST_PASS = 0.95
+"""How often an honest annotator notices a Control passage, where there are too few of them to estimate it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which answers count. The default is the published rule; `hash` names exactly this rule in reports."""
+
+    control: Literal["annotator", "row", "none"] = "annotator"
+    """What a missed Control passage costs: all answers of the annotator, those of the row (form), or nothing."""
+    incomplete: bool = True
+    """Annotators who left a passage of a form open are left out; nobody where the table does not say what was shown."""
+    duplicates: bool = True
+    """Of several answers by one annotator to one story and generator only the first counts."""
+    tests: Literal["leave out", "only"] = "leave out"
+    """Tests and pilots are never pooled with the rest: they are left out, or scored alone."""
+    speed: float | None = None
+    """Annotators who took in more words a second than this in most of their passages are left out."""
+    straight_lining: float | None = None
+    """Annotators are left out who gave one answer so often that chance would do it with less than this probability."""
+    spam: float | None = None
+    """Annotators are left out whose probability of answering without reading, by Control passages, is above this."""
+
+    def __post_init__(self) -> None:
+        for name, choices in {
+            "control": ("annotator", "row", "none"),
+            "tests": ("leave out", "only"),
+        }.items():
+            if getattr(self, name) not in choices:
+                raise UsageError(
+                    f"The exclusion rule has no {name} {getattr(self, name)!r}",
+                    f"There are: {', '.join(choices)}.",
+                )
+        if self.speed is not None and not self.speed > 0:
+            raise UsageError(f"{self.speed:g} words a second is no limit", "Give for example 12.")
+        for name, share in (("straight_lining", self.straight_lining), ("spam", self.spam)):
+            if share is not None and not 0 < share < 1:
+                raise UsageError(
+                    f"{name}: {share:g} is not a probability to draw a line at",
+                    "Give a number between 0 and 1.",
+                )
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the rule's settings, in hex; a check that is not made is no part of it."""
+        settings = {name: value for name, value in asdict(self).items() if value is not None}
+        return hashlib.sha256(json.dumps({"version": 1, **settings}, sort_keys=True).encode()).hexdigest()
+
+    def describe(self) -> str:
+        """The rule in sentences for a reader."""
+        sentences = [
+            {
+                "leave out": "Tests and pilots are left out.",
+                "only": "Only tests and pilots are scored.",
+            }[self.tests]
+        ]
+        if self.duplicates:
+            sentences.append(
+                "Of several answers by one annotator to one story and generator, the first counts."
+            )
+        if self.incomplete:
+            sentences.append("Annotators who did not judge all that they were shown are left out.")
+        sentences.append(
+            {
+                "annotator": "Annotators who missed a Control passage are left out with all their answers.",
+                "row": "Rows with a missed Control passage are left out; other rows of the same annotator stay.",
+                "none": "Nobody is left out for missing a Control passage.",
+            }[self.control]
+        )
+        if self.speed is not None:
+            sentences.append(
+                f"Annotators who took in more than {self.speed:g} words a second in most of their passages are left out."
+            )
+        if self.straight_lining is not None:
+            sentences.append(
+                "Annotators are left out who marked one place so often that chance would with a probability "
+                f"below {self.straight_lining:g}."
+            )
+        if self.spam is not None:
+            sentences.append(
+                "Annotators are left out who, by their Control passages, answer without reading with a probability "
+                f"above {self.spam:g}."
+            )
+        return " ".join(sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusionStep:
+    """What one step left, and what it took. Steps come in the order in which they were done."""
+
+    step: Step
+    annotators: int
+    responses: int
+    annotators_out: int = 0
+    responses_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ControlGate:
+    """Control passages just before annotators are left out for missing them: `passed` of `n` were noticed."""
+
+    passed: int
+    n: int
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Responses, and which of them count under a rule."""
+
+    answers: Judgments
+    rule: Rule
+    kept: Flags
+    before: Flags
+    """What counts when nobody is left out: tests and second answers are gone."""
+    steps: tuple[ExclusionStep, ...]
+    gate: ControlGate | None
+
+
+def select(answers: Judgments, rule: Rule, level: float = 0.95) -> Selection:
+    """Apply `rule` to `answers`, step by step.
+
+    Raises InputError where no Control is found though the rule needs one, a column is missing that it needs, or
+    nothing is left.
+    """
+    _refuse_impossible(answers, rule)
+    kept = np.ones(answers.size, dtype=np.bool_)
+    steps = [ExclusionStep("collected", answers.workers(kept), answers.size)]
+
+    def leave_out(step: Step, gone: Callable[[Judgments, Flags], Flags]) -> None:
+        nonlocal kept
+        left = kept & ~gone(answers, kept)
+        workers, size = answers.workers(left), int(left.sum())
+        steps.append(
+            ExclusionStep(step, workers, size, steps[-1].annotators - workers, steps[-1].responses - size)
+        )
+        kept = left
+
+    leave_out("tests", lambda a, _: a.test if rule.tests == "leave out" else ~a.test)
+    _refuse_nothing(kept, rule)
+    if rule.duplicates:
+        leave_out("duplicates", Judgments.repeated)
+    before = kept
+    if rule.incomplete:
+        leave_out("incomplete", Judgments.by_incomplete_workers)
+        _refuse_all_incomplete(kept)
+    gate = _gate(answers, kept, level)
+    if rule.control != "none":
+        leave_out(
+            "missed control",
+            Judgments.by_worker_who_missed if rule.control == "annotator" else Judgments.in_missed_row,
+        )
+        _refuse_all_missed(steps[-1], rule)
+    for step, flagged in _flags(rule).items():
+        leave_out(step, flagged)
+        if not steps[-1].responses:
+            raise InputError(
+                f"All {steps[-1].annotators_out} annotators are left out by the rule: {step}",
+                "Look at the flags one by one, or choose another limit.",
+            )
+    steps.append(ExclusionStep("analysed", steps[-1].annotators, steps[-1].responses))
+    return Selection(answers, rule, kept, before, tuple(steps), gate)
+
+
+def _flags(rule: Rule) -> dict[Step, Callable[[Judgments, Flags], Flags]]:
+    """The checks of workers that `rule` makes, in their order."""
+    checks: dict[Step, tuple[float | None, Callable[[Judgments, Flags, float], set[int]]]] = {
+        "too fast": (rule.speed, _too_fast),
+        "straight-lining": (rule.straight_lining, _straight_lining),
+        "spam": (rule.spam, _spamming),
+    }
+
+    def of(
+        check: Callable[[Judgments, Flags, float], set[int]], limit: float
+    ) -> Callable[[Judgments, Flags], Flags]:
+        return lambda answers, kept: np.isin(answers.worker, list(check(answers, kept, limit)))
+
+    return {step: of(check, limit) for step, (limit, check) in checks.items() if limit is not None}
+
+
+def _too_fast(answers: Judgments, kept: Flags, limit: float) -> set[int]:
+    assert answers.seconds is not None
+    assert answers.words is not None
+    found = speed(answers.words[kept], answers.seconds[kept], limit)
+    known = pd.DataFrame({"worker": answers.worker[kept], "fast": found.too_fast})[~found.unknown]
+    share = known.groupby("worker")["fast"].mean()
+    return set(share.index[share > 0.5])
+
+
+def _straight_lining(answers: Judgments, kept: Flags, limit: float) -> set[int]:
+    found = straight_lining(answers.worker[kept], answers.choice[kept], SENTENCES)
+    return {worker for worker, odd in zip(found.workers, found.flags(limit), strict=True) if odd}
+
+
+def _spamming(answers: Judgments, kept: Flags, limit: float) -> set[int]:
+    shown = kept & answers.is_role(Role.CONTROL)
+    workers = int(answers.worker.max()) + 1
+    controls = np.bincount(answers.worker[shown], minlength=workers)
+    noticed = np.bincount(answers.worker[shown & ~answers.missed], minlength=workers)
+    # Those who are left out already say nothing about the rest.
+    there = np.unique(answers.worker[kept])
+    found = spam_odds(noticed[there], controls[there])
+    if isinstance(found, NotEstimable):
+        raise InputError(
+            f"Who answers without reading is not estimable: {found.because}",
+            "Leave `spam` out of the rule.",
+        )
+    return set(there[found.probability > limit].tolist())
+
+
+def spam_odds(noticed: ArrayLike, controls: ArrayLike) -> SpamPosterior | NotEstimable:
+    """Of each annotator: `spam_posterior`, with HONEST_PASS given where there are too few Control passages to estimate it."""
+    found = spam_posterior(noticed, controls)
+    return (
+        spam_posterior(noticed, controls, honest_pass=HONEST_PASS)
+        if isinstance(found, NotEstimable)
+        else found
+    )
+
+
+def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:
+    shown = kept & answers.is_role(Role.CONTROL)
+    n, passed = int(shown.sum()), int((shown & ~answers.missed).sum())
+    return ControlGate(passed, n, wilson(passed, n, level)) if n else None
+
+
+def _refuse_impossible(answers: Judgments, rule: Rule) -> None:
+    if rule.control != "none" and Role.CONTROL not in answers.roles:
+        raise InputError(
+            f"No generator is the Control, and the rule leaves out who missed it. There are: {', '.join(answers.names)}",
+            "Name it with --control NAME, or leave nobody out: --missed-control none.",
+        )
+    if rule.control == "row" and answers.row is None:
+        raise InputError(
+            "To leave out single rows the responses must say which row they belong to",
+            "Give a column row (or assignment), or choose the rule by annotator.",
+        )
+    if rule.speed is not None and (answers.seconds is None or answers.words is None):
+        raise InputError(
+            "To leave out who was too fast the responses must say how many words a passage had and how long it took",
+            "Give the columns words and seconds, or leave `speed` out of the rule.",
+        )
+
+
+def _refuse_nothing(kept: Flags, rule: Rule) -> None:
+    if not kept.any() and rule.tests == "leave out":
+        raise InputError(
+            "All responses are tests or pilots, and these are left out", "Score them alone (tests: only)."
+        )
+    if not kept.any():
+        raise InputError(
+            "No response is marked as a test or pilot", "Score the study itself (tests: leave out)."
+        )
+
+
+def _refuse_all_incomplete(kept: Flags) -> None:
+    if not kept.any():
+        raise InputError(
+            "No annotator answered every passage that was shown",
+            "Count them all the same: --keep-incomplete, or incomplete = false in a study file.",
+        )
+
+
+def _refuse_all_missed(step: ExclusionStep, rule: Rule) -> None:
+    if not step.responses:
+        raise InputError(
+            f"All {step.annotators_out} annotators missed a Control passage: nothing is left to score",
+            "See whether the Control passages and the column position are right; "
+            "--missed-control none scores all answers.",
+        )

@@ -1,0 +1,180 @@
+"""Scores of which only the counts are known, as papers print them: intervals, ranks, and unpaired comparisons.
+
+Who judged what is lost, so no pairing can be used and no repetition be seen: the χ² family, and that is said.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from humaneval.domain import Role
+from humaneval.errors import InputError
+from humaneval.scoring.comparisons import Comparison, Declared, Family, adjusted, decide, inner_level
+from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.ranks import Rank, jeffreys_draws, ranks
+from humaneval.statistics.two_samples import chi_square, newcombe, z_test
+
+DRAWS = 100_000
+METHOD = "newcombe, unpaired"
+TEST = "χ², unpaired"
+ONE_SIDED = "z, unpaired, one-sided"
+COLUMNS = ("generator", "not_identified", "n")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """One generator: `not_identified` of `n` passages whose annotator did not mark the machine's sentence."""
+
+    generator: str
+    role: Role
+    not_identified: int
+    n: int
+    interval: Interval
+    rank: Rank | None = None
+    """Among the systems, under Jeffreys' priors; None for the other roles, and where there is one system."""
+
+    @property
+    def score(self) -> float:
+        """The share, 0..1."""
+        return self.not_identified / self.n
+
+
+@dataclass(frozen=True, slots=True)
+class CountTable:
+    """Scores by count, in the order Control, systems by ascending score, Human; and their comparisons."""
+
+    level: float
+    scores: tuple[Count, ...]
+    comparisons: tuple[Comparison, ...]
+    seed: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `score --counts --json`; plain values only."""
+        return {
+            "level": self.level,
+            "seed": self.seed,
+            "scores": [
+                {
+                    "generator": row.generator, "role": str(row.role), "n": row.n, "not_identified": row.not_identified, "score": row.score,
+                    "interval": list(row.interval), "interval_method": "wilson",
+                    "rank": row.rank and {"mean": row.rank.mean, "low": row.rank.low, "high": row.rank.high, "best": row.rank.best},
+                }
+                for row in self.scores
+            ],
+            "comparisons": [one.to_json() for one in self.comparisons],
+        }  # fmt: skip
+
+
+def score_counts(
+    counts: Sequence[tuple[str, Role, int, int]], declared: Declared | None = None, level: float = 0.95
+) -> CountTable:
+    """Intervals, ranks and comparisons of generators given as (name, role, not identified, n).
+
+    Raises InputError where a name comes twice, a count is no count, or there are none.
+    """
+    declared = declared or Declared()
+    if not counts:
+        raise InputError("There are no counts")
+    names = [name for name, *_ in counts]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{name} is there {names.count(name)} times", "One line a generator.")
+    systems = [one for one in counts if one[1] is Role.SYSTEM]
+    ranked: dict[str, Rank] = {}
+    if len(systems) > 1:
+        draws = jeffreys_draws(
+            [x for *_, x, _ in systems],
+            [n for *_, n in systems],
+            DRAWS,
+            rng=np.random.default_rng(declared.seed),
+        )
+        ranked = dict(zip((name for name, *_ in systems), ranks(draws, level), strict=True))
+    rows = [Count(name, role, x, n, wilson(x, n, level), ranked.get(name)) for name, role, x, n in counts]
+    order = {Role.CONTROL: 0, Role.SYSTEM: 1, Role.HUMAN: 2}
+    rows.sort(key=lambda row: (order[row.role], row.score, row.generator))
+    return CountTable(level, tuple(rows), _compared(rows, declared, level), declared.seed)
+
+
+def _compared(rows: Sequence[Count], declared: Declared, level: float) -> tuple[Comparison, ...]:
+    by_name = {row.generator: row for row in rows}
+    systems = [row.generator for row in rows if row.role is Role.SYSTEM]
+    human = [row.generator for row in rows if row.role is Role.HUMAN]
+    pairs = list(combinations(sorted(systems), 2)) if declared.pairs is None else list(declared.pairs)
+    below = [(name, human[0]) for name in sorted(systems)] if human and declared.below_human else []
+    made = []
+    families: list[tuple[Family, list[tuple[str, str]], str]] = [
+        ("systems", pairs, TEST),
+        ("below human", below, ONE_SIDED),
+    ]
+    for family, chosen, test in families:
+        tests = [_p(by_name[a], by_name[b], test) for a, b in chosen]
+        for (a, b), p, p_adjusted in zip(
+            chosen, tests, adjusted(np.array(tests), declared.adjust), strict=True
+        ):
+            interval, narrow = (_newcombe(by_name[a], by_name[b], at) for at in (level, inner_level(level)))
+            one_sided = family == "below human"
+            verdict = decide(interval, narrow, float(p_adjusted), declared.margin, level, one_sided=one_sided)
+            made.append(
+                Comparison(
+                    a, b, family, by_name[a].score - by_name[b].score, interval, METHOD, test, p, float(p_adjusted), declared.adjust,
+                    verdict, 0, bound=narrow.high if one_sided else None,
+                )
+            )  # fmt: skip
+    return tuple(made)
+
+
+def _p(a: Count, b: Count, test: str) -> float:
+    counts = a.not_identified, a.n, b.not_identified, b.n
+    return chi_square(*counts).p if test == TEST else z_test(*counts, "less").p
+
+
+def _newcombe(a: Count, b: Count, level: float) -> Interval:
+    return newcombe(a.not_identified, a.n, b.not_identified, b.n, level)
+
+
+def read_counts(path: Path) -> list[tuple[str, Role, int, int]]:
+    """Counts from a CSV file with the columns generator, not_identified, n, and role if it likes.
+
+    Generators called control and human have those roles where no column says otherwise. Raises InputError with the line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    header = [name.strip().casefold() for name in reader.fieldnames or ()]
+    missing = [name for name in COLUMNS if name not in header]
+    if missing:
+        raise InputError(
+            f"{path} lacks the columns {', '.join(missing)}",
+            f"It has to have: {', '.join(COLUMNS)}, and role if it likes.",
+        )
+    found = []
+    for cells in reader:
+        row = {
+            name.strip().casefold(): (cell or "").strip() for name, cell in cells.items() if name is not None
+        }
+        where = f"{path}, line {reader.line_num}"
+        name = row["generator"]
+        role = row.get("role", "").casefold() or (
+            name.casefold() if name.casefold() in ("control", "human") else "system"
+        )
+        if not name or role not in tuple(Role):
+            raise InputError(
+                f"{where}: {'the generator is empty' if not name else f'{role!r} is not a role'}"
+            )
+        if not (row["not_identified"].isdecimal() and row["n"].isdecimal()):
+            raise InputError(f"{where}: not_identified and n are whole numbers from 0")
+        x, n = int(row["not_identified"]), int(row["n"])
+        if not 0 <= x <= n or n == 0:
+            raise InputError(f"{where}: {x} of {n} is not a share")
+        found.append((name, Role(role), x, n))
+    return found

@@ -1,0 +1,276 @@
+"""The response table as a file: what `export` writes and `score --responses` reads, as CSV, TSV or JSONL.
+
+One line a response. Columns in this order, the first five needed: worker, story, generator, position, choice, role,
+study, endpoint, hit, assignment, row, order, infill, seconds, words, shown_at, submitted_at, test; then any others.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from humaneval.csv_text import csv_bytes, csv_text
+from humaneval.domain import SENTENCES
+from humaneval.errors import InputError
+from humaneval.scoring.judgments import NO, REQUIRED, YES
+
+OPTIONAL = (
+    "role", "study", "endpoint", "hit", "assignment", "row", "order", "infill", "seconds", "words", "shown_at",
+    "submitted_at", "test",
+)  # fmt: skip
+COLUMNS = REQUIRED + OPTIONAL
+
+JSON_LINES = (".jsonl", ".ndjson")
+BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+
+
+class _Record(NamedTuple):
+    line: int
+    values: dict[str, Any]
+
+
+def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataFrame:
+    """Read a table of responses; the file is only read.
+
+    CSV with commas, semicolons or tabs, or JSON lines; UTF-8 with or without a byte order mark, UTF-16 with one, or
+    the `encoding` named; lines ended in any way. Columns come in any order and in any case; columns that are not
+    known are kept as text. `position` and `choice` become integers 1–5, `order` an integer, `seconds` a number >= 0,
+    `test` a bool; the rest stays text, stripped of spaces around it; an empty cell is a missing value (for
+    `test`, false).
+
+    Raises InputError, naming the file, the line and the column, where the file cannot be used.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    text = decoded(data, path, encoding)
+    json_lines = path.suffix.lower() in JSON_LINES or text.lstrip()[:1] == "{"
+    records = list(_json_records(text, path) if json_lines else _cell_records(text, path))
+    if not records:
+        raise InputError(f"{path}: there are no responses")
+    names = list(dict.fromkeys(name for record in records for name in record.values))
+    _check_columns(names, path)
+    values = {name: [_value(record, name, path) for record in records] for name in _in_order(names)}
+    frame = pd.DataFrame(
+        {name: pd.Series(column, dtype=_dtype(name, column)) for name, column in values.items()}
+    )
+    return frame
+
+
+def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
+    """Write `frame` as `path`'s ending says: .csv, .tsv, or .jsonl (which keeps every value as it is).
+
+    UTF-8, lines ended by a line feed; columns in the documented order, those that the frame lacks left out; missing
+    values empty (null in JSONL), lists as JSON, truth as true and false, times in ISO 8601. With `excel` a CSV or
+    TSV starts with a byte order mark, and text that a spreadsheet would run as a formula (= + - @ at its start, or
+    a tab or line end before that) gets an apostrophe before it: for looking at, not for reading back.
+
+    Raises InputError for another ending, missing columns, or a place that cannot be written.
+    """
+    path = Path(path)
+    content = table_bytes(frame, path, excel=excel)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
+    """What `write_responses` would write to `path`. Raises InputError for another ending, or missing columns."""
+    names = [str(name) for name in frame.columns]
+    _check_columns(names, path)
+    names = _in_order(names)
+    rows = zip(*([_plain(value) for value in frame[name]] for name in names), strict=True)
+    ending = path.suffix.lower()
+    if ending in JSON_LINES:
+        text = "".join(
+            json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows
+        )
+    elif ending in (".csv", ".tsv"):
+        text = csv_text(names, rows, "\t" if ending == ".tsv" else ",", excel=excel)
+    else:
+        raise InputError(f"{path}: a table of responses ends in .csv, .tsv or .jsonl")
+    return csv_bytes(text, excel=excel and ending not in JSON_LINES)
+
+
+def decoded(data: bytes, path: Path, encoding: str | None) -> str:
+    """The text of a table: UTF-8, UTF-16 with a byte order mark, or the `encoding` named. Raises InputError with the line."""
+    guessed = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    name = encoding or guessed
+    try:
+        text = data.decode(name)
+    except LookupError:
+        raise InputError(f"{name} is not an encoding", "Say for example --encoding cp1252.") from None
+    except UnicodeDecodeError as error:
+        line = len((data[: error.start].decode(name, "replace") + "x").splitlines())
+        raise InputError(
+            f"{path}, line {line}: this is not {name.upper()} text",
+            "Save it as UTF-8, or name its encoding, for example --encoding cp1252.",
+        ) from None
+    if "\0" in text:
+        raise InputError(
+            f"{path}: this is not text, or UTF-16 without a byte order mark",
+            "Save it as UTF-8, or say --encoding utf-16-le.",
+        )
+    return text
+
+
+def _cell_records(text: str, path: Path) -> Iterator[_Record]:
+    header, first, separator = _header(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    names = [_column_name(cell) for cell in header]
+    while names and not names[-1]:
+        names.pop()
+    _check_repeats(names, path)
+    start = 0
+    try:
+        for cells in reader:
+            line, start = start + 1, reader.line_num
+            if line <= first or not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) < len(names) or any(cell.strip() for cell in cells[len(names) :]):
+                raise InputError(f"{path}, line {line}: {len(cells)} cells where the header has {len(names)}")
+            yield _Record(line, dict(zip(names, cells, strict=False)))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: {error}") from None
+
+
+def _header(text: str) -> tuple[list[str], int, str]:
+    """The header's cells, its line, and the separator that finds most known columns in it."""
+    lines = io.StringIO(text, newline=None).readlines()
+    first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
+    if not first:
+        return [], 0, ","
+    line = lines[first - 1]
+    if line.strip().lower().startswith("sep=") and len(line.strip()) == 5:
+        separator = line.strip()[-1]
+        return next(csv.reader(lines[first:], delimiter=separator), []), first + 1, separator
+
+    def known(separator: str) -> int:
+        return sum(
+            _column_name(cell) in COLUMNS for cell in next(csv.reader([line], delimiter=separator), [])
+        )
+
+    separator = max(",;\t", key=known)
+    return next(csv.reader(lines[first - 1 :], delimiter=separator)), first, separator
+
+
+def _json_records(text: str, path: Path) -> Iterator[_Record]:
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
+        if not line.strip():
+            continue
+
+        def unique(pairs: list[tuple[str, Any]], number: int = number) -> dict[str, Any]:
+            keys = [key for key, _ in pairs]
+            if len(set(keys)) < len(keys):
+                raise InputError(f"{path}, line {number}: a key is there twice")
+            return dict(pairs)
+
+        try:
+            values = json.loads(line, object_pairs_hook=unique)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{path}, line {number}: not JSON ({error.msg} at character {error.pos + 1})"
+            ) from None
+        if not isinstance(values, dict):
+            raise InputError(f"{path}, line {number}: not an object in braces")
+        names = [_column_name(key) for key in values]
+        _check_repeats(names, path)
+        yield _Record(number, dict(zip(names, values.values(), strict=True)))
+
+
+def _value(record: _Record, name: str, path: Path) -> Any:
+    value = record.values.get(name)
+    text = "" if value is None else str(value).strip()
+
+    def refuse(what: str) -> InputError:
+        shown = f" {text!r}" if text else ""
+        return InputError(f"{path}, line {record.line}: {name}{shown} {what}")
+
+    if name in ("position", "choice"):
+        number = _number(text)
+        if number is None or number not in range(1, SENTENCES + 1):
+            raise refuse(f"is not a whole number from 1 to {SENTENCES}" if text else "is empty")
+        return int(number)
+    if name in ("worker", "story", "generator"):
+        if not text:
+            raise refuse("is empty")
+        return text
+    if name == "test":
+        if text.lower() not in YES | NO:
+            raise refuse("is neither true nor false")
+        return text.lower() in YES
+    if not text:
+        return None
+    if name in ("order", "seconds", "words"):
+        number = _number(text)
+        if number is None or not 0 <= number < float("inf"):
+            raise refuse("is not a number of 0 or more")
+        if name != "seconds" and number != int(number):
+            raise refuse("is not a whole number")
+        return number if name == "seconds" else int(number)
+    return text if isinstance(value, str) or name in COLUMNS else value
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _dtype(name: str, column: list[Any]) -> Any:
+    known = {
+        "position": "int64",
+        "choice": "int64",
+        "order": "Int64",
+        "seconds": "float64",
+        "words": "Int64",
+        "test": "bool",
+    }
+    if name in known:
+        return known[name]
+    return None if all(value is None or isinstance(value, str) for value in column) else "object"
+
+
+def _column_name(name: str) -> str:
+    stripped = name.strip()
+    return stripped.lower() if stripped.lower() in COLUMNS else stripped
+
+
+def _check_columns(names: list[str], path: Path) -> None:
+    missing = [name for name in REQUIRED if name not in names]
+    if missing:
+        raise InputError(
+            f"{path}: missing columns: {', '.join(missing)}",
+            f"The columns that are there: {', '.join(names) or 'none'}.",
+        )
+    _check_repeats(names, path)
+
+
+def _check_repeats(names: list[str], path: Path) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"{path}: columns that are there twice: {', '.join(repeated)}")
+
+
+def _in_order(names: list[str]) -> list[str]:
+    return [name for name in COLUMNS if name in names] + [name for name in names if name not in COLUMNS]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (str, bool, list, dict)) or value is None:
+        return value
+    if pd.isna(value):
+        return None
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else value

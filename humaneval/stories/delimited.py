@@ -1,0 +1,189 @@
+"""Stories in a table: ROCStories and Story Cloze CSV, with any of the usual delimiters."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from humaneval.errors import InputError
+from humaneval.stories.fields import record_of
+from humaneval.stories.headings import Columns, known_names, listed, of_responses, resolve
+from humaneval.stories.result import Record, Records
+
+DELIMITERS = ",;\t|"
+HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5"
+_FIELD_LIMIT = 1 << 30
+_QUOTES = "unbalanced quotation marks"
+_SEP_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
+
+
+class Lines:
+    """A file's lines with their ends, from a place that can be set: to go on after a record that went wrong."""
+
+    def __init__(self, text: str) -> None:
+        self.all = list(io.StringIO(text, newline=""))
+        self.at = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self.at >= len(self.all):
+            raise StopIteration
+        self.at += 1
+        return self.all[self.at - 1]
+
+
+def find_header(text: str, mapping: Mapping[str, str] | None = None) -> tuple[str, list[str]] | None:
+    """The delimiter and the columns of a table whose first line names a story's columns; None for anything else."""
+    first = _after_sep_line(text)[1]
+    if not first:
+        return None
+    best: tuple[int, str, list[str]] = (0, "", [])
+    for delimiter in DELIMITERS:
+        names = _first_record(first, delimiter)
+        score = known_names(names, mapping)
+        if score > best[0]:
+            best = (score, delimiter, names)
+    score, delimiter, names = best
+    if score >= 2 or (score == 1 and (mapping or len(names) == 1 or resolve(names).shape)):
+        return delimiter, names
+    return None
+
+
+def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] | None = None) -> Records:
+    """The records of a table with a header line. The columns are checked first: what lacks, what is not needed."""
+    csv.field_size_limit(_FIELD_LIMIT)
+    lines = Lines(text)
+    lines.at = _after_sep_line(text)[0]
+    header = [cell.strip() for cell in next(_reader(lines, delimiter))]
+    while not header[-1]:  # spreadsheets pad lines with empty cells
+        header.pop()
+    columns = resolve(header, mapping)
+    check_columns(columns, header, name)
+    kind = {"cloze": "Story Cloze CSV", "five": "ROCStories CSV"}.get(columns.shape, "CSV")
+    notes = [f"columns not used: {listed(columns.ignored)}"] if columns.ignored else []
+    rows = list(_rows(lines, delimiter, len(header)))
+    cells = {field: header.index(column) for field, column in columns.of.items()}
+    surplus = [header.index(column) for column in columns.surplus]
+    from_zero = _counts_from_zero(
+        columns, [row[cells["answer"]] for _, row, bad in rows if not bad and "answer" in cells]
+    )
+    records = []
+    for line, row, trouble in rows:
+        if trouble:
+            records.append(Record(line, trouble=trouble))
+            continue
+        fields = {field: row[at] for field, at in cells.items()}
+        record = record_of(line, fields, columns.shape, from_zero=from_zero)
+        if surplus and any(row[at].strip() for at in surplus):
+            record.trouble = record.trouble or "a sixth sentence"
+        records.append(record)
+    return Records(kind, records, delimiter, tuple(notes))
+
+
+def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
+    """Raise InputError where the columns do not make stories: naming what is missing and what is there."""
+    there = f"its columns are {listed(names, most=25)}"
+    if columns.unknown:
+        raise InputError(
+            f"{file} has no column {listed(columns.unknown)}; {there}", "Mend --map: names as in the file."
+        )
+    if columns.twice:
+        raise InputError(
+            f"{file} has the column {listed(columns.twice)} twice", "Rename or delete one of them."
+        )
+    answers = of_responses(names)
+    if columns.shape and not (answers and columns.shape == "text"):
+        return
+    if answers:
+        raise InputError(
+            f"{file} looks like a table of responses ({listed(answers)}), not of stories; {there}",
+            "Responses are scored by: humaneval score --responses FILE.",
+        )
+    if set(columns.missing) == {"answer"}:
+        raise InputError(
+            f"{file} has four sentences and two endings, and no column says which ending is right; {there}",
+            "Add a column AnswerRightEnding with 1 or 2.",
+        )
+    extra = f"; not known: {listed(columns.ignored, most=25)}" if columns.ignored else ""
+    there = f"; there: {listed(list(columns.of.values()), most=25)}" if columns.of else ""
+    raise InputError(
+        f"{file} is missing columns: {listed(columns.missing)}{there}{extra}",
+        "Say which columns hold the sentences: --map id=COLUMN,sentence1=COLUMN,…,sentence5=COLUMN.",
+    )
+
+
+def _rows(lines: Lines, delimiter: str, width: int) -> Iterator[tuple[int, list[str], str]]:
+    """Each record as its line, its `width` cells and, where it went wrong, why (reading goes on a line later)."""
+    reader = _reader(lines, delimiter)
+    while True:
+        start = lines.at
+        try:
+            row = next(reader)
+            trouble = _width_trouble(row, width)
+        except StopIteration:
+            return
+        except csv.Error:
+            row, trouble = [], _QUOTES
+        if trouble:
+            plain = lines.all[start].rstrip("\r\n").split(delimiter)
+            swallowed = range(start + 1, lines.at)
+            if delimiter == "\t" and len(plain) == width:  # many tools write tabs and know no quoting
+                row, trouble = plain, ""
+            elif any(_is_whole(lines.all[at], delimiter, width) for at in swallowed):
+                trouble = _QUOTES
+            if not trouble or trouble == _QUOTES:
+                lines.at = start + 1
+                reader = _reader(lines, delimiter)
+        if trouble or any(row):
+            yield start + 1, row[:width], trouble
+
+
+def _is_whole(line: str, delimiter: str, width: int) -> bool:
+    """Whether a line is a record by itself, so that one which ran into it must have lost a quotation mark."""
+    return len(_first_record(line, delimiter)) == width
+
+
+def _width_trouble(row: list[str], width: int) -> str:
+    """What is wrong with the number of cells of a row; empty cells at its end do not count."""
+    if len(row) == width or not any(row):
+        return ""
+    if len(row) < width:
+        return f"{len(row)} field{'s' * (len(row) > 1)} where the header has {width}: a sentence or another field is missing"
+    if not any(cell.strip() for cell in row[width:]):
+        return ""
+    return f"{len(row)} fields where the header has {width}: a sixth sentence, or a delimiter outside quotation marks"
+
+
+def _counts_from_zero(columns: Columns, answers: list[str]) -> bool:
+    """Whether the right ending is given as 0 or 1. Story Cloze's own files say 1 or 2."""
+    if columns.of.get("answer", "").lower() == "answerrightending":
+        return False
+    found = {answer.strip() for answer in answers}
+    return "2" not in found or "0" in found
+
+
+def _reader(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=delimiter, strict=True)
+
+
+def _first_record(text: str, delimiter: str) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(_reader(io.StringIO(text, newline=""), delimiter), [])]
+    except csv.Error:
+        return []
+
+
+def _after_sep_line(text: str) -> tuple[int, str]:
+    """How many lines to pass over (Excel's `sep=;`, blank lines), and the text from there on."""
+    lines = io.StringIO(text[:100_000], newline="")
+    passed, at = 0, 0
+    for line in lines:
+        if line.strip() and not _SEP_LINE.fullmatch(line.strip("\r\n")):
+            break
+        passed += 1
+        at += len(line)
+    return passed, text[at : at + 100_000]

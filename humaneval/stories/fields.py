@@ -1,0 +1,94 @@
+"""From the fields of one row or object to five sentences: five columns, a list, a text, or four and the right ending."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from humaneval.domain import SENTENCES
+from humaneval.stories.headings import SENTENCE_FIELDS
+from humaneval.stories.result import Record
+from humaneval.text import split_sentences
+
+
+def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bool = False) -> Record:
+    """The record at `line` whose `fields` hold a story in `shape`; `from_zero`: the answer 0 means the first ending."""
+    record = Record(line)
+    if fields.get("id") is not None:  # null in JSON is no id; an empty cell is an id that lacks
+        record.id = _word(fields["id"])
+    for name in ("title", "split", "source"):
+        if fields.get(name):
+            setattr(record, name, _word(fields[name]))
+    if shape == "five":
+        record.sentences = [fields[name] for name in SENTENCE_FIELDS]
+    elif shape == "cloze":
+        _take_ending(record, fields, from_zero)
+    elif shape == "list":
+        _take_list(record, fields["sentences"])
+    elif isinstance(fields["text"], str):
+        record.sentences = split_sentences(fields["text"])
+    else:
+        record.trouble = f"the text is {kind_of(fields['text'])}, not text"
+    record.trouble = record.trouble or _not_text(record.sentences) or count_trouble(record.sentences)
+    return record
+
+
+def count_trouble(sentences: Sequence[str]) -> str:
+    """What to say of a story that has not five sentences; empty if it has.
+
+    >>> count_trouble(["One.", "Two."])
+    '2 sentences where a story has 5'
+    """
+    if len(sentences) == SENTENCES:
+        return ""
+    if len(sentences) == SENTENCES + 1:
+        return "6 sentences where a story has 5: a sixth sentence"
+    return f"{len(sentences)} sentence{'s' * (len(sentences) != 1)} where a story has {SENTENCES}"
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, for a message."""
+    kinds = {
+        str: "text",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "an object",
+    }
+    return kinds.get(type(value), "null")
+
+
+def _take_ending(record: Record, fields: Mapping[str, Any], from_zero: bool) -> None:
+    endings = [fields["ending1"], fields["ending2"]]
+    answers = ["0", "1"] if from_zero else ["1", "2"]
+    answer = _word(fields["answer"]).removesuffix(
+        ".0"
+    )  # a column of whole numbers that went through a data frame
+    if answer in answers:
+        ending = endings[answers.index(answer)]
+    else:
+        ending = ""
+        record.trouble = f"the right ending is given as {answer!r}, not {answers[0]} or {answers[1]}"
+    record.sentences = [*(fields[name] for name in SENTENCE_FIELDS[:4]), ending]
+
+
+def _take_list(record: Record, value: object) -> None:
+    if isinstance(value, list):
+        record.sentences = value
+    else:
+        record.trouble = f"`sentences` is {kind_of(value)}, not a list of five sentences"
+
+
+def _not_text(sentences: Sequence[object]) -> str:
+    for position, sentence in enumerate(sentences, start=1):
+        if not isinstance(sentence, str):
+            return f"sentence {position} is {kind_of(sentence)}, not text"
+    return ""
+
+
+def _word(value: object) -> str:
+    """A name or id as text; JSON may write ids as numbers."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else str(value)

@@ -1,0 +1,340 @@
+"""What a study was planned to be against what it became, counted from its rows and answers, not from how they were made."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from humaneval.scoring.scores import CHANCE
+from humaneval.store.engine import reading
+from humaneval.store.queries import TEST_ENDPOINTS
+from humaneval.store.tables import (
+    COLLECTED,
+    AssignmentRow,
+    GeneratorRow,
+    PassageRow,
+    ResponseRow,
+    RowPassageRow,
+    RowRow,
+    StoryRow,
+    StudyRow,
+    WorkerRow,
+)
+from humaneval.study.enlarge import Addition, additions_of
+from humaneval.study.file import DesignSection
+from humaneval.study.stored import get_study, settings_of
+
+
+class Range(NamedTuple):
+    """The smallest and the largest count."""
+
+    smallest: int
+    largest: int
+
+
+class AuditCount(NamedTuple):
+    """How evenly something is spread over so many cells: as planned, and in the answers that count."""
+
+    what: str
+    cells: int
+    planned: Range
+    achieved: Range | None
+    """None while no answer counts."""
+
+
+class GeneratorCount(NamedTuple):
+    """Responses to one generator: as planned, and those that count; in all, and by position."""
+
+    generator: str
+    planned: int
+    analysed: int
+    positions: Mapping[int, tuple[int, int]]
+    """Position: (planned, analysed)."""
+
+
+class StoryTwice(NamedTuple):
+    """One worker who answered more than one passage of a story."""
+
+    worker: str
+    story: str
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What became of the rows. A row is lost when its answers do not count and no others that do have come in."""
+
+    planned: int
+    answered: int
+    analysed: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A study's plan beside what came of it. Answers count as the study's own exclusion rule decides at `collect`."""
+
+    study: str
+    rows: Rows
+    balance: tuple[AuditCount, ...]
+    generators: tuple[GeneratorCount, ...]
+    chance_nominal: float
+    chance_achieved: float | None
+    """1 − Σ picks × positions over the answers that count; None without answers to Human passages."""
+    stories_twice: tuple[StoryTwice, ...]
+    additions: tuple[Addition, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "study": self.study,
+            "rows": asdict(self.rows),
+            "balance": [
+                {
+                    "what": line.what,
+                    "cells": line.cells,
+                    "planned": line.planned._asdict(),
+                    "achieved": line.achieved and line.achieved._asdict(),
+                }
+                for line in self.balance
+            ],
+            "generators": [
+                {
+                    "generator": line.generator,
+                    "planned": line.planned,
+                    "analysed": line.analysed,
+                    "positions": {
+                        str(at): {"planned": planned, "analysed": analysed}
+                        for at, (planned, analysed) in line.positions.items()
+                    },
+                }
+                for line in self.generators
+            ],
+            "chance": {"nominal": self.chance_nominal, "achieved": self.chance_achieved},
+            "stories_twice": [each._asdict() for each in self.stories_twice],
+            "design_additions": [each.to_json() for each in self.additions],
+        }
+
+
+class _Passage(NamedTuple):
+    form: int
+    """The row of the plan, or the assignment."""
+    row: int | None
+    place: int
+    generator: str
+    position: int
+    story: str
+    choice: int = 0
+
+
+def audit(engine: Engine, name: str) -> Audit:
+    """Count the plan and the answers of study `name`."""
+    with reading(engine) as session:
+        study = get_study(session, name)
+        design = settings_of(study).design
+        planned = _planned(session, study)
+        endpoints = _endpoints(session, study)
+        counted = _counted(session, study, endpoints)
+        answered = _answered_rows(session, study, endpoints)
+        twice = _stories_twice(session, study, endpoints)
+    analysed = {passage.row for passage in counted}
+    rows = {passage.row for passage in planned}
+    return Audit(
+        study=name,
+        rows=Rows(len(rows), len(answered), len(analysed), len(answered - analysed)),
+        balance=_balance(design, planned, counted),
+        generators=_generators(design, planned, counted),
+        chance_nominal=CHANCE,
+        chance_achieved=_chance(design, counted),
+        stories_twice=twice,
+        additions=additions_of(engine, name),
+    )
+
+
+def _planned(session: Session, study: StudyRow) -> list[_Passage]:
+    lines = session.execute(
+        select(RowRow.id, RowPassageRow.place, GeneratorRow.name, PassageRow.position, StoryRow.key)
+        .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
+        .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
+        .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .join(StoryRow, StoryRow.id == PassageRow.story_id)
+        .where(RowRow.study_id == study.id)
+        .order_by(RowRow.ordinal, RowPassageRow.place)
+    )
+    return [
+        _Passage(row, row, place, generator, position, story)
+        for row, place, generator, position, story in lines
+    ]
+
+
+def _endpoints(session: Session, study: StudyRow) -> Sequence[str]:
+    """Where answers came from; rehearsals only where there is nothing else."""
+    found = session.scalars(
+        select(AssignmentRow.endpoint)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(COLLECTED))
+        .distinct()
+    ).all()
+    return [one for one in found if one not in TEST_ENDPOINTS] or found
+
+
+def _counted(session: Session, study: StudyRow, endpoints: Sequence[str]) -> list[_Passage]:
+    """Answers of forms that were neither rejected nor excluded."""
+    lines = session.execute(
+        select(
+            AssignmentRow.id, AssignmentRow.row_id, ResponseRow.place, GeneratorRow.name, PassageRow.position,
+            StoryRow.key, ResponseRow.choice,
+        )
+        .join(ResponseRow, ResponseRow.assignment_id == AssignmentRow.id)
+        .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+        .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .join(StoryRow, StoryRow.id == PassageRow.story_id)
+        .where(
+            AssignmentRow.study_id == study.id,
+            AssignmentRow.endpoint.in_(endpoints),
+            AssignmentRow.state.in_(("submitted", "approved")),
+            AssignmentRow.excluded == "",
+        )
+        .order_by(AssignmentRow.id, ResponseRow.place)
+    )  # fmt: skip
+    return [
+        _Passage(form, row, place, generator, position, story, choice)
+        for form, row, place, generator, position, story, choice in lines
+    ]
+
+
+def _answered_rows(session: Session, study: StudyRow, endpoints: Sequence[str]) -> set[int | None]:
+    return set(
+        session.scalars(
+            select(AssignmentRow.row_id).where(
+                AssignmentRow.study_id == study.id,
+                AssignmentRow.endpoint.in_(endpoints),
+                AssignmentRow.state.in_(COLLECTED),
+                ~AssignmentRow.is_stray,
+            )
+        )
+    )
+
+
+def _stories_twice(session: Session, study: StudyRow, endpoints: Sequence[str]) -> tuple[StoryTwice, ...]:
+    """Over every answer that came in, whether it counts or not: the worker has met the story."""
+    met = func.count()
+    lines = session.execute(
+        select(WorkerRow.pseudonym, StoryRow.key, met)
+        .join(AssignmentRow, AssignmentRow.worker_id == WorkerRow.id)
+        .join(ResponseRow, ResponseRow.assignment_id == AssignmentRow.id)
+        .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
+        .join(StoryRow, StoryRow.id == PassageRow.story_id)
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint.in_(endpoints), AssignmentRow.state.in_(COLLECTED))
+        .group_by(WorkerRow.pseudonym, StoryRow.key)
+        .having(met > 1)
+        .order_by(WorkerRow.pseudonym, StoryRow.key)
+    )  # fmt: skip
+    return tuple(StoryTwice(worker, story, passages) for worker, story, passages in lines)
+
+
+def _balance(
+    design: DesignSection, planned: Sequence[_Passage], counted: Sequence[_Passage]
+) -> tuple[AuditCount, ...]:
+    # A control that is in every row, where the others are in some, is no part of what is to be even.
+    partial = design.row_size < len(design.generators)
+    even = [name for name in design.generators if not (partial and name == design.control)]
+    aside = f" ({design.control} aside)" if len(even) < len(design.generators) else ""
+    ordered = [(a, b) for a in even for b in even if a != b]
+    blanks = sorted({(one.story, one.position) for one in planned})
+    passages = sorted({(one.story, one.position, one.generator) for one in planned})
+    forms, done = _by_form(planned), _by_form(counted)
+    lines = [
+        _line(f"generator × position{aside}", [(g, at) for g in even for at in design.positions],
+              *([(one.generator, one.position) for one in of] for of in (planned, counted))),
+        _line(f"generator × place in the form{aside}", [(g, at) for g in even for at in range(1, design.row_size + 1)],
+              *([(one.generator, one.place) for one in of] for of in (planned, counted))),
+        _line(f"ordered neighbours{aside}", ordered, *(_neighbours(of) for of in (forms, done))),
+    ]  # fmt: skip
+    if partial:
+        together = [tuple(sorted(pair)) for pair in combinations(even, 2)]
+        lines.append(
+            _line(f"pairs in one form{aside}", together, *(_together(of, even) for of in (forms, done)))
+        )
+    lines += [
+        _line("responses per blank", blanks, *([(one.story, one.position) for one in of] for of in (planned, counted))),
+        _line("responses per passage", passages,
+              *([(one.story, one.position, one.generator) for one in of] for of in (planned, counted))),
+    ]  # fmt: skip
+    repeats = {form: len(of) - len({one.story for one in of}) for form, of in forms.items()}
+    seen = {form: len(of) - len({one.story for one in of}) for form, of in done.items()}
+    lines.append(
+        AuditCount(
+            "stories met twice in a form",
+            len(repeats),
+            Range(min(repeats.values()), max(repeats.values())),
+            Range(min(seen.values()), max(seen.values())) if seen else None,
+        )
+    )
+    return tuple(lines)
+
+
+def _line(what: str, cells: Sequence[Any], planned: Iterable[Any], achieved: Iterable[Any]) -> AuditCount:
+    found = Counter(achieved)
+    return AuditCount(
+        what, len(cells), _range(Counter(planned), cells), _range(found, cells) if found else None
+    )
+
+
+def _range(counts: Mapping[Any, int], cells: Sequence[Any]) -> Range:
+    values = [counts.get(cell, 0) for cell in cells]
+    return Range(min(values, default=0), max(values, default=0))
+
+
+def _by_form(passages: Iterable[_Passage]) -> dict[int, list[_Passage]]:
+    forms: dict[int, list[_Passage]] = defaultdict(list)
+    for passage in passages:
+        forms[passage.form].append(passage)
+    return forms
+
+
+def _neighbours(forms: Mapping[int, Sequence[_Passage]]) -> list[tuple[str, str]]:
+    return [
+        (before.generator, after.generator)
+        for of in forms.values()
+        for before, after in pairwise(of)
+        if after.place == before.place + 1
+    ]
+
+
+def _together(forms: Mapping[int, Sequence[_Passage]], even: Sequence[str]) -> list[tuple[str, ...]]:
+    return [
+        pair
+        for of in forms.values()
+        for pair in combinations(sorted({one.generator for one in of} & set(even)), 2)
+    ]
+
+
+def _generators(
+    design: DesignSection, planned: Sequence[_Passage], counted: Sequence[_Passage]
+) -> tuple[GeneratorCount, ...]:
+    plan = Counter((one.generator, one.position) for one in planned)
+    done = Counter((one.generator, one.position) for one in counted)
+    return tuple(
+        GeneratorCount(
+            name,
+            sum(plan[name, at] for at in design.positions),
+            sum(done[name, at] for at in design.positions),
+            {at: (plan[name, at], done[name, at]) for at in sorted(design.positions)},
+        )
+        for name in design.generators
+    )
+
+
+def _chance(design: DesignSection, counted: Sequence[_Passage]) -> float | None:
+    picks = Counter(one.choice for one in counted if one.generator == design.human)
+    positions = Counter(one.position for one in counted if one.generator != design.control)
+    if not picks:
+        return None
+    found = sum(count * positions[at] for at, count in picks.items())
+    return 1 - found / (picks.total() * positions.total())

@@ -1,0 +1,378 @@
+"""The study file: every setting of what is studied, checked, with a hash that freezes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from decimal import Decimal
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from humaneval.domain import POSITIONS, InfillStatus, Role
+from humaneval.errors import HumanEvalError, SettingsError
+from humaneval.fees import money
+from humaneval.resources import bundled
+from humaneval.study.file_errors import TogetherError, fault
+from humaneval.study.presets import PRESETS
+from humaneval.text import refused_characters
+
+
+def _dollars(value: Any) -> Decimal:
+    try:
+        return money(str(value))
+    except HumanEvalError as error:
+        raise ValueError(error.message) from None
+
+
+def _printable(text: str) -> str:
+    refused = refused_characters(text)
+    if refused:
+        raise ValueError(f"has characters that no page can carry: {refused}")
+    return text.strip()
+
+
+def _something(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    return text
+
+
+def rounded_up(number: int, unit: int) -> int:
+    """The smallest multiple of `unit` that is not below `number`."""
+    return -(-number // unit) * unit
+
+
+Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
+Whole = Annotated[int, Field(strict=True)]
+"""Not true, which pydantic would take for 1."""
+Printable = Annotated[str, AfterValidator(_printable)]
+Required = Annotated[Printable, AfterValidator(_something)]
+SEEDS = 2**31
+"""Seeds run from minus this to this less one: what every database keeps."""
+MOST_ROWS = 100_000
+"""Rows of a study, whatever was added later."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class DesignSection(_Section):
+    """Who sees what."""
+
+    generators: tuple[Required, ...] = Field(min_length=2)
+    control: Required = "control"
+    human: Required = "human"
+    annotators: Whole = Field(40, ge=1, le=MOST_ROWS)
+    rows_per_annotator: Whole = Field(1, ge=1)
+    passages_per_row: Whole = Field(0, ge=0)
+    responses_per_passage: Whole = Field(1, ge=1)
+    split: str = "test"
+    stories: Whole = Field(0, ge=0)
+    positions: tuple[Whole, ...] = POSITIONS
+    seed: Whole = Field(0, ge=-SEEDS, lt=SEEDS)
+    top_up: Literal["never", "ask", "auto"] = "never"
+    pilot: bool = False
+    allow: tuple[InfillStatus, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> DesignSection:
+        if twice := [name for name, times in Counter(self.generators).items() if times > 1]:
+            raise TogetherError(f"generators names {', '.join(twice)} twice", "design.generators")
+        if (
+            not self.positions
+            or set(self.positions) - set(POSITIONS)
+            or len(set(self.positions)) != len(self.positions)
+        ):
+            raise TogetherError("positions must be different numbers from 1 to 5", "design.positions")
+        if self.passages_per_row and not 2 <= self.passages_per_row <= len(self.generators):
+            raise TogetherError(
+                f"passages_per_row must be 0 (every generator) or from 2 to the {len(self.generators)} generators",
+                "design.passages_per_row",
+                "design.generators",
+            )
+        if self.annotators % self.responses_per_passage:
+            raise TogetherError(
+                f"annotators must be a multiple of responses_per_passage, or some passages would have fewer: "
+                f"{rounded_up(self.annotators, self.responses_per_passage)} would do",
+                "design.annotators",
+                "design.responses_per_passage",
+            )
+        if self.control == self.human:
+            raise TogetherError("control and human are the same generator", "design.control", "design.human")
+        for setting, name in (("control", self.control), ("human", self.human)):
+            # The plain name may be absent: a study without one. Any other name that is absent is a slip of the pen.
+            if name not in self.generators and name != setting:
+                raise TogetherError(
+                    f"{setting} names {name!r}, which is not among the generators",
+                    f"design.{setting}",
+                    "design.generators",
+                )
+        return self
+
+    @property
+    def row_size(self) -> int:
+        """How many passages a row shows."""
+        return self.passages_per_row or len(self.generators)
+
+    def role(self, generator: str) -> Role:
+        """What `generator` is in this study."""
+        if generator == self.control:
+            return Role.CONTROL
+        return Role.HUMAN if generator == self.human else Role.SYSTEM
+
+
+class PageSection(_Section):
+    """What annotators read above the stories."""
+
+    question: Required = "Which sentence of this story was written by a machine?"
+    instructions: Printable = ""
+    show_titles: bool = False
+    language: str = Field("en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$")
+
+
+class ConsentSection(_Section):
+    """What annotators agree to."""
+
+    version: Required = "1"
+    text: Printable = ""
+    contact: Printable = ""
+
+
+class HitSection(_Section):
+    """The HIT as the platform lists it, and what it pays."""
+
+    title: Annotated[str, Field(max_length=128), AfterValidator(_printable), AfterValidator(_something)] = (
+        "Find the sentence that a machine wrote in short stories"
+    )
+    description: Annotated[
+        str, Field(max_length=2000), AfterValidator(_printable), AfterValidator(_something)
+    ] = "Read a few short stories and mark the sentence that a machine wrote."
+    keywords: tuple[Printable, ...] = ()
+    reward: Dollars = Decimal("0.80")
+    expected_minutes: float = Field(4, gt=0)
+    assignment_minutes: Whole = Field(45, ge=1, le=525_600)
+    lifetime_days: float = Field(7, gt=0, le=365)
+    auto_approval_days: float = Field(3, ge=0, le=30)
+
+    @property
+    def hourly(self) -> Decimal:
+        """The wage in dollars an hour of someone who takes `expected_minutes`."""
+        return (self.reward * 60 / Decimal(str(self.expected_minutes))).quantize(Decimal("0.01"))
+
+    @property
+    def lifetime_seconds(self) -> int:
+        """How long the HITs can be found."""
+        return round(self.lifetime_days * 86_400)
+
+
+class LinkSection(_Section):
+    """People who come by link: what a panel adds to the address, and what happens when they are done."""
+
+    pay: Literal["none", "elsewhere"] = "none"
+    worker_parameter: str = Field("PROLIFIC_PID", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
+    session_parameter: str = Field("SESSION_ID", pattern=r"^([A-Za-z][A-Za-z0-9_-]{0,63})?$")
+    completion_code: Printable = ""
+    completion_url: str = Field("", pattern=r"^(https?://[A-Za-z0-9.-]+(:[0-9]+)?([/?]\S*)?)?$")
+
+    @model_validator(mode="after")
+    def _two_names(self) -> LinkSection:
+        if self.worker_parameter == self.session_parameter:
+            raise ValueError("worker_parameter and session_parameter need different names")
+        return self
+
+
+class QualificationSection(_Section):
+    """A qualification of the requester's own, by its id at the platform."""
+
+    id: str = Field(pattern="^[A-Z0-9]{1,64}$")
+    at_least: Whole | None = None
+    lacking: bool = False
+    endpoint: Literal["", "local", "sandbox", "production"] = ""
+
+    @model_validator(mode="after")
+    def _one_sense(self) -> QualificationSection:
+        if self.lacking and self.at_least is not None:
+            raise ValueError("lacking and at_least do not go together")
+        return self
+
+
+class ParticipantsSection(_Section):
+    """Who may take part, as far as the platform can tell."""
+
+    countries: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ()
+    min_approved_percent: Whole = Field(0, ge=0, le=100)
+    min_approved_hits: Whole = Field(0, ge=0)
+    masters: bool = False
+    qualifications: tuple[QualificationSection, ...] = ()
+    exclude_studies: tuple[Required, ...] = ()
+
+
+class ExclusionRule(_Section):
+    """Which responses do not count; 0 means that a check is not made."""
+
+    missed_control: Literal["annotator", "row", "none"] = "annotator"
+    incomplete: bool = True
+    words_per_second: float = Field(0, ge=0)
+    straight_lining: float = Field(0, ge=0, lt=1)
+    spam: float = Field(0, ge=0, lt=1)
+
+
+class OtherRule(ExclusionRule):
+    """A rule whose scores are shown beside the study's own."""
+
+    name: Required
+
+
+class ExclusionsSection(ExclusionRule):
+    """The study's rule, fixed before the first response comes in, and the rules that are shown beside it."""
+
+    also: tuple[OtherRule, ...] = ()
+
+    @model_validator(mode="after")
+    def _different_names(self) -> ExclusionsSection:
+        if len({rule.name for rule in self.also}) != len(self.also):
+            raise ValueError("also has two rules of one name")
+        return self
+
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class AnalysisSection(_Section):
+    """What is compared and how: fixed, as the exclusions are, before the first response comes in."""
+
+    level: Share = 0.95
+    adjust: Literal["holm", "benjamini-hochberg", "none"] = "holm"
+    comparisons: tuple[tuple[Required, Required], ...] = ()
+    below_human: bool = True
+    equivalence_margin: float = Field(0, ge=0, lt=1)
+    smallest_effect: Share = 0.10
+    expected_score: Share = 0.40
+    power: Share = 0.80
+    worker_sd: float = Field(0.5, ge=0, le=10)
+    story_sd: float = Field(0.7, ge=0, le=10)
+    spammers: float = Field(0.05, ge=0, lt=1)
+
+    @property
+    def alpha(self) -> float:
+        """The error that is allowed: 1 − level."""
+        return 1 - self.level
+
+    @model_validator(mode="after")
+    def _sensible(self) -> AnalysisSection:
+        if any(a == b for a, b in self.comparisons):
+            raise ValueError("comparisons compares a generator with itself")
+        if len({frozenset(pair) for pair in self.comparisons}) != len(self.comparisons):
+            raise ValueError("comparisons names a pair twice")
+        if self.expected_score + self.smallest_effect >= 1:
+            raise ValueError("expected_score + smallest_effect must stay below 1")
+        return self
+
+
+class StudyFile(_Section):
+    """A study file as a whole."""
+
+    design: DesignSection
+    page: PageSection = PageSection()
+    consent: ConsentSection = ConsentSection()
+    hit: HitSection = HitSection()
+    link: LinkSection = LinkSection()
+    participants: ParticipantsSection = ParticipantsSection()
+    exclusions: ExclusionsSection = ExclusionsSection()
+    analysis: AnalysisSection = AnalysisSection()
+
+    @model_validator(mode="after")
+    def _known_pairs(self) -> StudyFile:
+        for name in dict.fromkeys(name for pair in self.analysis.comparisons for name in pair):
+            if name not in self.design.generators:
+                raise TogetherError(
+                    f"analysis.comparisons names {name!r}, which is not among the generators",
+                    "analysis.comparisons",
+                    "design.generators",
+                )
+            if self.design.role(name) is Role.CONTROL:
+                raise ValueError("analysis.comparisons names the Control: it is a gate, not a competitor")
+        return self
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The systems that are compared with each other: as declared, or every pair in the generators' order."""
+        if self.analysis.comparisons:
+            return self.analysis.comparisons
+        systems = [name for name in self.design.generators if self.design.role(name) is Role.SYSTEM]
+        return tuple(combinations(systems, 2))
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over every setting, in an order that does not depend on the file's."""
+        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def by_link(self) -> StudyFile:
+        """The study as people who come by link are to read it: no reward where nothing is paid."""
+        if self.link.pay == "elsewhere":
+            return self
+        return self.model_copy(update={"hit": self.hit.model_copy(update={"reward": Decimal("0.00")})})
+
+    @property
+    def consent_text(self) -> str:
+        """The consent with minutes and reward filled in."""
+        minutes = f"{self.hit.expected_minutes:g}"
+        return self.consent.text.replace("{minutes}", minutes).replace("{reward}", str(self.hit.reward))
+
+
+def read_study_file(
+    path: Path | None, *, preset: str | None = None, overrides: Mapping[str, Mapping[str, Any]] | None = None
+) -> tuple[StudyFile, str]:
+    """The study in `path` (None: the bundled one) with a preset and overrides laid over it; and the text that says so.
+
+    Raises SettingsError naming the setting that is wrong.
+    """
+    where = "the bundled study.toml" if path is None else str(path)
+    try:
+        text = (bundled("bundled") / "study.toml" if path is None else path).read_text(encoding="utf-8-sig")
+        values = tomllib.loads(text)
+    except OSError as error:
+        raise SettingsError(f"{where}: {error.strerror}", "Make one with `humaneval init`.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{where} is not valid TOML: {error}") from None
+    if preset is not None and preset not in PRESETS:
+        raise SettingsError(f"there is no preset {preset!r}", f"Presets: {', '.join(PRESETS)}.")
+    laid = PRESETS[preset] if preset else {}
+    for layer in (laid, overrides or {}):
+        for section, settings in layer.items():
+            if settings and isinstance(
+                values.setdefault(section, {}), dict
+            ):  # else pydantic says what is wrong
+                values[section].update(settings)
+    if preset:
+        text = f"# preset: {preset}\n{text}"
+    if overrides and any(overrides.values()):
+        text += f"\n# from the command line: {json.dumps(overrides)}\n"
+    try:
+        study = StudyFile.model_validate(values)
+    except ValidationError as error:
+        raise fault(error, where, preset, laid, overrides or {}) from None
+    # Not a rule of StudyFile: a study that is stored must stay readable.
+    if any(study.design.role(name) is Role.HUMAN for pair in study.analysis.comparisons for name in pair):
+        raise SettingsError(
+            f"{where}: analysis.comparisons names the Human: it is the ceiling, and its comparisons are a family of their own",
+            "below_human = true tests whether each system is below it.",
+        )
+    return study, text

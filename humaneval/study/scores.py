@@ -1,0 +1,100 @@
+"""A stored study's scores and analysis, under the rule and with the comparisons that its file fixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from humaneval.errors import InputError
+from humaneval.scoring.analysis.analyse import Analysis, analyse
+from humaneval.scoring.comparisons import Declared
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import ScoreTable, score
+from humaneval.store.engine import reading
+from humaneval.store.queries import response_lines
+from humaneval.store.tables import HitRow, StudyRow
+from humaneval.study.file import ExclusionRule, StudyFile
+from humaneval.study.stored import get_study, settings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a study has to be scored by: its responses and what was fixed before them."""
+
+    frame: pd.DataFrame
+    settings: StudyFile
+    tests: bool = False
+
+    @property
+    def rule(self) -> Rule:
+        """The study's own."""
+        return rule_from(self.settings.exclusions, tests=self.tests)
+
+    @property
+    def also(self) -> dict[str, Rule]:
+        """The rules that were declared beside it."""
+        return {one.name: rule_from(one, tests=self.tests) for one in self.settings.exclusions.also}
+
+    @property
+    def declared(self) -> Declared:
+        """The comparisons."""
+        analysis = self.settings.analysis
+        # While a study runs, a generator may not have been judged yet.
+        judged = set(self.frame["generator"])
+        pairs = tuple(pair for pair in analysis.comparisons if judged.issuperset(pair))
+        return Declared(
+            pairs if analysis.comparisons else None, analysis.below_human, analysis.adjust, analysis.equivalence_margin, self.settings.design.seed,
+        )  # fmt: skip
+
+    def table(self, level: float | None = None) -> ScoreTable:
+        """The scores; raises as `humaneval.scoring.scores.score` does."""
+        return score(
+            self.frame, self.rule, level=level or self.settings.analysis.level, declared=self.declared
+        )
+
+    def analysis(self, level: float | None = None) -> Analysis:
+        """The scores and everything beside them."""
+        return analyse(
+            self.frame, self.rule, also=self.also, declared=self.declared, level=level or self.settings.analysis.level,
+            seed=self.settings.design.seed,
+        )  # fmt: skip
+
+
+def collected(engine: Engine, name: str, *, tests: bool = False, everything: bool = False) -> Collected:
+    """The responses to study `name`. Raises InputError where there are none."""
+    with reading(engine) as session:
+        row = get_study(session, name)
+        lines = response_lines(session, row, everything=everything)
+        settings = settings_of(row)
+        if not lines:
+            raise no_responses(session, row)
+    return Collected(pd.DataFrame(lines), settings, tests)
+
+
+def no_responses(session: Session, study: StudyRow) -> InputError:
+    """What to say of a study without responses: where it is up, and how to fetch what was submitted there."""
+    endpoints = session.scalars(
+        select(HitRow.endpoint).where(HitRow.study_id == study.id).distinct().order_by(HitRow.endpoint)
+    ).all()
+    fetch = " and ".join(f"`humaneval collect {study.name} --to {endpoint}`" for endpoint in endpoints)
+    return InputError(
+        f"study {study.name!r} has no responses yet",
+        f"{fetch} fetches submitted work."
+        if fetch
+        else f"Next: `humaneval publish {study.name} --to local`.",
+    )
+
+
+def rule_from(settings: ExclusionRule, *, tests: bool = False) -> Rule:
+    """The rule that a study file states; 0 there means that a check is not made."""
+    return Rule(
+        control=settings.missed_control,
+        incomplete=settings.incomplete,
+        tests="only" if tests else "leave out",
+        speed=settings.words_per_second or None,
+        straight_lining=settings.straight_lining or None,
+        spam=settings.spam or None,
+    )
