@@ -2,11 +2,12 @@
 
     python benchmarks/calibration.py [--studies 2000] [--shuffles 400] [--responses derived_long_anon.csv]
 
-Simulated studies of five designs: worker sd 0.5 and story sd 0.7 on the logit, in each HIT one passage by each of two
-generators, about the same stories. The targets are the marginal probability and the difference of two of them. Naive
-intervals stand beside: Wilson's at n, and Wald's for two unrelated shares. Null studies have two equal generators.
-Label shuffles: generators permuted within worker in the published table, and with --responses groups among workers in
-that file (columns g, w, item, ok). About a minute and a half; seeds are fixed.
+Simulated studies of five designs: worker sd 0.5 and story sd 0.7 on the logit, in each HIT one passage by
+each of two generators, about the same stories. The targets are the marginal probability and the difference of
+two of them. Naive intervals stand beside: Wilson's at n, and Wald's for two unrelated shares. Null studies
+have two equal generators. Label shuffles: generators permuted within worker in the published table, and with
+--responses groups among workers in that file (columns g, w, item, ok). About a minute and a half; seeds are
+fixed.
 """
 
 from __future__ import annotations
@@ -134,8 +135,8 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
 def published_shuffle(rng: np.random.Generator) -> bool:
     """Does any Holm-adjusted difference show once the labels of the published table are permuted within worker?
 
-    Which of the 95 annotators missed which generator is not known: it is drawn. The two families are the fifteen
-    pairs of systems, and each system below Human, one-sided.
+    Which of the 95 annotators missed which generator is not known: it is drawn. The two families are the
+    fifteen pairs of systems, and each system below Human, one-sided.
     """
     names = list(PUBLISHED)
     outcomes = np.array([rng.permutation(np.arange(ANNOTATORS) < count) for count in PUBLISHED.values()]).T

@@ -1,8 +1,10 @@
-"""Encoding examples: documents a process CPU second on one core, 16 masked copies each, and whether they are the plain ones.
+"""Encoding examples: documents a process CPU second on one core, 16 masked copies each, and whether they are
+the plain ones.
 
     python benchmarks/encoding.py FOLDER [--tokenizer FILE] [--stories N]
 
-FOLDER has valid.csv. Timed is all from texts and ready masks to ids and target types: tokens, spans in tokens, examples.
+FOLDER has valid.csv. Timed is all from texts and ready masks to ids and target types: tokens, spans in
+tokens, examples.
 """
 
 from __future__ import annotations

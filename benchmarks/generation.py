@@ -1,9 +1,10 @@
-"""Sentences a CPU second: ours against a plain loop over the same contexts, one a call and without a key/value cache.
+"""Sentences a CPU second: ours against a plain loop over the same contexts, one a call and without a
+key/value cache.
 
     python benchmarks/generation.py [--model small|gpt2] [--rounds 3]
 
-Weights are by chance, and every sentence has a length of 7 to 17 tokens by a schedule, so that both do equal work. Contexts
-are bundled stories with one blank, read by a vocabulary made from these. Prints JSON lines.
+Weights are by chance, and every sentence has a length of 7 to 17 tokens by a schedule, so that both do equal
+work. Contexts are bundled stories with one blank, read by a vocabulary made from these. Prints JSON lines.
 """
 
 from __future__ import annotations

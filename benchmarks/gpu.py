@@ -1,11 +1,14 @@
-"""What one GPU does: speed against the plain baseline, and GPT-2 small from scratch on real stories for some seconds each.
+"""What one GPU does: speed against the plain baseline, and GPT-2 small from scratch on real stories for some
+seconds each.
 
-    python benchmarks/gpu.py --part speed|lm|ilm|rest|models|ordering|generate --stories FOLDER [--tokenizer tokenizer.json] [--out FOLDER]
+python benchmarks/gpu.py --part speed|lm|ilm|rest|models|ordering|generate --stories FOLDER [--tokenizer
+tokenizer.json] [--out FOLDER]
 
-FOLDER has train.csv, valid.csv and test.csv, perhaps train_more.csv. Nothing has to be installed but torch, transformers,
-numpy, tokenizers and safetensors; nothing is fetched. Without --tokenizer a vocabulary is made from the stories, and
-perplexities are then not comparable with published ones. `models` is lm, ilm and rest in one go. Every result is one JSON line, written as it comes. `--small`
-tries everything with a small model and few steps; with it, `--device cpu` works, too.
+FOLDER has train.csv, valid.csv and test.csv, perhaps train_more.csv. Nothing has to be installed but torch,
+transformers, numpy, tokenizers and safetensors; nothing is fetched. Without --tokenizer a vocabulary is made
+from the stories, and perplexities are then not comparable with published ones. `models` is lm, ilm and rest
+in one go. Every result is one JSON line, written as it comes. `--small` tries everything with a small model
+and few steps; with it, `--device cpu` works, too.
 """
 
 from __future__ import annotations
@@ -79,9 +82,13 @@ class Setting:
         mask = mask or load_mask("hierarchical")
         found = mask_corpus(documents, self.tokenizer, self.special, mask, copies=copies, workers=workers)
         self.say(
-            masked=split, documents=found.documents, examples=found.examples, left_out=found.left_out,
-            seconds=round(time.monotonic() - began, 1), workers=workers,
-        )  # fmt: skip
+            masked=split,
+            documents=found.documents,
+            examples=found.examples,
+            left_out=found.left_out,
+            seconds=round(time.monotonic() - began, 1),
+            workers=workers,
+        )
         return found
 
     def sentences(self, split: str) -> MaskedCorpus:
@@ -151,10 +158,12 @@ def _setting(options: argparse.Namespace, said: Any) -> Setting:
     import transformers
 
     setting.say(
-        device=torch.cuda.get_device_name() if "cuda" in options.device else "cpu", torch=torch.__version__,
-        transformers=transformers.__version__, vocabulary=setting.special.size,
+        device=torch.cuda.get_device_name() if "cuda" in options.device else "cpu",
+        torch=torch.__version__,
+        transformers=transformers.__version__,
+        vocabulary=setting.special.size,
         stories={split: len(some) for split, some in stories.items()},
-    )  # fmt: skip
+    )
     return setting
 
 
@@ -188,10 +197,18 @@ def _models(setting: Setting, strategies: Sequence[str], seconds: float) -> None
     for strategy in strategies:
         size = setting.options.batch // (2 if strategy == "lm-all" else 1)
         plan = Plan(
-            strategy, learning_rate=setting.options.lr, warm_up=100, decay=True, weight_decay=0.1, batch=size,
-            minutes=(5 if setting.options.small else seconds) / 60, patience=0,
-            evaluate_every=max(10, 250 * 256 // size), precision="auto", compile=not setting.options.no_compile,
-        )  # fmt: skip
+            strategy,
+            learning_rate=setting.options.lr,
+            warm_up=100,
+            decay=True,
+            weight_decay=0.1,
+            batch=size,
+            minutes=(5 if setting.options.small else seconds) / 60,
+            patience=0,
+            evaluate_every=max(10, 250 * 256 // size),
+            precision="auto",
+            compile=not setting.options.no_compile,
+        )
         model = new_model(setting.architecture, setting.special, 0).to(setting.device)
         best: dict[str, Any] = {}
 
@@ -203,10 +220,14 @@ def _models(setting: Setting, strategies: Sequence[str], seconds: float) -> None
         def said(line: Report, strategy: str = strategy) -> None:
             if line.perplexity:
                 setting.say(
-                    strategy=strategy, step=line.step, seconds=line.seconds, tokens=line.tokens,
-                    loss=round(line.loss, 3), tokens_per_second=round(line.tokens_per_second),
+                    strategy=strategy,
+                    step=line.step,
+                    seconds=line.seconds,
+                    tokens=line.tokens,
+                    loss=round(line.loss, 3),
+                    tokens_per_second=round(line.tokens_per_second),
                     valid_mixture=round(line.perplexity, 2),
-                )  # fmt: skip
+                )
 
         given = (model, setting.tokenizer, corpus, validation)
         try:
@@ -224,17 +245,25 @@ def _models(setting: Setting, strategies: Sequence[str], seconds: float) -> None
         model.eval()
         found = perplexities(model, evaluation_batches(test, strategy, size=64))
         setting.say(
-            strategy=strategy, sentence_perplexity=round(found.masked, 2), precision="fp32", examples=found.examples,
-            masked_tokens=found.tokens, paper=PUBLISHED[Key("sentence", strategy, True, "stories")],
-            best_valid_mixture=round(progress.best, 2), steps=progress.step, tokens=progress.tokens,
-            seconds=round(progress.seconds, 1), passes=round(progress.step * size / corpus.documents, 1),
+            strategy=strategy,
+            sentence_perplexity=round(found.masked, 2),
+            precision="fp32",
+            examples=found.examples,
+            masked_tokens=found.tokens,
+            paper=PUBLISHED[Key("sentence", strategy, True, "stories")],
+            best_valid_mixture=round(progress.best, 2),
+            steps=progress.step,
+            tokens=progress.tokens,
+            seconds=round(progress.seconds, 1),
+            passes=round(progress.step * size / corpus.documents, 1),
             data=f"{corpus.documents} training stories; the paper had 97,828 and about a day a model",
-        )  # fmt: skip
+        )
         _infill(setting, model, strategy)
 
 
 def _infill(setting: Setting, model: Any, strategy: str) -> None:
-    """Infills of 500 blanks: 100 test stories, each sentence in turn. Cut by a simple rule, for reading only."""
+    """Infills of 500 blanks: 100 test stories, each sentence in turn. Cut by a simple rule, for reading
+    only."""
     began = time.monotonic()
     blanks = [
         (story, number)
@@ -300,27 +329,41 @@ def ordering(setting: Setting) -> None:
         architecture = Architecture(4, 256, 4, 0.0, 0.0)
         model = new_model(architecture, setting.special, 0).to(setting.device)
         plan = Plan(
-            strategy, learning_rate=1e-3, warm_up=100, batch=size, steps=10 if setting.options.small else steps,
-            evaluate_every=5 if setting.options.small else 125, patience=0, weight_decay=0.01,
+            strategy,
+            learning_rate=1e-3,
+            warm_up=100,
+            batch=size,
+            steps=10 if setting.options.small else steps,
+            evaluate_every=5 if setting.options.small else 125,
+            patience=0,
+            weight_decay=0.01,
             compile=not setting.options.no_compile,
-        )  # fmt: skip
+        )
         folder = setting.options.out / f"ordering-{strategy}"
 
         def said(line: Report, strategy: str = strategy) -> None:
             if line.perplexity:
                 setting.say(
-                    strategy=strategy, step=line.step, tokens=line.tokens, seconds=line.seconds,
+                    strategy=strategy,
+                    step=line.step,
+                    tokens=line.tokens,
+                    seconds=line.seconds,
                     valid_sentence=round(line.perplexity, 2),
-                )  # fmt: skip
+                )
 
         progress = train(folder, plan, model, setting.tokenizer, corpus, valid, keep=False, report=said)
         model.eval()
         found = perplexities(model, evaluation_batches(test, strategy, size=64))
         setting.say(
-            strategy=strategy, steps=progress.step, documents=progress.step * size, tokens=progress.tokens,
-            sentence_perplexity=round(found.masked, 2), best_valid_sentence=round(progress.best, 2),
-            masked_tokens=found.tokens, seconds=round(progress.seconds, 1),
-        )  # fmt: skip
+            strategy=strategy,
+            steps=progress.step,
+            documents=progress.step * size,
+            tokens=progress.tokens,
+            sentence_perplexity=round(found.masked, 2),
+            best_valid_sentence=round(progress.best, 2),
+            masked_tokens=found.tokens,
+            seconds=round(progress.seconds, 1),
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""The part `generate` of `benchmarks/gpu.py`: sentences a second, and how long 500 contexts take with four language models.
+"""The part `generate` of `benchmarks/gpu.py`: sentences a second, and how long 500 contexts take with four
+language models.
 
-Weights are by chance and every sentence has 7 to 17 tokens by a schedule, so that all runs do equal work. Contexts are real
-stories with one blank.
+Weights are by chance and every sentence has 7 to 17 tokens by a schedule, so that all runs do equal work.
+Contexts are real stories with one blank.
 """
 
 from __future__ import annotations
@@ -55,9 +56,12 @@ def generate(setting: Setting) -> None:
             assert sum(len(row[0].ids) for row in found) == sum(lengths)
             total += CONTEXTS / statistics.median(rates)
             setting.say(
-                strategy=strategy, precision=precision, batch=len(rows), sentences_per_second=round(statistics.median(rates)),
+                strategy=strategy,
+                precision=precision,
+                batch=len(rows),
+                sentences_per_second=round(statistics.median(rates)),
                 all=[round(rate) for rate in rates],
-            )  # fmt: skip
+            )
         setting.say(contexts=CONTEXTS, models=4, precision=precision, seconds=round(total, 2))
 
 

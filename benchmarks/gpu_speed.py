@@ -64,22 +64,29 @@ def speed(setting: Setting) -> None:
     flops = 6 * parameters + 12 * setting.architecture.layers * setting.architecture.width * length
     name, peak = peak_of(torch.cuda.get_device_name() if "cuda" in setting.device else "cpu")
     setting.say(
-        formula="FLOP/token = 6 N + 12 layers width T", N=parameters, T=round(length, 1), flop_per_token=flops,
-        peak=peak, peak_of=name,
-    )  # fmt: skip
+        formula="FLOP/token = 6 N + 12 layers width T",
+        N=parameters,
+        T=round(length, 1),
+        flop_per_token=flops,
+        peak=peak,
+        peak_of=name,
+    )
     for name, found in rates.items():
         rate = statistics.median(found)
         setting.say(
-            run=name, precision="fp32" if name == "baseline" or setting.device == "cpu" else "bf16",
-            useful_tokens_per_second=round(rate), all=[round(one) for one in found],
+            run=name,
+            precision="fp32" if name == "baseline" or setting.device == "cpu" else "bf16",
+            useful_tokens_per_second=round(rate),
+            all=[round(one) for one in found],
             ratio=round(statistics.median(a / b for a, b in zip(found, rates["baseline"], strict=True)), 2),
-            mfu=None if math.isinf(peak) else round(rate * flops / peak, 4), baseline=round(base),
-        )  # fmt: skip
+            mfu=None if math.isinf(peak) else round(rate * flops / peak, 4),
+            baseline=round(base),
+        )
 
 
 def peak_of(device: str) -> tuple[str, float]:
-    """Of a device by the name that its driver gives: the card as PEAKS calls it, and its operations a second; infinite,
-    so that no MFU is reported, for one that is not there."""
+    """Of a device by the name that its driver gives: the card as PEAKS calls it, and its operations a second;
+    infinite, so that no MFU is reported, for one that is not there."""
     known = {} if any(build in device for build in SLOWER) else PEAKS
     return next(
         ((card, peak) for card, peak in known.items() if card in device), (f"{device}: unknown", math.inf)
@@ -112,9 +119,13 @@ def _check(setting: Setting, corpus: MaskedCorpus) -> None:
                 weighted_loss(model, place(batch._replace(ids=other, weights=kept), setting.device))
             )
     setting.say(
-        check="loss", fp32_padded=exact, bf16_ragged=fast, relative=abs(fast - exact) / exact,
-        alone=first, beside_another=beside,
-    )  # fmt: skip
+        check="loss",
+        fp32_padded=exact,
+        bf16_ragged=fast,
+        relative=abs(fast - exact) / exact,
+        alone=first,
+        beside_another=beside,
+    )
 
 
 def _baseline(setting: Setting, corpus: MaskedCorpus) -> Callable[[int], int]:
@@ -168,7 +179,10 @@ def _ours(setting: Setting, corpus: MaskedCorpus, size: int, *, compile: bool) -
     _wait(setting)
     peak = torch.cuda.max_memory_allocated() / 1e9 if "cuda" in setting.device else 0
     setting.say(
-        warm=f"batch {size}", compiled=compile, seconds=round(time.monotonic() - began, 1), room=room,
+        warm=f"batch {size}",
+        compiled=compile,
+        seconds=round(time.monotonic() - began, 1),
+        room=room,
         peak_gb=round(peak, 1),
-    )  # fmt: skip
+    )
     return run

@@ -2,8 +2,8 @@
 
     PYTHONPATH=. python benchmarks/masks.py [FOLDER with valid.csv] [--documents 2000] [--repeats 5]
 
-Seconds are processor time of this one process; each figure is the median of the repeats. Without a folder the stories
-that come with the toolkit are taken.
+Seconds are processor time of this one process; each figure is the median of the repeats. Without a folder the
+stories that come with the toolkit are taken.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def measured(stories: Sequence[Story]) -> Iterator[tuple[str, Callable[[], objec
 
 
 def shares(stories: Sequence[Story]) -> dict[str, object]:
-    """Spans an example, and in percent: characters masked, examples that mask the whole document, and nothing."""
+    """Spans an example, and in percent: characters masked, examples that mask the whole document, and
+    nothing."""
     rng = random.Random(0)
     examples = spans = characters = masked = empty = 0
     types: Counter[str] = Counter()

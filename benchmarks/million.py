@@ -2,10 +2,11 @@
 
     python benchmarks/million.py [--responses 1000000] [--parts headline,bootstrap,mixed,oracle]
 
-20,000 workers with five HITs each of one passage by each of ten generators, 5,000 stories; labels are strings, as read
-from a file. Every part has a process of its own, which times the same groupby beside it (the better of five runs each:
-other work on the machine disturbs both) and names its peak memory. "oracle" is statsmodels' logistic regression with
-two-way clustered errors, where that package is installed: the one part of the inference that it has for such data.
+20,000 workers with five HITs each of one passage by each of ten generators, 5,000 stories; labels are
+strings, as read from a file. Every part has a process of its own, which times the same groupby beside it (the
+better of five runs each: other work on the machine disturbs both) and names its peak memory. "oracle" is
+statsmodels' logistic regression with two-way clustered errors, where that package is installed: the one part
+of the inference that it has for such data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Draws the curves of `benchmarks/gpu.py --part ordering` from its JSON lines: python benchmarks/ordering_plot.py LINES OUT.png"""
+"""Draws the curves of `benchmarks/gpu.py --part ordering` from its JSON lines: python
+benchmarks/ordering_plot.py LINES OUT.png"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""The baseline: the procedure of the paper's code, written plainly from its description and made fast in no way.
+"""The baseline: the procedure of the paper's code, written plainly from its description and made fast in no
+way.
 
-Examples are built token by token; rows are padded to 256 and cut into micro-batches of 8; the model computes the logits of
-every position, and the loss is two means over them, in fp32. What the toolkit does faster has to give the same examples
-and, but for rounding, the same loss. Tests and benchmarks use it; nothing else does.
+Examples are built token by token; rows are padded to 256 and cut into micro-batches of 8; the model computes
+the logits of every position, and the loss is two means over them, in fp32. What the toolkit does faster has
+to give the same examples and, but for rounding, the same loss. Tests and benchmarks use it; nothing else
+does.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""HITs a second of `publish`, outbox and all, beside bare `create_hit` calls at the same marketplace in the same run.
+"""HITs a second of `publish`, outbox and all, beside bare `create_hit` calls at the same marketplace in the
+same run.
 
-Prints one JSON object a round: bare, publish, bare again, each the given number of HITs, asked for alike; the ratio is of
-publish to the mean of the two.
+Prints one JSON object a round: bare, publish, bare again, each the given number of HITs, asked for alike; the
+ratio is of publish to the mean of the two.
 """
 
 from __future__ import annotations
@@ -85,9 +86,11 @@ def bare(client: Any, hits: int, label: str, request: dict[str, Any]) -> float:
     began = time.perf_counter()
     for number in range(hits):
         own = {
-            "Keywords": label, "Question": external_question(f"http://localhost:8730/form/{label}{number}"),
-            "RequesterAnnotation": f"bare:{label}{number}", "UniqueRequestToken": f"{label} {number}",
-        }  # fmt: skip
+            "Keywords": label,
+            "Question": external_question(f"http://localhost:8730/form/{label}{number}"),
+            "RequesterAnnotation": f"bare:{label}{number}",
+            "UniqueRequestToken": f"{label} {number}",
+        }
         client.create_hit(**(request | own))
     return hits / (time.perf_counter() - began)
 
@@ -119,11 +122,15 @@ def main() -> None:
             print(
                 json.dumps(
                     {
-                        "figure": "publishing", "hits": made, "bare": [round(before, 1), round(after, 1)], "publish": round(ours, 1),
+                        "figure": "publishing",
+                        "hits": made,
+                        "bare": [round(before, 1), round(after, 1)],
+                        "publish": round(ours, 1),
                         "ratio": round(2 * ours / (before + after), 3),
                     }
-                ), flush=True,
-            )  # fmt: skip
+                ),
+                flush=True,
+            )
         engine.dispose()
 
 

@@ -2,8 +2,9 @@
 
     python benchmarks/scoring.py [--studies 1000]
 
-Coverage is that of the headline interval for a system whose true score is the mean over simulated workers (logit
-sd 0.5) and stories (logit sd 0.7), in the designs of docs/statistics.md. About a minute with 1,000 studies.
+Coverage is that of the headline interval for a system whose true score is the mean over simulated workers
+(logit sd 0.5) and stories (logit sd 0.7), in the designs of docs/statistics.md. About a minute with 1,000
+studies.
 """
 
 from __future__ import annotations

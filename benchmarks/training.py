@@ -3,9 +3,10 @@
     python benchmarks/training.py FOLDER [--tokenizer FILE] [--model small|gpt2] [--turns N]
     python benchmarks/training.py FOLDER --same-loss [--steps 500]
 
-FOLDER has train.csv and valid.csv. The baseline pads to 256, works in three micro-batches of 8 and computes all logits;
-ours is what `humaneval train` does with the same 24 examples. Both in fp32 with the paper's dropout. `--same-loss` trains
-both on the same micro-batches without dropout and compares their perplexity of masked text.
+FOLDER has train.csv and valid.csv. The baseline pads to 256, works in three micro-batches of 8 and computes
+all logits; ours is what `humaneval train` does with the same 24 examples. Both in fp32 with the paper's
+dropout. `--same-loss` trains both on the same micro-batches without dropout and compares their perplexity of
+masked text.
 """
 
 from __future__ import annotations

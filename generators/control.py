@@ -1,4 +1,5 @@
-"""The control model: a sentence that says of itself that a machine wrote it. Who does not mark it did not read."""
+"""The control model: a sentence that says of itself that a machine wrote it. Who does not mark it did not
+read."""
 
 from __future__ import annotations
 

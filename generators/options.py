@@ -27,7 +27,8 @@ _WORDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool":
 def read_options(request: GeneratorRequest, first: type[A], second: type[B]) -> tuple[A, B]:
     """The request's options, shared out to two dataclasses by the names of their fields.
 
-    UsageError names an option that neither has, one that is no number, and what the dataclasses themselves refuse.
+    UsageError names an option that neither has, one that is no number, and what the dataclasses themselves
+    refuse.
     """
     names = [field.name for cls in (first, second) for field in fields(cls)]  # type: ignore[arg-type]  # dataclasses
     request.allow_options(*names)

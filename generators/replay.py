@@ -1,4 +1,5 @@
-"""Replay: infills that were made elsewhere, read from a file. How people bring the outputs of their own models.
+"""Replay: infills that were made elsewhere, read from a file. How people bring the outputs of their own
+models.
 
 The file is CSV or JSONL with the columns `story, position, generator, text`, and optionally `sample`; many
 generators may share one file, and each becomes a generator of that name.
@@ -54,7 +55,8 @@ class Replay:
 
     @property
     def provenance(self) -> Provenance:
-        # Of these lines alone: a system more in the file, or other line ends, make no other generator of this one.
+        # Of these lines alone: a system more in the file, or other line ends, make no other generator of this
+        # one.
         lines = sorted((e.story, e.position, e.sample, e.text) for e in self.entries.values())
         content = hashlib.sha256(json.dumps(lines).encode()).hexdigest()
         settings = {"sha256": content, "generator": self.as_written}
@@ -117,7 +119,8 @@ def _by_blank(path: Path, entries: Iterable[Entry], name: str) -> dict[tuple[str
         key = (entry.story, entry.position, entry.sample)
         if key in found:
             raise InputError(
-                f"{path}:{entry.line}: {name} has story {entry.story!r} position {entry.position} twice (first in line {found[key].line})",
+                f"{path}:{entry.line}: {name} has story {entry.story!r} position {entry.position} twice"
+                f" (first in line {found[key].line})",
                 "Keep one, or number them in a column `sample`.",
             )
         found[key] = entry
@@ -183,7 +186,8 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     position, sample = _whole(record["position"]), _whole(record.get("sample") or 1)
     if position is None or sample is None:
         raise InputError(
-            f"{path}:{line}: position {record['position']!r}, sample {record.get('sample') or 1!r}: not whole numbers",
+            f"{path}:{line}: position {record['position']!r}, sample {record.get('sample') or 1!r}: not whole"
+            " numbers",
             "Positions run from 1 to 5, samples from 1.",
         )
     if position not in POSITIONS or sample < 1:

@@ -15,8 +15,8 @@ def csv_text(
     """The table with its header: quoted as RFC 4180 says, lines ended by a line feed.
 
     Missing values are empty, truth is true and false, lists and mappings are JSON. With `excel`, text that a
-    spreadsheet would run as a formula (= + - @ at its start, or a tab, a space or a line end before that) gets an
-    apostrophe before it.
+    spreadsheet would run as a formula (= + - @ at its start, or a tab, a space or a line end before that)
+    gets an apostrophe before it.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=separator, lineterminator="\n")
@@ -33,7 +33,8 @@ def csv_text(
 
 
 def csv_bytes(text: str, *, excel: bool = False) -> bytes:
-    """UTF-8; with `excel` a byte order mark first, without which a spreadsheet takes it for something else."""
+    """UTF-8; with `excel` a byte order mark first, without which a spreadsheet takes it for something
+    else."""
     return text.encode("utf-8-sig" if excel else "utf-8")
 
 

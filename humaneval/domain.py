@@ -1,4 +1,5 @@
-"""The words of the field as values: stories, blanks, infills, passages, rows, responses; the Generator protocol."""
+"""The words of the field as values: stories, blanks, infills, passages, rows, responses; the Generator
+protocol."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A story with the sentence at `position` (1–5) taken out; `sample` (from 1) counts draws for one blank."""
+    """A story with the sentence at `position` (1–5) taken out; `sample` (from 1) counts draws for one
+    blank."""
 
     story: Story
     position: int
@@ -89,22 +91,24 @@ class Gap:
     """A place in a text where something is missing: what belongs there, and what it has to keep to."""
 
     type: str = "sentence"
-    """A granularity (document, paragraph, sentence, ngram, word), or a type of a mask function of one's own."""
+    """A granularity (document, paragraph, sentence, ngram, word), or a type of a mask function of one's
+    own."""
     min_words: int = 0
     max_words: int = 0
     """0: no limit."""
     beginning: str = ""
     """What the answer has to begin with."""
     original: str = ""
-    """What stood there. Given only to generators that say that they need it: BERT, for its number of pieces."""
+    """What stood there. Given only to generators that say that they need it: BERT, for its number of
+    pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class GappedText:
     """Any text with gaps: pieces[0], gaps[0], pieces[1], … and one more piece than gaps.
 
-    The pieces are the text as it stands, white space included; an answer has none at its ends. `key` names the text in the
-    streams of chance, `sample` (from 1) the draw.
+    The pieces are the text as it stands, white space included; an answer has none at its ends. `key` names
+    the text in the streams of chance, `sample` (from 1) the draw.
     """
 
     key: str
@@ -137,7 +141,8 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorRequest:
-    """What a builder gets: everything that `humaneval generate` was told about the generator it is to make."""
+    """What a builder gets: everything that `humaneval generate` was told about the generator it is to
+    make."""
 
     kind: str
     name: str = ""
@@ -184,7 +189,8 @@ class FillsText(Protocol):
 
     @property
     def several(self) -> bool:
-        """Whether it sees all gaps of a text at once; else it fills one after the other, from left to right."""
+        """Whether it sees all gaps of a text at once; else it fills one after the other, from left to
+        right."""
         ...
 
     def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
@@ -203,7 +209,8 @@ class ChecksStories(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A story as shown: five sentences, the one at `position` by `generator` (for Human: the held-out one)."""
+    """A story as shown: five sentences, the one at `position` by `generator` (for Human: the held-out
+    one)."""
 
     story_id: str
     position: int

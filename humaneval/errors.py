@@ -56,8 +56,8 @@ class PrerequisiteError(HumanEvalError):
 class PlatformError(HumanEvalError):
     """A platform refused a call or could not be reached; `code` is the platform's own error code.
 
-    `nothing_done`: it is certain that the call changed nothing there. `never_done`: it was looked up there, too, and no
-    earlier try of it did.
+    `nothing_done`: it is certain that the call changed nothing there. `never_done`: it was looked up there,
+    too, and no earlier try of it did.
     """
 
     def __init__(self, message: str, hint: str = "", code: str = "", *, nothing_done: bool = False) -> None:

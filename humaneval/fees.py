@@ -1,7 +1,7 @@
 """What a platform takes on top of what people are paid: pure functions in exact cents.
 
-Mechanical Turk's published price: 20 % of rewards and bonuses, at least $0.01 for each; 40 % of rewards for HITs
-with ten assignments or more; 5 % of rewards more where Masters are asked for.
+Mechanical Turk's published price: 20 % of rewards and bonuses, at least $0.01 for each; 40 % of rewards for
+HITs with ten assignments or more; 5 % of rewards more where Masters are asked for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Where the toolkit runs: database, addresses, keys. One precedence: flag > environment > humaneval.toml > default.
+"""Where the toolkit runs: database, addresses, keys. One precedence: flag > environment > humaneval.toml >
+default.
 
 What is studied stands in `study.toml` instead (see `humaneval.study.stored`).
 """
@@ -63,8 +64,10 @@ class Settings(BaseModel):
     )
     market_keys: str = Field(
         "",
-        description="Access keys of the marketplace, ID:SECRET with a space between two: it asks for one of them, "
-        "and `--to local` signs with the first.",
+        description=(
+            "Access keys of the marketplace, ID:SECRET with a space between two: it asks for one of them, "
+            "and `--to local` signs with the first."
+        ),
     )
     secret_key: str = Field(
         "", description="Signs the forms; empty means a key made once and kept in the database."
@@ -155,7 +158,8 @@ def load_settings(
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Loaded:
-    """Merge flags, environment and file over the defaults. Raises SettingsError naming the setting and its origin."""
+    """Merge flags, environment and file over the defaults. Raises SettingsError naming the setting and its
+    origin."""
     environment = os.environ if environment is None else environment
     _refuse_unknown_variables(environment)
     if file is None:

@@ -1,4 +1,5 @@
-"""What text is let in and how it is kept: NFC, one line a sentence, no characters that cannot be shown or stored."""
+"""What text is let in and how it is kept: NFC, one line a sentence, no characters that cannot be shown or
+stored."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-# White space for us is what people mean by it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C and
-# U+0085: those are control characters, to be refused and not to be dropped in silence.
+# White space for us is what people mean by it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C
+# and U+0085: those are control characters, to be refused and not to be dropped in silence.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
 
 _SPACE = re.compile(r"\s")
@@ -18,11 +19,12 @@ _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\u
 
 # The characters that the bytes 0x80–0xBF become when somebody reads UTF-8 as Windows-1252 (or Latin-1).
 _TAIL = "\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
-# Those of them that also close a quotation or a sentence: after a capital such as the Ã of «AMANHÃ», they are real.
+# Those of them that also close a quotation or a sentence: after a capital such as the Ã of «AMANHÃ», they are
+# real.
 _CLOSING = "’”»›…–—\xa0"
 _MISREAD = re.compile(
     "ï»¿|ï¿½"
-    f"|â€|â[„†ˆ‰œ˜\x80-\x9f]|ðŸ"
+    "|â€|â[„†ˆ‰œ˜\x80-\x9f]|ðŸ"
     f"|[ÃÂ](?![{_CLOSING}])[{_TAIL}]"
     f"|(?<![^\\W\\d_a-zß-öø-ÿ])[ÃÂ][{_CLOSING}]"
     "|[ÃÂ][’”»›](?=[^\\W\\d_])"
@@ -45,7 +47,8 @@ def normalise(text: str) -> str:
 
 
 def refused_characters(text: str) -> str:
-    """Names of the characters in `text` that cannot pass through XML, HTML and PostgreSQL; empty if there are none.
+    """Names of the characters in `text` that cannot pass through XML, HTML and PostgreSQL; empty if there are
+    none.
 
     These are control characters other than tab and line ends, U+FFFE, U+FFFF and lone surrogates.
 
@@ -58,9 +61,11 @@ def refused_characters(text: str) -> str:
 
 
 def hidden_characters(text: str) -> str:
-    """Names of characters that are not seen but change what is: zero-width ones and those that turn the direction.
+    """Names of characters that are not seen but change what is: zero-width ones and those that turn the
+    direction.
 
-    They would give a machine's sentence away, or show it in another order. Joiners within words and emoji are let be.
+    They would give a machine's sentence away, or show it in another order. Joiners within words and emoji are
+    let be.
 
     >>> hidden_characters("a\u202eb\u200b"), hidden_characters("👩\u200d🚀")
     ('U+202E, U+200B', '')

@@ -21,8 +21,9 @@ def plain_type(kind: str, item: Any, _: Any) -> str | Literal[False]:
 with engine.execution_options(writes=True).connect() as connection:
     sqlite = connection.dialect.name == "sqlite"
     if sqlite:
-        # A batch migration copies a table and drops the old one: with foreign keys enforced that would cascade.
-        # SQLite ignores the pragma inside a transaction, so it is set on the raw connection before one begins.
+        # A batch migration copies a table and drops the old one: with foreign keys enforced that would
+        # cascade. SQLite ignores the pragma inside a transaction, so it is set on the raw connection before
+        # one begins.
         connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")
     try:
         # One transaction for all of it, on SQLite too, where Alembic by itself would use none.
@@ -38,7 +39,8 @@ with engine.execution_options(writes=True).connect() as connection:
             if sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()):
                 raise StoreError(
                     f"the database has {len(broken)} broken references, the first in table {broken[0][0]}",
-                    "Nothing was changed. `humaneval db check` lists them; restore a copy from before the damage.",
+                    "Nothing was changed. `humaneval db check` lists them; restore a copy from before the"
+                    " damage.",
                 )
     finally:
         if sqlite:

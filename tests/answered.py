@@ -18,7 +18,8 @@ BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 def answer(
     engine: Engine, name: str = "study", *, seed: int = 0, spammers: int = 1, endpoint: str = "production"
 ) -> None:
-    """One annotator a row, who notices the Control, but for the first so many; guesses the rest; a minute a form."""
+    """One annotator a row, who notices the Control, but for the first so many; guesses the rest; a minute
+    a form."""
     rng = Random(seed)
     with writing(engine) as session:
         study = get_study(session, name)
@@ -43,9 +44,18 @@ def answer(
             )
             opened = BEGAN + timedelta(minutes=number)
             assignment = AssignmentRow(
-                study_id=study.id, hit_id=hit.id, endpoint=endpoint, external_id=f"A{number}", worker_id=worker.id, row_id=row.id,
-                holds_row=True, state="approved", opened_at=opened, submitted_at=opened + timedelta(seconds=90), consent_version="1",
-            )  # fmt: skip
+                study_id=study.id,
+                hit_id=hit.id,
+                endpoint=endpoint,
+                external_id=f"A{number}",
+                worker_id=worker.id,
+                row_id=row.id,
+                holds_row=True,
+                state="approved",
+                opened_at=opened,
+                submitted_at=opened + timedelta(seconds=90),
+                consent_version="1",
+            )
             session.add(assignment)
             session.flush()
             for place in row.places:
@@ -56,7 +66,12 @@ def answer(
                     choice = passage.position % 5 + 1
                 session.add(
                     ResponseRow(
-                        assignment_id=assignment.id, passage_id=passage.id, place=place.place, choice=choice,
-                        seconds=60 / len(row.places) + rng.random(), shown_hash=passage.shown_hash, source="server",
+                        assignment_id=assignment.id,
+                        passage_id=passage.id,
+                        place=place.place,
+                        choice=choice,
+                        seconds=60 / len(row.places) + rng.random(),
+                        shown_hash=passage.shown_hash,
+                        source="server",
                     )
-                )  # fmt: skip
+                )

@@ -1,4 +1,5 @@
-"""Statements and pages are compiled once for all databases and apps of a test process: it takes longer than running them.
+"""Statements and pages are compiled once for all databases and apps of a test process: it takes longer than
+running them.
 
 SQLAlchemy keeps what it compiled by engine and by dialect object, Flask by app, and every test has its own.
 """

@@ -1,4 +1,5 @@
-"""What every test may ask for: a clean environment, no network but loopback, real data and programs where they are."""
+"""What every test may ask for: a clean environment, no network but loopback, real data and programs where
+they are."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def test_data() -> Path:
     """The folder of real data, which is not part of the project: the test skips where it is absent."""
     folder = Path(os.environ.get("HUMANEVAL_TEST_DATA") or ROOT.parent / "shared" / "data")
     if not folder.is_dir():
-        # The data are no part of the project, so also a CI of somebody else's has none: a skip even with CI=true.
+        # The data are no part of the project, so also a CI of somebody else's has none: a skip even with
+        # CI=true.
         pytest.skip("real data not found: set HUMANEVAL_TEST_DATA or put it at ../shared/data")
     return folder
 

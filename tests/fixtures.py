@@ -81,7 +81,8 @@ def _on_server(name: str) -> str:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty database of the current revision: the test runs once on SQLite, once on PostgreSQL."""
+    """The URL of an empty database of the current revision: the test runs once on SQLite, once on
+    PostgreSQL."""
     if request.param == "sqlite":
         yield from _sqlite(request.getfixturevalue("sqlite_template"), tmp_path)
         return
@@ -207,7 +208,8 @@ def platform(market: MarketServer) -> MTurk:
 
 @pytest.fixture
 def client_of() -> Iterator[Callable[..., Any]]:
-    """Makes plain boto3 clients of a marketplace, as a program of one's own does; they are closed with the test."""
+    """Makes plain boto3 clients of a marketplace, as a program of one's own does; they are closed with
+    the test."""
     with ExitStack() as stack:
 
         def make(url: str, key: str = "local", secret: str = "local", **config: Any) -> Any:

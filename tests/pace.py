@@ -1,7 +1,8 @@
 """Runs the tests at a good pace, and changes nothing that they test.
 
-A third of the time of a test of the marketplace goes to the disk, which is asked at every commit whether it has the data, and
-a seventh to the garbage collector, which looks again and again through what pytest and torch have loaded.
+A third of the time of a test of the marketplace goes to the disk, which is asked at every commit whether it
+has the data, and a seventh to the garbage collector, which looks again and again through what pytest and
+torch have loaded.
 """
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
-"""Language models that write from left to right: ILM, LM and its relatives, fill-in-the-middle and instruct models."""
+"""Language models that write from left to right: ILM, LM and its relatives, fill-in-the-middle and instruct
+models."""

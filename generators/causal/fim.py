@@ -1,8 +1,9 @@
 """Fill in the middle: language models that were trained to write what stands between a beginning and an end.
 
-Such a model reads the text before the gap and the text behind it, each behind a control token of its own, then writes what
-stands between them (Bavarian et al. 2022, arXiv:2207.14255). Which tokens they are differs from family to family. Prompts
-are put together from ids, never from strings: what a story's text spells out stays text.
+Such a model reads the text before the gap and the text behind it, each behind a control token of its own,
+then writes what stands between them (Bavarian et al. 2022, arXiv:2207.14255). Which tokens they are differs
+from family to family. Prompts are put together from ids, never from strings: what a story's text spells out
+stays text.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ LAYOUTS = {
 class Family(NamedTuple):
     """The control tokens of models that were trained alike.
 
-    psm: prefix BEFORE suffix BEHIND middle. spm: prefix suffix BEHIND middle BEFORE; without a token for the middle, suffix
-    BEHIND prefix BEFORE.
+    psm: prefix BEFORE suffix BEHIND middle. spm: prefix suffix BEHIND middle BEFORE; without a token for the
+    middle, suffix BEHIND prefix BEFORE.
     """
 
     prefix: str
@@ -45,14 +46,32 @@ class Family(NamedTuple):
 
 FAMILIES = {
     "StarCoder": Family(
-        "<fim_prefix>", "<fim_suffix>", "<fim_middle>",
-        ends=("<|endoftext|>", "<|end_of_text|>", "<fim_pad>", "<file_sep>", "<filename>", "<reponame>", "<repo_name>"),
+        "<fim_prefix>",
+        "<fim_suffix>",
+        "<fim_middle>",
+        ends=(
+            "<|endoftext|>",
+            "<|end_of_text|>",
+            "<fim_pad>",
+            "<file_sep>",
+            "<filename>",
+            "<reponame>",
+            "<repo_name>",
+        ),
     ),
     "SantaCoder": Family("<fim-prefix>", "<fim-suffix>", "<fim-middle>", ends=("<|endoftext|>", "<fim-pad>")),
     "Qwen2.5-Coder, CodeGemma": Family(
-        "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>",
+        "<|fim_prefix|>",
+        "<|fim_suffix|>",
+        "<|fim_middle|>",
         ends=(
-            "<|endoftext|>", "<|fim_pad|>", "<|file_sep|>", "<|repo_name|>", "<|im_end|>", "<|file_separator|>", "<eos>",
+            "<|endoftext|>",
+            "<|fim_pad|>",
+            "<|file_sep|>",
+            "<|repo_name|>",
+            "<|im_end|>",
+            "<|file_separator|>",
+            "<eos>",
         ),
     ),
     "DeepSeek-Coder": Family(
@@ -60,7 +79,7 @@ FAMILIES = {
     ),
     "Code Llama": Family("▁<PRE>", "▁<SUF>", "▁<MID>", ends=("▁<EOT>", "</s>")),
     "Codestral": Family("[PREFIX]", "[SUFFIX]", "", "spm", ends=("[MIDDLE]", "</s>")),
-}  # fmt: skip
+}
 """Looked for in this order; what a vocabulary has decides."""
 
 
@@ -139,7 +158,8 @@ class Fim(Writer):
         return [*self.opened.begins, *ids]
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """Drafts without what repeats the text behind the gap and without control tokens that are spelt out."""
+        """Drafts without what repeats the text behind the gap and without control tokens that are spelt
+        out."""
         return [
             [self._clean(draft, _behind(text)) for draft in drafts]
             for text, drafts in zip(texts, super().draft(texts, keys), strict=True)
@@ -191,7 +211,8 @@ def family_of(opened: CausalLM, options: Options) -> Family:
             looked = "; ".join(" ".join(filter(None, one[:3])) for one in FAMILIES.values())
             raise InputError(
                 f"the vocabulary of {opened.name} has no fill-in-the-middle tokens (looked for: {looked})",
-                f"Choose a model that has them, such as {EXAMPLE}, or name its own by the options prefix, suffix, middle.",
+                f"Choose a model that has them, such as {EXAMPLE}, or name its own by the options prefix,"
+                " suffix, middle.",
             )
         family = found[0]
     layout = options.layout or ("spm" if not family.middle else family.layout)
@@ -223,7 +244,8 @@ def _refuse_typed(opened: CausalLM, ends: Mapping[str, int]) -> None:
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: prefix, suffix, middle, layout, those of `generators.causal.prompted.Decoding` and `generators.sampling.filling.Shared`."""
+    """Options: prefix, suffix, middle, layout, those of `generators.causal.prompted.Decoding` and
+    `generators.sampling.filling.Shared`."""
     shared, options = read_options(request, Shared, Options)
     opened = open_causal_lm("fim", request.checkpoint, pick_device(request.device), EXAMPLE)
     # Which model it is decides what it writes: its name is part of the arm's.

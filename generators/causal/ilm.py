@@ -1,4 +1,5 @@
-"""ILM: infilling by language modelling. Reads the whole text with its blanks, then writes what belongs there, in order."""
+"""ILM: infilling by language modelling. Reads the whole text with its blanks, then writes what belongs there,
+in order."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class Ilm(CheckpointFiller):
         return tuple(self.checkpoint.special.blanks)
 
     def prompt(self, text: GappedText) -> list[int]:
-        """The text with a blank for each gap, and S. A space before a gap is the answer's to write, as in training."""
+        """The text with a blank for each gap, and S. A space before a gap is the answer's to write, as in
+        training."""
         special = self.checkpoint.special
         ids: list[int] = []
         for piece, gap in zip(text.pieces, text.gaps, strict=False):

@@ -1,6 +1,8 @@
-"""Instruct models: told in words to fill the blanks of a text, they reply with a JSON list of what is missing.
+"""Instruct models: told in words to fill the blanks of a text, they reply with a JSON list of what is
+missing.
 
-The model's own chat template is rendered in a sandbox. Its control tokens become their ids; all of the request is text.
+The model's own chat template is rendered in a sandbox. Its control tokens become their ids; all of the
+request is text.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ class Template(NamedTuple):
 
 
 def open_template(folder: Path, opened: CausalLM) -> Template:
-    """The ids around a request by the model's own template. InputError where it has none or it cannot be rendered."""
+    """The ids around a request by the model's own template. InputError where it has none or it cannot be
+    rendered."""
     from jinja2.exceptions import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -53,7 +56,8 @@ def open_template(folder: Path, opened: CausalLM) -> Template:
     if not isinstance(source, str):
         raise InputError(
             f"{opened.name} has no chat template: it was not trained to be asked",
-            f"Choose an instruct model such as {EXAMPLE}; what writes on from a text is of another kind (fim).",
+            f"Choose an instruct model such as {EXAMPLE}; what writes on from a text is of another kind"
+            " (fim).",
         )
 
     def refuse(why: str) -> None:

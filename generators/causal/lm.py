@@ -1,6 +1,8 @@
-"""LM and its two relatives that write one sentence: left to right, right to left, and left to right after the whole context.
+"""LM and its two relatives that write one sentence: left to right, right to left, and left to right after the
+whole context.
 
-The paper's code has no decoding for them; these are our definitions. None of them copies context: what is not new is cut.
+The paper's code has no decoding for them; these are our definitions. None of them copies context: what is not
+new is cut.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from humaneval.text import normalise, split_sentences
 
 
 class Lm(CheckpointFiller):
-    """S and the text before the gap; the first sentence of what it writes on. What stands behind the gap is not seen."""
+    """S and the text before the gap; the first sentence of what it writes on. What stands behind the gap is
+    not seen."""
 
     kind = "lm"
     conditioning = "the text before the blank alone; several blanks from left to right"
@@ -45,7 +48,8 @@ class Lm(CheckpointFiller):
 
 
 class LmAll(Lm):
-    """The whole text with its gaps, S, then the text before the gap once more; the first sentence of what it writes on."""
+    """The whole text with its gaps, S, then the text before the gap once more; the first sentence of what it
+    writes on."""
 
     kind = "lm-all"
     conditioning = "all text on both sides; several blanks from left to right"
@@ -86,7 +90,8 @@ class LmRev(CheckpointFiller):
         return (self.checkpoint.special.end, *line_ends)
 
     def stop_rule(self) -> Stop:
-        """Stop once the sentence before has been begun, from its end: only then is this one known to be whole."""
+        """Stop once the sentence before has been begun, from its end: only then is this one known to be
+        whole."""
 
         def stop(ids: Sequence[int]) -> bool:
             text = self.decode(ids[::-1])
@@ -110,7 +115,8 @@ class LmRev(CheckpointFiller):
 
     @staticmethod
     def _whole(text: str) -> bool:
-        """Whether the text begins with (the end of) another sentence: one word of it at least, as in “Mr. Smith”."""
+        """Whether the text begins with (the end of) another sentence: one word of it at least, as in “Mr.
+        Smith”."""
         sentences = split_sentences(text)
         return len(sentences) > 1 and any(character.isalnum() for character in sentences[0])
 

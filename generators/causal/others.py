@@ -1,4 +1,5 @@
-"""Causal language models of others: opened with their tokenizer, which reads text as text, and with their control tokens."""
+"""Causal language models of others: opened with their tokenizer, which reads text as text, and with their
+control tokens."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ SETTINGS, SPECIAL = PIECES[1:]
 SPACES = ("▁", "Ġ")
 """How vocabularies write a space."""
 MARKER = "☺"
-"""A character that merges with no other: put before a text, it takes the space that some tokenizers put there."""
+"""A character that merges with no other: put before a text, it takes the space that some tokenizers put
+there."""
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 LINE_END = "<0x0A>"
 
@@ -68,7 +70,8 @@ class CausalLM:
     def unwritten(self) -> set[int]:
         """Ids that no text is read as: control tokens, and rows without a token.
 
-        A BPE reads a text as single characters or bytes and what its merges make of them, and as nothing else.
+        A BPE reads a text as single characters or bytes and what its merges make of them, and as nothing
+        else.
         """
         model = json.loads(self.tokenizer.to_str())["model"]
         vocab = self.tokenizer.get_vocab()
@@ -166,7 +169,8 @@ def _begins(folder: Path, settings: Mapping[str, Any], ids: Mapping[str, int]) -
 
 
 def whole_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer as its makers wrote it, which reads control tokens in a text as such. InputError where it is damaged."""
+    """The tokenizer as its makers wrote it, which reads control tokens in a text as such. InputError where it
+    is damaged."""
     from tokenizers import Tokenizer
 
     try:

@@ -47,7 +47,8 @@ class Decoding(Sampling):
 
 
 class Writer(ABC):
-    """A filler over a causal model that writes its answers behind a prompt; a subclass says what the model reads."""
+    """A filler over a causal model that writes its answers behind a prompt; a subclass says what the
+    model reads."""
 
     kind: ClassVar[str]
     conditioning: ClassVar[str]
@@ -104,9 +105,11 @@ class Writer(ABC):
         found = dict(zip(fits, drawn, strict=True))
         return [
             [
-                self._draft(gap, found[at][number] if number < len(found[at]) else None)
-                if at in found
-                else too_long(len(prompts[at].ids), most)
+                (
+                    self._draft(gap, found[at][number] if number < len(found[at]) else None)
+                    if at in found
+                    else too_long(len(prompts[at].ids), most)
+                )
                 for number, gap in enumerate(self.gaps(text))
             ]
             for at, text in enumerate(texts)
@@ -166,7 +169,8 @@ class Writer(ABC):
 
 
 class CheckpointFiller(Writer):
-    """A filler over one of our checkpoints; a strategy is a class that says what it reads and how it writes."""
+    """A filler over one of our checkpoints; a strategy is a class that says what it reads and how it
+    writes."""
 
     def __init__(self, checkpoint: Checkpoint, folder: Path, seed: int, decoding: Decoding) -> None:
         super().__init__(checkpoint.model, checkpoint.tokenizer, seed, decoding)
@@ -178,7 +182,8 @@ class CheckpointFiller(Writer):
         self._rules = Rules(
             ends=ends,
             forbidden=(*control, *checkpoint.unread),
-            # Letters without the space before them: byte-level vocabularies write the space as a letter of its own.
+            # Letters without the space before them: byte-level vocabularies write the space as a letter of
+            # its own.
             continuing=tuple(
                 id
                 for token, id in self.tokenizer.get_vocab().items()

@@ -1,7 +1,8 @@
 """Checkpoints: a folder with config.json, model.safetensors, tokenizer.json and infilling.json. No pickles.
 
-A save is all or nothing: the four files are written into `next.part`, which becomes `next` by one rename; from then on
-they count, and are moved to their places. Killed or out of space at any point, either the old four or the new load.
+A save is all or nothing: the four files are written into `next.part`, which becomes `next` by one rename;
+from then on they count, and are moved to their places. Killed or out of space at any point, either the old
+four or the new load.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class Checkpoint:
     hash: str
     """SHA-256 of the weights."""
     unread: Sequence[int] = ()
-    """Ids below the special ones that no text is read as, and that none should be written with: end-of-text and the like."""
+    """Ids below the special ones that no text is read as, and that none should be written with: end-of-text
+    and the like."""
 
     @property
     def special(self) -> SpecialIds:
@@ -81,7 +83,8 @@ class Checkpoint:
 
 
 def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card) -> None:
-    """Write a checkpoint, its weights in full precision. InputError where that fails: the one before is then still whole."""
+    """Write a checkpoint, its weights in full precision. InputError where that fails: the one before is then
+    still whole."""
     import torch
 
     weights = {
@@ -102,7 +105,8 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
 
 @contextmanager
 def saving(folder: Path, complete: Callable[[Path], bool]) -> Iterator[Path]:
-    """Where to write the files of a checkpoint; they take their places in `folder` once all of them are on the disk.
+    """Where to write the files of a checkpoint; they take their places in `folder` once all of them are on
+    the disk.
 
     InputError where anything fails; `complete` tells whether there is one from before.
     """
@@ -134,7 +138,8 @@ def write_json(path: Path, values: dict[str, Any]) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Move the files of a finished save to their places; a save that was killed while it did so is finished here."""
+    """Move the files of a finished save to their places; a save that was killed while it did so is
+    finished here."""
     ready = folder / NEXT
     if ready.is_dir():
         for path in ready.iterdir():
@@ -195,7 +200,8 @@ def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Check
 def checkpoint(
     folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card, sha: str, device: str
 ) -> Checkpoint:
-    """An opened checkpoint on its device; InputError where the card names another number of ids than the model has."""
+    """An opened checkpoint on its device; InputError where the card names another number of ids than the
+    model has."""
     import torch
 
     rows, total = input_rows(model), SpecialIds(card.vocabulary, tuple(card.blanks)).total
@@ -223,12 +229,14 @@ def complete(folder: Path) -> bool:
 
 
 def is_release(folder: Path) -> bool:
-    """Whether a folder is laid out as the paper's published checkpoints are: config and weights, and no card."""
+    """Whether a folder is laid out as the paper's published checkpoints are: config and weights, and no
+    card."""
     return not file_of(folder, CARD).exists() and (folder / CONFIG).exists() and (folder / RELEASED).exists()
 
 
 def peek(folder: Path) -> Card:
-    """The card of a checkpoint that is not opened yet, one of the original release too. Raises as `read_card` does."""
+    """The card of a checkpoint that is not opened yet, one of the original release too. Raises as `read_card`
+    does."""
     if is_release(folder):
         from generators.checkpoints.release import release_card
 

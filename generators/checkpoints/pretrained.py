@@ -1,4 +1,5 @@
-"""Pre-trained language models to start from: from the hub or a folder, checked, with rows for the special tokens added."""
+"""Pre-trained language models to start from: from the hub or a folder, checked, with rows for the special
+tokens added."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 RELEASED_TYPES = "additional_ids_to_tokens.pkl"
-"""The third file of the paper's published checkpoints: it tells one from a base model, and is never opened."""
+"""The third file of the paper's published checkpoints: it tells one from a base model, and is never
+opened."""
 SHARDED = ".index.json"
 MASKS = (".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias")
 """Causal masks, which old files hold among the weights: not every version of the library knows them."""
@@ -48,8 +50,8 @@ def open_base(
 ) -> Base:
     """The model `name`: a hub id such as gpt2, a folder in the hub's layout, or a checkpoint to train further.
 
-    `seed` draws the rows of the special tokens; `context` is how many tokens it must be able to read; `tokenizer`
-    stands in for the model's own. InputError where anything is missing or does not fit.
+    `seed` draws the rows of the special tokens; `context` is how many tokens it must be able to read;
+    `tokenizer` stands in for the model's own. InputError where anything is missing or does not fit.
     """
     folder = Path(name).expanduser()
     local = folder.exists()
@@ -96,7 +98,8 @@ def _continued(folder: Path, blanks: tuple[str, ...]) -> Base:
     opened = load(folder)
     if opened.special.blanks != blanks:
         raise InputError(
-            f"{folder} was trained with blanks for {', '.join(opened.special.blanks)}, not {', '.join(blanks)}",
+            f"{folder} was trained with blanks for {', '.join(opened.special.blanks)}, not"
+            f" {', '.join(blanks)}",
             "Train with the same masks, or start from the model that it was made from.",
         )
     # The tables of perplexity must not call a model pre-trained that was only trained on.
@@ -107,7 +110,8 @@ def _continued(folder: Path, blanks: tuple[str, ...]) -> Base:
 
 
 def find_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of a tokenizer.json, a folder or a hub id such as gpt2. InputError where it is not byte-level BPE."""
+    """The tokenizer of a tokenizer.json, a folder or a hub id such as gpt2. InputError where it is not
+    byte-level BPE."""
     path = Path(name).expanduser()
     tokenizer = open_tokenizer(path if path.exists() else fetch(name, weights=False))
     check_byte_level(tokenizer, name)
@@ -115,7 +119,8 @@ def find_tokenizer(name: str) -> Tokenizer:
 
 
 def fetch(name: str, *, weights: bool = True, example: str = "gpt2") -> Path:
-    """The hub's model `name` in its local cache, or its tokenizer alone; fetched where it is not there yet."""
+    """The hub's model `name` in its local cache, or its tokenizer alone; fetched where it is not there
+    yet."""
     hint = f"Name a model's folder or a hub id such as {example}."
     if name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1:
         raise InputError(f"there is no folder {name}", hint)
@@ -140,8 +145,8 @@ def fetch(name: str, *, weights: bool = True, example: str = "gpt2") -> Path:
         reason = "the hub cannot be reached, and the local cache lacks it" if lost else first_line(error)
         raise InputError(
             f"there is no folder {name}, and the model of that name cannot be fetched: {reason}",
-            f"Download {CONFIG}, {WEIGHTS} and {TOKENIZER} where there is a network, and name their folder; or copy the "
-            "hub's cache from there (HF_HOME). HF_HUB_OFFLINE=1 asks the cache alone.",
+            f"Download {CONFIG}, {WEIGHTS} and {TOKENIZER} where there is a network, and name their folder;"
+            " or copy the hub's cache from there (HF_HOME). HF_HUB_OFFLINE=1 asks the cache alone.",
         ) from None
     return folder
 
@@ -163,11 +168,12 @@ def read_model(folder: Path) -> tuple[PreTrainedModel, str]:
 def open_weights(
     folder: Path, auto: Any, *, unused: Callable[[str], bool], refuse_others: Callable[[Path], None]
 ) -> tuple[PreTrainedModel, str]:
-    """The model in a folder by one of the library's Auto classes, in full precision, and the SHA-256 of its weights.
+    """The model in a folder by one of the library's Auto classes, in full precision, and the SHA-256 of its
+    weights.
 
-    `unused` tells names of weights that the file may hold and the class does not need; `refuse_others` may say better
-    what is wrong where the model does not fit. InputError where weights are missing, left over, of another shape or no
-    numbers.
+    `unused` tells names of weights that the file may hold and the class does not need; `refuse_others` may
+    say better what is wrong where the model does not fit. InputError where weights are missing, left over, of
+    another shape or no numbers.
     """
     import torch
 
@@ -178,9 +184,14 @@ def open_weights(
     with quiet():
         try:
             opened: Any = auto.from_pretrained(
-                folder, dtype=torch.float32, local_files_only=True, trust_remote_code=False, weights_only=True,
-                ignore_mismatched_sizes=True, output_loading_info=True,
-            )  # fmt: skip
+                folder,
+                dtype=torch.float32,
+                local_files_only=True,
+                trust_remote_code=False,
+                weights_only=True,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+            )
         except Exception as error:  # what a damaged file raises differs with file and architecture
             refuse_others(folder)
             raise InputError(f"the model in {folder} cannot be opened: {_reason(error)}", DAMAGED) from None
@@ -235,7 +246,8 @@ def architectures(folder: Path) -> list[str]:
 
 
 def _refuse_others(folder: Path) -> None:
-    """InputError where the model, which does not fit, says itself that it is no causal one: BERT, T5, a classifier."""
+    """InputError where the model, which does not fit, says itself that it is no causal one: BERT, T5, a
+    classifier."""
     for name in architectures(folder):
         if "For" in name and not name.endswith("ForCausalLM"):
             raise InputError(
@@ -245,7 +257,8 @@ def _refuse_others(folder: Path) -> None:
 
 
 def _refuse_foresight(model: PreTrainedModel, folder: Path) -> None:
-    """InputError where what the model says about a token depends on a later one: BERT and its like write no text."""
+    """InputError where what the model says about a token depends on a later one: BERT and its like write
+    no text."""
     import torch
 
     ids = torch.tensor([[1, 2, 3, 4], [1, 2, 3, 5]], device=model.device)
@@ -259,7 +272,8 @@ def _refuse_foresight(model: PreTrainedModel, folder: Path) -> None:
 
 
 def enlarge(model: PreTrainedModel, total: int, seed: int) -> float:
-    """Give the embedding and the output layer `total` rows; the old ones stay bit for bit. Returns the new ones' deviation.
+    """Give the embedding and the output layer `total` rows; the old ones stay bit for bit. Returns the new
+    ones' deviation.
 
     The library's own way starts all new rows near the mean of the old, so that no two of them differ much.
     """

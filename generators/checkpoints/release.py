@@ -25,8 +25,8 @@ def open_release(
 ) -> Checkpoint:
     """The published checkpoint in `folder`, as a generator of `kind`.
 
-    `tokenizer`: GPT-2's tokenizer.json, or a folder with it or with vocab.json and merges.txt; else it is looked for
-    beside the weights. InputError where it is missing or another, or the weights do not fit.
+    `tokenizer`: GPT-2's tokenizer.json, or a folder with it or with vocab.json and merges.txt; else it is
+    looked for beside the weights. InputError where it is missing or another, or the weights do not fit.
     """
     reader = open_tokenizer(tokenizer or folder)
     check_byte_level(reader, str(folder))

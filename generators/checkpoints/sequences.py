@@ -7,8 +7,9 @@ With x a document's tokens, c the same with every masked span replaced by its bl
 - `lm-rev`: S reverse(x) E
 - `lm-all`: c S x E
 
-Every token has a target type; which of them the loss and perplexity look at is decided elsewhere. Examples are encoded
-many at a time: one is a list of *segments*, each a run of the document's tokens or one special token.
+Every token has a target type; which of them the loss and perplexity look at is decided elsewhere. Examples
+are encoded many at a time: one is a list of *segments*, each a run of the document's tokens or one special
+token.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 CONTEXT_LENGTH = 256
 STRATEGIES = ("ilm", "lm", "lm-rev", "lm-all")
-"""The ways to train, which are also the kinds of checkpoints; lm-rev and lm-all are the paper's LM-Rev and LM-All."""
+"""The ways to train, which are also the kinds of checkpoints; lm-rev and lm-all are the paper's LM-Rev and
+LM-All."""
 
 Ids = NDArray[np.int32]
 Types = NDArray[np.int8]
@@ -47,7 +49,8 @@ class Target(IntEnum):
 
 
 class SpecialIds(NamedTuple):
-    """Ids behind a vocabulary of `size` tokens: S, E, then a blank for each of the mask's types. GPT-2's S is 50,257."""
+    """Ids behind a vocabulary of `size` tokens: S, E, then a blank for each of the mask's types. GPT-2's S is
+    50,257."""
 
     size: int
     blanks: tuple[str, ...] = tuple(Granularity)
@@ -83,8 +86,8 @@ class Tokens(NamedTuple):
 class Masked(NamedTuple):
     """Masked examples side by side. Example i masks the document `ids[starts[i] : starts[i] + lengths[i]]`.
 
-    Its spans are `firsts[j]` to `lasts[j]` (exclusive, in tokens of its document, in their order), of the blanks' type
-    number `kinds[j]`, for j from `bounds[i]` to `bounds[i + 1]`.
+    Its spans are `firsts[j]` to `lasts[j]` (exclusive, in tokens of its document, in their order), of the
+    blanks' type number `kinds[j]`, for j from `bounds[i]` to `bounds[i + 1]`.
     """
 
     ids: NDArray[np.integer]
@@ -102,13 +105,15 @@ class Masked(NamedTuple):
         return masked
 
     def fits(self, context: int = CONTEXT_LENGTH) -> NDArray[np.bool_]:
-        """The rule that keeps all strategies on the same data: the longest format, c S x E, fits the context."""
+        """The rule that keeps all strategies on the same data: the longest format, c S x E, fits the
+        context."""
         blanked = self.lengths - self.masked_tokens() + np.diff(self.bounds)
         return blanked + 1 + self.lengths + 1 <= context
 
 
 class Examples(NamedTuple):
-    """Encoded examples, one behind the other: example i is `bounds[i]` to `bounds[i + 1]` of ids and target types."""
+    """Encoded examples, one behind the other: example i is `bounds[i]` to `bounds[i + 1]` of ids and target
+    types."""
 
     ids: Ids
     types: Types
@@ -125,7 +130,8 @@ class Examples(NamedTuple):
 
 
 def tokenise(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Tokens]:
-    """Tokens of whole, unmasked documents. A control string in a text is text: the tokenizer knows none of them."""
+    """Tokens of whole, unmasked documents. A control string in a text is text: the tokenizer knows none
+    of them."""
     encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     tokens = []
     for one in encoded:
@@ -139,9 +145,9 @@ def mask_tokens(
 ) -> tuple[Masked, Ints]:
     """The masks of each document, in tokens, and how many spans of each example were merged into the one before.
 
-    A span becomes all tokens with a character of it, first to last; a token may begin with the space before a word,
-    and then belongs to the span with the word. Where two spans meet in one token, one blank (the first's) covers both:
-    the paper's code drops such examples.
+    A span becomes all tokens with a character of it, first to last; a token may begin with the space before a
+    word, and then belongs to the span with the word. Where two spans meet in one token, one blank (the
+    first's) covers both: the paper's code drops such examples.
     """
     sizes = np.array([len(one.ids) for one in tokens], dtype=np.int64)
     token_at = np.concatenate([[0], np.cumsum(sizes)])
@@ -229,7 +235,8 @@ _S, _E, _BLANKS = -1, -2, -3
 
 
 def _context(masked: Masked, segments: _Segments) -> tuple[Ints, Ints]:
-    """Put c and S. Returns each example's first segment behind them, and each span's number in its example."""
+    """Put c and S. Returns each example's first segment behind them, and each span's number in its
+    example."""
     spans = np.diff(masked.bounds)
     example = np.repeat(np.arange(len(spans)), spans)
     rank = np.arange(len(example)) - masked.bounds[example]
@@ -287,7 +294,8 @@ def _whole(masked: Masked, segments: _Segments, at: Ints) -> None:
 
 
 def _marked(masked: Masked, examples: Examples) -> Examples:
-    """The tokens of masked spans are INFILL, the one behind each INFILL_SPECIAL unless the next span begins with it."""
+    """The tokens of masked spans are INFILL, the one behind each INFILL_SPECIAL unless the next span begins
+    with it."""
     example = np.repeat(np.arange(len(masked.starts)), np.diff(masked.bounds))
     x = examples.bounds[1:][example] - 1 - masked.lengths[example]
     examples.types[x + masked.lasts] = Target.INFILL_SPECIAL

@@ -1,4 +1,5 @@
-"""Tokenizers: opened so that text is only ever text, and checked to be byte-level BPEs, which read and write any text."""
+"""Tokenizers: opened so that text is only ever text, and checked to be byte-level BPEs, which read and write
+any text."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ PIECES = ("vocab.txt", "tokenizer_config.json", "special_tokens_map.json")
 PROBE = "“Don’t!” said Zoë — 12 naïve  apples…\n"
 """A text whose ids a card keeps: a tokenizer that reads it in another way is another tokenizer."""
 HARD = PROBE + " 👩‍💻 é́ ‘漢字か゚’\t\tx  y   z \n\n \r\n½ ① ﬁ Å İ ſ ­ 🇩🇪🏴󠁧󠁢󠁥󠁮󠁧󠁿"
-"""What tokenizers that are not byte-level stumble over: split characters, forms that are normalised, white space."""
+"""What tokenizers that are not byte-level stumble over: split characters, forms that are normalised, white
+space."""
 RARE = {*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, 0xC0, 0xC1, 0xF1, 0xF2, *range(0xF5, 0x100)}
 """Bytes that no story has: control characters, planes without characters, and what UTF-8 never uses."""
 NEWLINE = "Ċ"
@@ -30,7 +32,8 @@ NEWLINE = "Ċ"
 def open_tokenizer(path: Path) -> Tokenizer:
     """The tokenizer in a tokenizer.json, or in a folder that has one or GPT-2's two files.
 
-    Control tokens are taken out of it: "<|endoftext|>" typed by a person is read as 13 characters. All other ids stay.
+    Control tokens are taken out of it: "<|endoftext|>" typed by a person is read as 13 characters. All other
+    ids stay.
     """
     from tokenizers import Tokenizer
 
@@ -39,7 +42,8 @@ def open_tokenizer(path: Path) -> Tokenizer:
         if pair is not None and not file.exists():
             return _from_pair(*pair)
         values = json.loads(file.read_text(encoding="utf-8"))
-        # Whatever stands in added_tokens is matched before the text is read; nothing of it may match in a story.
+        # Whatever stands in added_tokens is matched before the text is read; nothing of it may match in a
+        # story.
         values.update(added_tokens=[], post_processor=None, truncation=None, padding=None)
         return Tokenizer.from_str(json.dumps(values, ensure_ascii=False))
     except FileNotFoundError:
@@ -73,7 +77,8 @@ def _from_pair(vocabulary: Path, merges: Path) -> Tokenizer:
 
 
 def check_byte_level(tokenizer: Tokenizer, whose: str) -> None:
-    """InputError where the tokenizer is not a byte-level BPE, or changes, loses or leaves out any of a text."""
+    """InputError where the tokenizer is not a byte-level BPE, or changes, loses or leaves out any of a
+    text."""
     why = _fault(tokenizer)
     if why:
         raise InputError(

@@ -1,4 +1,5 @@
-"""A model's weights: built from a config, filled from a file with nothing missing or left over, and hashed. No pickles."""
+"""A model's weights: built from a config, filled from a file with nothing missing or left over, and hashed.
+No pickles."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ DAMAGED = "It is damaged or of another model: copy it again."
 
 
 def distinct(model: PreTrainedModel) -> dict[str, torch.Tensor]:
-    """The model's tensors by name, each once: of an output layer that is the embedding (tied), only the embedding."""
+    """The model's tensors by name, each once: of an output layer that is the embedding (tied), only the
+    embedding."""
     found: dict[str, torch.Tensor] = {}
     seen: set[int] = set()
     for name, tensor in model.state_dict().items():
@@ -48,7 +50,8 @@ def build_model(config: Path) -> PreTrainedModel:
 
 
 def fill(model: PreTrainedModel, file: Path) -> None:
-    """Read every weight of the model from a safetensors file. InputError where one is missing, left over or of another shape."""
+    """Read every weight of the model from a safetensors file. InputError where one is missing, left over or
+    of another shape."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -71,7 +74,8 @@ def fill(model: PreTrainedModel, file: Path) -> None:
 
 
 def save_tensors(tensors: dict[str, torch.Tensor], file: Path, words: dict[str, str]) -> None:
-    """Write a safetensors file, as readable for others as any file of this process: the library's are its owner's alone."""
+    """Write a safetensors file, as readable for others as any file of this process: the library's are its
+    owner's alone."""
     from safetensors.torch import save_file
 
     file.touch()
@@ -119,7 +123,8 @@ def positions(model: PreTrainedModel) -> int:
 
 
 def json_object(file: Path) -> dict[str, Any]:
-    """What a JSON file beside the weights says; nothing where there is no such file. InputError where it is damaged."""
+    """What a JSON file beside the weights says; nothing where there is no such file. InputError where it is
+    damaged."""
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -19,7 +19,8 @@ FRAME = 64
 
 
 class Budget:
-    """What one model at one server has cost and may cost, over all commands that share a cache. For several threads.
+    """What one model at one server has cost and may cost, over all commands that share a cache. For several
+    threads.
 
     Other processes are counted as soon as their answers are kept; what they have on the way is not seen.
     """
@@ -31,7 +32,8 @@ class Budget:
 
     @contextmanager
     def room_for(self, body: Mapping[str, Any]) -> Iterator[Tokens]:
-        """Set aside the most that a request can cost while it is on the way. InputError where that passes the ceiling."""
+        """Set aside the most that a request can cost while it is on the way. InputError where that passes the
+        ceiling."""
         most = most_tokens(body, self._options.max_tokens)
         ceiling = self._options.most
         if ceiling is None:
@@ -42,7 +44,8 @@ class Budget:
             spent = self._cost(self._cache.spent(self._endpoint, self._options.model))
             if spent + self._on_the_way + cost > ceiling:
                 raise InputError(
-                    f"{_shown(spent)} of {_shown(ceiling)} is spent on {self._options.model}, and the next request could cost {_shown(cost)}",
+                    f"{_shown(spent)} of {_shown(ceiling)} is spent on {self._options.model}, and the next"
+                    f" request could cost {_shown(cost)}",
                     f"Raise it to go on: --option ceiling=… {KEPT}",
                 )
             self._on_the_way += cost

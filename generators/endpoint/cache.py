@@ -28,7 +28,8 @@ class Tokens(NamedTuple):
 
 
 class Cache:
-    """One SQLite file in a folder. Safe for several threads and processes; the answer that came first stays."""
+    """One SQLite file in a folder. Safe for several threads and processes; the answer that came first
+    stays."""
 
     def __init__(self, folder: Path) -> None:
         """InputError where the folder cannot be made or its file is none of ours."""
@@ -58,8 +59,8 @@ class Cache:
                     "INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", (key, json.dumps(reply), made)
                 )
                 connection.execute(
-                    "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-                    "tokens_in = tokens_in + excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out",
+                    "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET tokens_in = tokens_in +"
+                    " excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out",
                     (endpoint, model, *tokens),
                 )
         except sqlite3.Error as error:

@@ -37,7 +37,8 @@ class Answers:
     ) -> Reply:
         """The reply to a request. `key` names the draw: another key, another answer.
 
-        Raises InputError offline where the cache has no answer, where the server does not answer, or money is short.
+        Raises InputError offline where the cache has no answer, where the server does not answer, or money is
+        short.
         """
         request = {**body, "model": self.options.model}
         if self.options.send_seed:
@@ -67,7 +68,8 @@ def open_answers(options: EndpointOptions, seed: int) -> Answers:
 
 
 def _paid(reply: Reply, most: Tokens) -> Tokens:
-    """What a reply cost; the most that it can have cost where the server does not count. Refusals are free."""
+    """What a reply cost; the most that it can have cost where the server does not count. Refusals are
+    free."""
     if reply.status != 200:
         return Tokens(0, 0)
     read, written = usage_of(reply.values, "prompt_tokens"), usage_of(reply.values, "completion_tokens")

@@ -1,4 +1,5 @@
-"""Asks an OpenAI-compatible server: not too fast, again where it is worth it, and with one clear line where it is not."""
+"""Asks an OpenAI-compatible server: not too fast, again where it is worth it, and with one clear line where
+it is not."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ class Client:
         self._pool = _pool(self.url, self.options.parallel)
 
     def post(self, path: str, body: Mapping[str, Any], accepted: Collection[int] = REFUSALS) -> Reply:
-        """The reply to one request. InputError where there is none, after as many tries as the options allow."""
+        """The reply to one request. InputError where there is none, after as many tries as the options
+        allow."""
         words = ""
         for attempt in range(self.options.retries + 1):
             self.pace.wait()
@@ -155,9 +157,15 @@ class Client:
         until = time.monotonic() + seconds
         try:
             response = self._pool.request(
-                "POST", f"{self.url}{path}", body=json.dumps(body).encode(), headers=headers, retries=False, redirect=False,
-                timeout=Timeout(connect=min(10.0, seconds), read=seconds), preload_content=False,
-            )  # fmt: skip
+                "POST",
+                f"{self.url}{path}",
+                body=json.dumps(body).encode(),
+                headers=headers,
+                retries=False,
+                redirect=False,
+                timeout=Timeout(connect=min(10.0, seconds), read=seconds),
+                preload_content=False,
+            )
             received = bytearray()
             # The library's limit is for each piece; a server that drips has to be through in time, too.
             while piece := response.read1(65_536):
@@ -201,7 +209,8 @@ class Client:
             )
         if status == 404:
             return InputError(
-                f"{self.url} has no model {self.options.model!r}, or is no OpenAI-compatible server: {words or status}",
+                f"{self.url} has no model {self.options.model!r}, or is no OpenAI-compatible server:"
+                f" {words or status}",
                 "See --option model=… and url=… (which mostly ends in /v1).",
             )
         if 300 <= status < 400:
@@ -218,8 +227,10 @@ def _pool(url: Url, parallel: int) -> urllib3.PoolManager:
         return urllib3.PoolManager(maxsize=parallel)
     credentials = parse_url(proxy).auth
     return urllib3.ProxyManager(
-        proxy, maxsize=parallel, proxy_headers=make_headers(proxy_basic_auth=credentials) if credentials else None
-    )  # fmt: skip
+        proxy,
+        maxsize=parallel,
+        proxy_headers=make_headers(proxy_basic_auth=credentials) if credentials else None,
+    )
 
 
 def _field(values: Any, name: str) -> Any:

@@ -1,4 +1,5 @@
-"""Models behind a server as generators: by conversation (`chat`), or by prompt and suffix where the server has that."""
+"""Models behind a server as generators: by conversation (`chat`), or by prompt and suffix where the server
+has that."""
 
 from __future__ import annotations
 
@@ -147,7 +148,8 @@ class SuffixFiller(_Endpoint):
 
     @property
     def types(self) -> tuple[str, ...]:
-        # Nothing tells the model what it should write, so no granularity can be promised but by what is drawn anew.
+        # Nothing tells the model what it should write, so no granularity can be promised but by what is drawn
+        # anew.
         return TYPES
 
     @property
@@ -177,7 +179,8 @@ class SuffixFiller(_Endpoint):
 
 
 def build_chat(request: GeneratorRequest) -> Sequence[Generator]:
-    """An instruct model that has shown that it replies in the form asked for. Options: EndpointOptions, every model's."""
+    """An instruct model that has shown that it replies in the form asked for. Options: EndpointOptions, every
+    model's."""
     shared, answers = _open(request)
     return [_generator(request, shared, ChatFiller("chat", answers, _try_chat(answers)))]
 
@@ -211,7 +214,8 @@ def _try_chat(answers: Answers) -> dict[str, str]:
             return _reported(filler._ask(messages_for(TRIAL), key))  # of the cache
     raise InputError(
         f"{answers.options.model} at {answers.endpoint} cannot be used: {draft.detail}",
-        "Choose an instruct model (--option model=…); max_tokens=… and limit_field=… change how much it may write.",
+        "Choose an instruct model (--option model=…); max_tokens=… and limit_field=… change how much it may"
+        " write.",
     )
 
 
@@ -251,6 +255,7 @@ def _withheld(choice: Choice) -> Draft | None:
 
 
 def _refused(reply: Reply) -> Draft:
-    """A request that the server did not want: for what the text says or how long it is, or for another reason."""
+    """A request that the server did not want: for what the text says or how long it is, or for another
+    reason."""
     status = InfillStatus.REFUSED if reply.refuses_text else InfillStatus.ERROR
     return Draft("", status, f"the server answers {reply.status}: {reply.words or 'no words'}")

@@ -1,4 +1,5 @@
-"""Options of the models behind a server: where it is, what it is asked for, how fast, and for how much money."""
+"""Options of the models behind a server: where it is, what it is asked for, how fast, and for how much
+money."""
 
 from __future__ import annotations
 
@@ -76,7 +77,8 @@ class EndpointOptions:
         return _amount(self.ceiling) if self.ceiling else None
 
     def address(self) -> Url:
-        """Where the server is. UsageError for what is no address, or holds a password: its place is the environment."""
+        """Where the server is. UsageError for what is no address, or holds a password: its place is the
+        environment."""
         text = (self.url or os.environ.get(URL_VARIABLE, "")).strip().rstrip("/")
         if not text:
             raise UsageError(
@@ -90,14 +92,16 @@ class EndpointOptions:
         if url.auth or url.query or url.fragment:
             raise UsageError(
                 "the server's url holds a name, a password or a query",
-                f"Give the address alone; a key is read from the environment: {self.key_variable or KEY_VARIABLE}.",
+                "Give the address alone; a key is read from the environment:"
+                f" {self.key_variable or KEY_VARIABLE}.",
             )
         if url.scheme not in ("http", "https") or not url.host:
             raise UsageError("the server's url is no web address", "It looks like http://localhost:8000/v1.")
         return url
 
     def key(self) -> str:
-        """The key, if there is one. The usual one does not travel unencrypted unless its variable is named."""
+        """The key, if there is one. The usual one does not travel unencrypted unless its variable is
+        named."""
         url = self.address()
         safe = url.scheme == "https" or url.host in LOOPBACK
         variable = self.key_variable or (KEY_VARIABLE if safe else "")

@@ -1,8 +1,9 @@
 """BERT: a masked language model. As many masks as the sentence had pieces, filled one visit after another.
 
-The model reads the whole text with its masks, sees both sides of every gap and what it has filled so far, and is not trained
-for this. It is told how long the original is, in pieces. The paper does not say in which order it visits, nor how it draws;
-the orders are those of `generators.masked.mask_orders`. A text's gaps are filled together, as if they were one.
+The model reads the whole text with its masks, sees both sides of every gap and what it has filled so far, and
+is not trained for this. It is told how long the original is, in pieces. The paper does not say in which order
+it visits, nor how it draws; the orders are those of `generators.masked.mask_orders`. A text's gaps are filled
+together, as if they were one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ REFUSED = InfillStatus.REFUSED
 
 
 class Layout(NamedTuple):
-    """A text as ids with masks: its row, and the numbers of the row's holes and all ids' places, gap by gap."""
+    """A text as ids with masks: its row, and the numbers of the row's holes and all ids' places, gap by
+    gap."""
 
     row: Row
     holes: list[range]
@@ -76,7 +78,8 @@ class BertFiller:
         ]
 
     def _layout(self, text: GappedText, key: str) -> Layout:
-        """The text's ids. White space before a gap belongs to the gap's first piece, as vocabularies with spaces have it."""
+        """The text's ids. White space before a gap belongs to the gap's first piece, as vocabularies with
+        spaces have it."""
         pieces = self.opened.pieces
         ids, masked = [pieces.first], list[int]()
         holes, places = list[range](), list[range]()

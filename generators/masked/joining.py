@@ -1,7 +1,7 @@
 """Word pieces as English: where BERT's vocabulary has lost the spaces, they are put as print has them.
 
-BERT cuts text at every white space and around every punctuation mark, and forgets which of the two it was: "didn't" and
-"didn ' t" are the same pieces. What is done here is the likeliest way back.
+BERT cuts text at every white space and around every punctuation mark, and forgets which of the two it was:
+"didn't" and "didn ' t" are the same pieces. What is done here is the likeliest way back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Fills masks one visit after another: which places are visited in which order, and how a piece is drawn there.
+"""Fills masks one visit after another: which places are visited in which order, and how a piece is drawn
+there.
 
-Each text has its own walk, a Python generator: it yields the places whose pieces it wants to know, gets what the model
-says there, and puts pieces in. Every turn is one forward pass for all texts that are still on their way. What a text gets
-depends on (seed, key) alone.
+Each text has its own walk, a Python generator: it yields the places whose pieces it wants to know, gets what
+the model says there, and puts pieces in. Every turn is one forward pass for all texts that are still on their
+way. What a text gets depends on (seed, key) alone.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Visiting:
         refuse_unless(1 <= self.rounds <= 1000, "rounds", "1 to 1000")
 
     def at(self, turn: int) -> Visiting:
-        """How pieces are drawn at a turn: in the first half of gibbs' steps, from all pieces (Wang and Cho 2019)."""
+        """How pieces are drawn at a turn: in the first half of gibbs' steps, from all pieces (Wang and
+        Cho 2019)."""
         if self.order == "gibbs" and turn < self.steps // 2:
             return Visiting(sampling=self.sampling, temperature=self.temperature, top_p=1.0)
         return self
@@ -56,7 +58,8 @@ OWN = {"gibbs": {"top_k": "100", "top_p": "1"}}
 
 
 class Seen(NamedTuple):
-    """What the model says at a masked place: the piece that was drawn, its log-probability, and that of the likeliest."""
+    """What the model says at a masked place: the piece that was drawn, its log-probability, and that of the
+    likeliest."""
 
     piece: int
     logprob: float
@@ -103,7 +106,8 @@ def by_chance(row: Row, options: Visiting, seed: int) -> Walk:
 
 
 def confident(row: Row, options: Visiting, seed: int) -> Walk:
-    """The place where the likeliest piece is likeliest, among those that are empty; the left one of equals."""
+    """The place where the likeliest piece is likeliest, among those that are empty; the left one of
+    equals."""
     while left := row.empty:
         seen = yield left
         at = max(range(len(left)), key=lambda number: seen[number].best)
@@ -111,7 +115,8 @@ def confident(row: Row, options: Visiting, seed: int) -> Walk:
 
 
 def gibbs(row: Row, options: Visiting, seed: int) -> Walk:
-    """From masks alone, `steps` places by chance, each emptied and drawn anew; what was never met is filled at the end."""
+    """From masks alone, `steps` places by chance, each emptied and drawn anew; what was never met is filled
+    at the end."""
     chance = uniforms(seed, f"{row.key} order", options.steps)
     for hole in (chance * len(row.holes)).astype(int).tolist():
         row.clear(hole)
@@ -120,8 +125,8 @@ def gibbs(row: Row, options: Visiting, seed: int) -> Walk:
 
 
 def mask_predict(row: Row, options: Visiting, seed: int) -> Walk:
-    """All at once; then, in round t of T, the n·(T−t)/T places are drawn anew that were put in with the least probability
-    (Ghazvininejad et al. 2019)."""
+    """All at once; then, in round t of T, the n·(T−t)/T places are drawn anew that were put in with the least
+    probability (Ghazvininejad et al. 2019)."""
     count, rounds = len(row.holes), options.rounds
     anew = list(range(count))
     for number in range(1, rounds + 1):
@@ -159,7 +164,8 @@ WALKS: dict[str, Callable[[Row, Visiting, int], Walk]] = {
 
 
 def fill_masks(model: MaskedLM, rows: Sequence[Row], options: Visiting, seed: int) -> None:
-    """Take every row along its walk to the end; rows have at least one hole. Those that are done leave the batch."""
+    """Take every row along its walk to the end; rows have at least one hole. Those that are done leave
+    the batch."""
     walks = [WALKS[options.order](row, options, seed) for row in rows]
     asked = {at: next(walk) for at, walk in enumerate(walks)}
     turn = 0
@@ -215,8 +221,10 @@ def _begins(row: Row, hole: int) -> bool:
 
 
 def choose(logits: torch.Tensor, chance: torch.Tensor, how: Visiting) -> torch.Tensor:
-    """One piece a line of `logits` (lines, pieces): the likeliest, or the one at which the cumulated share of what is
-    allowed passes the line's number in `chance` (0 to 1). top_p is the usual one: the piece that crosses it is in."""
+    """One piece a line of `logits` (lines, pieces): the likeliest, or the one at which the cumulated share of
+    what is allowed passes the line's number in `chance` (0 to 1). top_p is the usual one: the piece that
+    crosses it is in.
+    """
     import torch
 
     if how.sampling == "greedy":

@@ -1,4 +1,5 @@
-"""Masked language models such as BERT: opened whole or refused in words, with a vocabulary that reads text as text."""
+"""Masked language models such as BERT: opened whole or refused in words, with a vocabulary that reads text as
+text."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ DEFAULT = "bert-base-cased"
 OTHER = f"Choose a masked language model such as {DEFAULT}."
 VOCABULARY, *WORDS_ON_IT = PIECES
 UNUSED_WEIGHTS = re.compile(r"(^|\.)pooler\.|^cls\.seq_relationship\.|(^|\.)position_ids$")
-"""What a masked language model does not use: the next-sentence head and what leads to it, and numbered positions."""
+"""What a masked language model does not use: the next-sentence head and what leads to it, and numbered
+positions."""
 CONTROL = re.compile(r"\[(unused\d+|[A-Z]+)\]|<\|?\w+\|?>|madeupword\d+")
 """Pieces that stand for no text."""
 ROLES = {
@@ -48,7 +50,8 @@ class Pieces:
     prefix: str
     """How pieces begin that continue a word; empty where pieces say themselves where spaces are."""
     forbidden: tuple[int, ...]
-    """Ids that no answer has: special and unused tokens, and pieces that show nothing or no whole character."""
+    """Ids that no answer has: special and unused tokens, and pieces that show nothing or no whole
+    character."""
     continuing: tuple[int, ...]
     cased: bool
 
@@ -153,14 +156,16 @@ def _offset(model: PreTrainedModel) -> int:
 
 
 def _refuse_others(folder: Path) -> None:
-    """InputError where the model, which does not fit, says itself that it is another kind: an encoder alone, GPT-2."""
+    """InputError where the model, which does not fit, says itself that it is another kind: an encoder alone,
+    GPT-2."""
     for name in architectures(folder):
         if not name.endswith(("ForMaskedLM", "ForPreTraining", "WithLMHeadModel")):
             raise InputError(f"{folder} holds a {name}, which does not predict what is masked", OTHER)
 
 
 def _refuse_blind(opened: MaskedLM, name: str) -> None:
-    """InputError where what the model says at a mask does not depend on what stands behind it, as of a causal model."""
+    """InputError where what the model says at a mask does not depend on what stands behind it, as of a causal
+    model."""
     import torch
 
     pieces = opened.pieces
@@ -177,7 +182,8 @@ def _refuse_blind(opened: MaskedLM, name: str) -> None:
 
 
 def open_pieces(folder: Path, rows: int) -> Pieces:
-    """The vocabulary in a folder: its tokenizer.json, or BERT's vocab.txt. `rows`: of the model that it is of."""
+    """The vocabulary in a folder: its tokenizer.json, or BERT's vocab.txt. `rows`: of the model that it
+    is of."""
     said, added = _said(folder), _added(folder)
     whole = (folder / TOKENIZER).exists() or not (folder / VOCABULARY).exists()
     tokenizer = open_tokenizer(folder) if whole else _word_pieces(folder / VOCABULARY, said)
@@ -252,7 +258,8 @@ def _added(folder: Path) -> list[dict[str, Any]]:
 
 
 def _word_pieces(file: Path, said: dict[str, str]) -> Tokenizer:
-    """BERT's vocabulary, one piece a line. Lower case where the tokenizer's settings say so, else where it has no capitals."""
+    """BERT's vocabulary, one piece a line. Lower case where the tokenizer's settings say so, else where it
+    has no capitals."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     try:

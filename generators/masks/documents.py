@@ -1,7 +1,9 @@
-"""Documents as the mask function sees them: paragraphs, their sentences, and where each lies in the unchanged text.
+"""Documents as the mask function sees them: paragraphs, their sentences, and where each lies in the unchanged
+text.
 
-A story keeps its own five sentences. Other text is prose (a paragraph is a line, cut by our sentence splitter) or verse
-(a paragraph is a stanza, a sentence is a line). What describes a document, such as its title, is its first paragraph.
+A story keeps its own five sentences. Other text is prose (a paragraph is a line, cut by our sentence
+splitter) or verse (a paragraph is a stanza, a sentence is a line). What describes a document, such as its
+title, is its first paragraph.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ Paragraph = tuple[Span, tuple[Span, ...]]
 class Document(NamedTuple):
     """A document's text and where its paragraphs and their sentences lie.
 
-    Every span is in order, not empty, and begins and ends on a character that is no white space. The first `metadata`
-    paragraphs describe the document and are no part of its running text.
+    Every span is in order, not empty, and begins and ends on a character that is no white space. The first
+    `metadata` paragraphs describe the document and are no part of its running text.
     """
 
     text: str
@@ -56,7 +58,8 @@ def story_document(story: Story) -> Document:
 
 
 def prose_document(text: str) -> Document:
-    """Paragraphs are the lines that are not blank, at any line break that Unicode knows; sentences as we split them."""
+    """Paragraphs are the lines that are not blank, at any line break that Unicode knows; sentences as we
+    split them."""
     paragraphs: list[Paragraph] = []
     for line in _lines(text):
         if line.start < line.end:

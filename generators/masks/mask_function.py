@@ -1,8 +1,10 @@
-"""Which spans of a document become blanks: the mask function of Donahue et al. (ACL 2020, section 4), and others.
+"""Which spans of a document become blanks: the mask function of Donahue et al. (ACL 2020, section 4), and
+others.
 
-A document is a hierarchy of paragraphs, sentences and words. Every node is masked with probability p = 0.03, and nothing
-inside a masked one is masked again; a masked word becomes, half of the time, an n-gram of up to 8 words. That covers
-about 15 % of the words. Variants mask one granularity only; `module:object` names a function of your own.
+A document is a hierarchy of paragraphs, sentences and words. Every node is masked with probability p = 0.03,
+and nothing inside a masked one is masked again; a masked word becomes, half of the time, an n-gram of up to 8
+words. That covers about 15 % of the words. Variants mask one granularity only; `module:object` names a
+function of your own.
 """
 
 from __future__ import annotations
@@ -84,9 +86,9 @@ class _Tree(NamedTuple):
 class Hierarchical:
     """The paper's mask function, or with `only` its variant that masks a single granularity.
 
-    `probability` (0–1) is that of each node. `parity` makes the random draws of the reference, one for each node, so
-    that equal streams give equal masks; otherwise the distance to the next masked node is drawn, which has the same
-    distribution and takes a fraction of the time.
+    `probability` (0–1) is that of each node. `parity` makes the random draws of the reference, one for each
+    node, so that equal streams give equal masks; otherwise the distance to the next masked node is drawn,
+    which has the same distribution and takes a fraction of the time.
     """
 
     only: Granularity | None = None
@@ -190,9 +192,10 @@ def draw_masks(
 ) -> list[tuple[MaskedSpan, ...]]:
     """Up to `count` masks of a document, no two alike; each is drawn up to 16 times until it can be kept.
 
-    An example that is given up adds one to `drops` under the cause of its last try. Of a mask with more than `at_most`
-    spans, that many are kept at random. Since masks differ, 16 of a story mask the whole document in about 2.4 % of
-    cases, not 3 %, and a mask without a span is among them once at most: not at all if `allow_empty` is false.
+    An example that is given up adds one to `drops` under the cause of its last try. Of a mask with more than
+    `at_most` spans, that many are kept at random. Since masks differ, 16 of a story mask the whole document
+    in about 2.4 % of cases, not 3 %, and a mask without a span is among them once at most: not at all if
+    `allow_empty` is false.
     """
     drops = Counter() if drops is None else drops
     try:
@@ -250,8 +253,8 @@ def _failure(error: BaseException) -> str:
 def one_span(document: Document, granularity: Granularity, rng: random.Random) -> MaskedSpan | None:
     """One span, each of that granularity equally likely, or None if there are none: an example of a test set.
 
-    A sentence is never one of the metadata, such as a story's title line; all other granularities include it. N-grams
-    are those of one random division of each sentence into n-grams.
+    A sentence is never one of the metadata, such as a story's title line; all other granularities include it.
+    N-grams are those of one random division of each sentence into n-grams.
     """
     if granularity == Granularity.SENTENCE:
         document = document._replace(paragraphs=document.paragraphs[document.metadata :])
@@ -268,7 +271,8 @@ def sentence_mask(document: Document, number: int) -> tuple[MaskedSpan, ...]:
 def load_mask(name: str, *, parity: bool = False) -> MaskFunction:
     """The mask function of that name: `hierarchical`, a granularity to mask that only, or `module:object`.
 
-    `parity` is that of `Hierarchical`; a function of your own has its own draws. What such an object must have is told in `generators.masks.custom`. Raises UsageError where there is none.
+    `parity` is that of `Hierarchical`; a function of your own has its own draws. What such an object must
+    have is told in `generators.masks.custom`. Raises UsageError where there is none.
     """
     if name == "hierarchical":
         return Hierarchical(parity=parity)

@@ -1,4 +1,5 @@
-"""Two mask functions to take as patterns for your own: `generators.masks.samples:Punctuation` and `:ProperNouns`."""
+"""Two mask functions to take as patterns for your own: `generators.masks.samples:Punctuation` and
+`:ProperNouns`."""
 
 from __future__ import annotations
 
@@ -29,9 +30,9 @@ class Punctuation:
 class ProperNouns:
     """All names, as a rule without a tagger guesses them; names side by side are one span.
 
-    A word is a name if it has a capital and does not open a sentence, or if it opens one and is a name elsewhere in the
-    text. So the rule misses names that only ever open sentences, and takes *Monday*, words in capitals, and most words of
-    a title for names.
+    A word is a name if it has a capital and does not open a sentence, or if it opens one and is a name
+    elsewhere in the text. So the rule misses names that only ever open sentences, and takes *Monday*, words
+    in capitals, and most words of a title for names.
     """
 
     types = ("proper_noun",)

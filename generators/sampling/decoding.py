@@ -1,7 +1,8 @@
-"""Draws what a language model writes on: batched, cached, each row with its own stream of chance and its own end.
+"""Draws what a language model writes on: batched, cached, each row with its own stream of chance and its own
+end.
 
-What a row gets does not depend on which rows stand beside it or in which order: its random numbers come from (seed,
-row key), and its positions are counted from its own first token.
+What a row gets does not depend on which rows stand beside it or in which order: its random numbers come from
+(seed, row key), and its positions are counted from its own first token.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ Count = Callable[[Sequence[int]], int]
 class Sampling:
     """How the next token is drawn.
 
-    The usual nucleus keeps the likeliest tokens up to the one with which their mass reaches `top_p`; `reference`, as the
-    paper's code has it, leaves that one out (but keeps the first).
+    The usual nucleus keeps the likeliest tokens up to the one with which their mass reaches `top_p`;
+    `reference`, as the paper's code has it, leaves that one out (but keeps the first).
     """
 
     temperature: float = 1.0
@@ -67,7 +68,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a row starts from, the key of its stream of chance, and the answers that are to be drawn one after another."""
+    """What a row starts from, the key of its stream of chance, and the answers that are to be drawn one after
+    another."""
 
     ids: Sequence[int]
     key: str
@@ -76,8 +78,8 @@ class Prompt:
 
 @dataclass(slots=True)
 class Written:
-    """An answer: its ids without the end token, and the natural logarithm of each one's probability in the model, given
-    what may be drawn at all. A forced id has none: 0."""
+    """An answer: its ids without the end token, and the natural logarithm of each one's probability in the
+    model, given what may be drawn at all. A forced id has none: 0."""
 
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -111,8 +113,8 @@ class Rules:
 def draw(
     model: PreTrainedModel, prompts: Sequence[Prompt], rules: Rules, sampling: Sampling, seed: int
 ) -> list[list[Written]]:
-    """The answers of every prompt, all rows in one batch. A row that reaches the end of what the model can read has
-    fewer answers than were asked for, or a last one that is not ended."""
+    """The answers of every prompt, all rows in one batch. A row that reaches the end of what the model can
+    read has fewer answers than were asked for, or a last one that is not ended."""
     import torch
 
     from generators.sampling.stepping import steps
@@ -240,7 +242,8 @@ class _Limits:
 
 
 def choose(logits: Tensor, sampling: Sampling, chance: Tensor) -> tuple[Tensor, Tensor]:
-    """One token a row of (B, V) logits by (B,) numbers from 0 to 1, and (B,) its log-probability at temperature 1."""
+    """One token a row of (B, V) logits by (B,) numbers from 0 to 1, and (B,) its log-probability at
+    temperature 1."""
     import torch
 
     shares = torch.softmax(logits / sampling.temperature, dim=-1)

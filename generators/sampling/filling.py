@@ -1,6 +1,8 @@
-"""What all generators that are models share: texts with gaps in batches, further tries, and the check of every answer.
+"""What all generators that are models share: texts with gaps in batches, further tries, and the check of
+every answer.
 
-A kind of model is a Filler. It gets a batch of texts and drafts answers; everything else is done here, the same for all.
+A kind of model is a Filler. It gets a batch of texts and drafts answers; everything else is done here, the
+same for all.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class Filler(Protocol):
 
     @property
     def several(self) -> bool:
-        """Whether it drafts all gaps of a text at once; else it is asked for the first gap alone, again and again."""
+        """Whether it drafts all gaps of a text at once; else it is asked for the first gap alone, again
+        and again."""
 
     @property
     def titled(self) -> bool:
@@ -50,16 +53,18 @@ class Filler(Protocol):
 
     @property
     def origin(self) -> Provenance:
-        """Kind, checkpoint and settings of its own, device and precision, versions. What is shared is added here."""
+        """Kind, checkpoint and settings of its own, device and precision, versions. What is shared is
+        added here."""
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """A draft for each gap of each text, or for the first alone. `keys` name the texts' streams of chance: what a text
-        gets may depend on its key and the seed, but not on the texts beside it."""
+        """A draft for each gap of each text, or for the first alone. `keys` name the texts' streams of
+        chance: what a text gets may depend on its key and the seed, but not on the texts beside it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The options that every model has. `tries`: draws of a text at most, until all its answers are in order."""
+    """The options that every model has. `tries`: draws of a text at most, until all its answers are in
+    order."""
 
     batch: int = 32
     tries: int = 1
@@ -212,7 +217,8 @@ def out_of_memory(error: Exception) -> bool:
 
 
 def check(draft: Draft, gap: Gap) -> Draft:
-    """The draft as an answer: white space in order, and the status that its text deserves if it has no other."""
+    """The draft as an answer: white space in order, and the status that its text deserves if it has no
+    other."""
     several_lines = gap.type in ("paragraph", "document")
     text = draft.text.strip() if several_lines else normalise(draft.text)
     broken = unprintable(text)
@@ -237,7 +243,8 @@ def check(draft: Draft, gap: Gap) -> Draft:
 
 
 def unprintable(text: str) -> str:
-    """Why `text` cannot be shown, or nothing: bytes that make no character, or characters that no page can carry."""
+    """Why `text` cannot be shown, or nothing: bytes that make no character, or characters that no page
+    can carry."""
     if "\ufffd" in text:
         return "bytes that make no character"
     return refused_characters(text)

@@ -1,8 +1,8 @@
 """The forward pass over a flat batch: examples one behind the other, no padding anywhere.
 
-All but attention looks at single tokens, so it runs over (N, width) as it is. Attention alone knows where examples begin,
-and no token sees another example's. On a GPU in bf16 that is FlashAttention over ragged sequences; elsewhere queries, keys
-and values are laid out in (B, T) for it and gathered back.
+All but attention looks at single tokens, so it runs over (N, width) as it is. Attention alone knows where
+examples begin, and no token sees another example's. On a GPU in bf16 that is FlashAttention over ragged
+sequences; elsewhere queries, keys and values are laid out in (B, T) for it and gathered back.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Flat(NamedTuple):
 def place(batch: Batch, device: str, *, wanted: np.ndarray | None = None, capacity: int = 0) -> Flat:
     """The batch on `device`. Targets are the tokens that `wanted` says, else those with a weight.
 
-    With a `capacity`, it is filled up with short examples of nothing to that many tokens and all tokens become
-    targets, most of these with weight 0: shapes that never change, for compiled code.
+    With a `capacity`, it is filled up with short examples of nothing to that many tokens and all tokens
+    become targets, most of these with weight 0: shapes that never change, for compiled code.
     """
     import torch
 

@@ -1,4 +1,5 @@
-"""What a server's reply says: its text, why it ended, and the answers in it, freed of what does not belong there."""
+"""What a server's reply says: its text, why it ended, and the answers in it, freed of what does not belong
+there."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str, count: int) -> Parsed:
-    """The `count` answers of a reply: a JSON list of strings, or an object with such a list as `blanks`. Nothing else.
+    """The `count` answers of a reply: a JSON list of strings, or an object with such a list as `blanks`.
+    Nothing else.
 
     >>> parse('{"blanks": ["It rained."]}', 1).answers
     ['It rained.']

@@ -1,6 +1,8 @@
-"""Language models step by step: rows that stand left-padded in a batch, fed one token each, nothing computed twice.
+"""Language models step by step: rows that stand left-padded in a batch, fed one token each, nothing computed
+twice.
 
-GPT-2 is run here over keys and values that are written in place; any other causal model by the library's own cache.
+GPT-2 is run here over keys and values that are written in place; any other causal model by the library's own
+cache.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def steps(model: PreTrainedModel, rows: Sequence[Sequence[int]], room: int) -> S
 
 
 def _padded(rows: Sequence[Sequence[int]], device: Any) -> tuple[Tensor, Tensor]:
-    """(B, T) ids and which of them are real, padded on the left: the last token of every row is in the last column."""
+    """(B, T) ids and which of them are real, padded on the left: the last token of every row is in the last
+    column."""
     import torch
 
     width = max(map(len, rows))

@@ -9,7 +9,8 @@ WORDS = 3
 
 
 def before_repetition(answer: str, behind: str) -> str:
-    """`answer` up to where it goes on with the first three words of what stands behind the gap (all, where it is fewer).
+    """`answer` up to where it goes on with the first three words of what stands behind the gap (all, where it
+    is fewer).
 
     >>> before_repetition("She left. Then he ate", " Then he ate it.")
     'She left.'

@@ -1,7 +1,8 @@
-"""Writes answers: by beam search, of which one beam is greedy, or by drawing; all texts of a batch at once, with a cache.
+"""Writes answers: by beam search, of which one beam is greedy, or by drawing; all texts of a batch at once,
+with a cache.
 
-Scores are sums of log-probabilities, without a length penalty. A text is done when an ended answer scores at least as high
-as everything that goes on, for longer answers only score lower; its rows then leave the batch.
+Scores are sums of log-probabilities, without a length penalty. A text is done when an ended answer scores at
+least as high as everything that goes on, for longer answers only score lower; its rows then leave the batch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from generators.self_attention.vocabulary import BOA, EOA, UNWRITTEN
 
 
 class Answer(NamedTuple):
-    """What was written: ids without <EOA>, whether that came within the longest length, and the log-probability."""
+    """What was written: ids without <EOA>, whether that came within the longest length, and the
+    log-probability."""
 
     ids: tuple[int, ...]
     ended: bool
@@ -47,7 +49,8 @@ def write(
     longest: int,
     chance: Chance | None = None,
 ) -> list[Answer]:
-    """An answer to the first blank of each template, beginning with the given ids; `longest`: words and <EOA> at most.
+    """An answer to the first blank of each template, beginning with the given ids; `longest`: words and <EOA>
+    at most.
 
     With `chance` it is drawn, and `beams` has to be 1. Log-probabilities are among what may be written.
     """
@@ -83,7 +86,8 @@ def write(
                 found = _drawn(logs[:, 0], chance, numbers[here, step])
             top, beam, word = total.gather(1, found), found // logs.shape[-1], found % logs.shape[-1]
             ended = word == EOA
-            # An end that is not among the best ones, of as many as there are beams, is no answer: so one beam is greedy.
+            # An end that is not among the best ones, of as many as there are beams, is no answer: so one beam
+            # is greedy.
             for row, place in (ended[:, :beams] & top[:, :beams].isfinite()).nonzero().tolist():
                 answer = Answer(tuple(written[row, beam[row, place]].tolist()), True, float(top[row, place]))
                 best[here[row]] = max(best[here[row]] or answer, answer, key=_logprob)

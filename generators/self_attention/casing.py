@@ -30,7 +30,8 @@ def detokenise(words: Sequence[str]) -> str:
         left = bool(_TO_THE_LEFT.fullmatch(word)) or (before, word.lower()) in _ONE
         right = word in _TO_THE_RIGHT or (word == "’" and after in _AFTER_APOSTROPHE)
         if word == "'" and word not in opened:
-            # It opens a quotation only if it is closed later on, and no plural stands before it: the boys' room.
+            # It opens a quotation only if it is closed later on, and no plural stands before it: the boys'
+            # room.
             right = after in _SHORTENED or ("'" in words[at + 1 :] and not before.endswith("s"))
             left = not right
             if right and after not in _SHORTENED:

@@ -1,4 +1,5 @@
-"""SA's checkpoints: a folder with config.json, model.safetensors, vocabulary.json and infilling.json, written all or nothing."""
+"""SA's checkpoints: a folder with config.json, model.safetensors, vocabulary.json and infilling.json, written
+all or nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def complete(folder: Path) -> bool:
 
 
 def load(folder: Path, device: str = "cpu") -> Opened:
-    """Open a checkpoint. InputError where a file is missing, damaged or of another model, or it is of another kind."""
+    """Open a checkpoint. InputError where a file is missing, damaged or of another model, or it is of another
+    kind."""
     card = read_card(folder)
     if card.kind != KIND:
         raise InputError(

@@ -1,7 +1,9 @@
-"""SA as a generator: reads the text with its blanks as words, and writes the first blank's answer; then the next one's.
+"""SA as a generator: reads the text with its blanks as words, and writes the first blank's answer; then the
+next one's.
 
-Blanks are filled one by one from left to right, and the text is read anew with each answer in it: an answer sees all
-that stands around it, the answers before it included, and of the blanks after it only that they are there.
+Blanks are filled one by one from left to right, and the text is read anew with each answer in it: an answer
+sees all that stands around it, the answers before it included, and of the blanks after it only that they are
+there.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """SA's own options. `decoding`: beam (of `beam` beams, as in the paper), greedy, or sampled from the nucleus."""
+    """SA's own options. `decoding`: beam (of `beam` beams, as in the paper), greedy, or sampled from the
+    nucleus."""
 
     decoding: str = "beam"
     beam: int = 2
@@ -74,7 +77,8 @@ class SelfAttentionFiller:
         )
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """A draft for the first gap of each text; refused where a piece of the text is longer than a segment."""
+        """A draft for the first gap of each text; refused where a piece of the text is longer than a
+        segment."""
         from generators.self_attention.beam_search import Chance, write
 
         read = self.checkpoint.vocabulary.read

@@ -1,6 +1,8 @@
-"""The network: a stack that attends to the answer so far and to the words of the template, which nothing encodes.
+"""The network: a stack that attends to the answer so far and to the words of the template, which nothing
+encodes.
 
-Width, depth, scales and signal are those of Zhu, Hu and Xing (2019, "Text Infilling"); unlike theirs, padding is never seen.
+Width, depth, scales and signal are those of Zhu, Hu and Xing (2019, "Text Infilling"); unlike theirs, padding
+is never seen.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ TIMESCALES = 1.0, 1e4
 
 
 class Memory(NamedTuple):
-    """A batch of templates as the blocks see them: keys and values of each block, and which places are no padding."""
+    """A batch of templates as the blocks see them: keys and values of each block, and which places are no
+    padding."""
 
     layers: list[tuple[Tensor, Tensor]]
     """Each (batch, heads, template, width / heads)."""
@@ -46,7 +49,8 @@ class Cache:
 
 
 def signal(positions: Tensor, width: int) -> Tensor:
-    """(…) whole numbers to (…, width): sines, then cosines, of waves from 1 to 10,000 long in equal ratios."""
+    """(…) whole numbers to (…, width): sines, then cosines, of waves from 1 to 10,000 long in equal
+    ratios."""
     half = width // 2
     ratio = math.log(TIMESCALES[1] / TIMESCALES[0]) / max(half - 1, 1)
     rates = torch.exp(torch.arange(half, device=positions.device) * -ratio) / TIMESCALES[0]
@@ -92,7 +96,8 @@ class _Block(nn.Module):
     def forward(
         self, x: Tensor, template: tuple[Tensor, Tensor], seen: Tensor, past: tuple[Tensor, Tensor] | None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The next (batch, length, width), and keys and values of the whole answer. With a `past`, x is one word a row."""
+        """The next (batch, length, width), and keys and values of the whole answer. With a `past`, x is one
+        word a row."""
         normal = self.first_norm(x)
         keys, values = self.answer.project(normal)
         if past is not None:
@@ -138,8 +143,9 @@ class SelfAttention(nn.Module):
     ) -> tuple[Tensor, Cache]:
         """The state (batch, length, width) after each word of answers, and the cache to go on with.
 
-        `answer`: ids (batch, length) from `<BOA>` on; with a cache the one next id, which is the word number `start`.
-        `segment`: the blank's, 1 for the first one. Padding stands at the end only, so no word sees it.
+        `answer`: ids (batch, length) from `<BOA>` on; with a cache the one next id, which is the word number
+        `start`. `segment`: the blank's, 1 for the first one. Padding stands at the end only, so no word sees
+        it.
         """
         positions = SEGMENT * segment + start + torch.arange(answer.shape[1], device=answer.device)
         x = self.dropout(self.words(answer) * self.width**0.5 + signal(positions, self.width))
@@ -155,10 +161,11 @@ class SelfAttention(nn.Module):
 
 
 def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """The mean cross-entropy, in nats, of (places, ids) with 1 - smoothing on the true id and the rest spread evenly
-    over the others but PAD.
+    """The mean cross-entropy, in nats, of (places, ids) with 1 - smoothing on the true id and the rest spread
+    evenly over the others but PAD.
 
-    With z the logits and V ids, log p = z - lse(z), and the sum over the V - 2 others is sum(z) - z_true - z_pad - (V - 2) lse.
+    With z the logits and V ids, log p = z - lse(z), and the sum over the V - 2 others is sum(z) - z_true -
+    z_pad - (V - 2) lse.
     """
     total = torch.logsumexp(logits, -1)
     true = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)

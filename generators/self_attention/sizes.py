@@ -20,8 +20,8 @@ class Architecture:
     dropout: float = 0.1
     """Of embeddings, attention, and what each part of a block adds."""
     scale_template: bool = False
-    """Whether the template's words are scaled as the answer's are. Not in the paper's code: there the signal of positions
-    drowns them at first, so that what to copy from the template is learned late."""
+    """Whether the template's words are scaled as the answer's are. Not in the paper's code: there the signal
+    of positions drowns them at first, so that what to copy from the template is learned late."""
 
     def __post_init__(self) -> None:
         if self.width % self.heads or self.width % 2:
@@ -32,7 +32,8 @@ class Architecture:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train. `minutes` and `steps` bound the run; whichever comes first ends it. The defaults are the paper's."""
+    """How to train. `minutes` and `steps` bound the run; whichever comes first ends it. The defaults are the
+    paper's."""
 
     batch: int = 400
     """Examples in a step."""
@@ -64,9 +65,18 @@ PASSES = 150
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"words": 10_000},
     "small": {
-        "layers": 3, "width": 256, "heads": 4, "hidden": 1024, "scale_template": True, "batch": 32, "warm_up": 300, "minutes": 10.0,
-        "evaluate_every": 200, "evaluation_examples": 512, "words": 10_000,
+        "layers": 3,
+        "width": 256,
+        "heads": 4,
+        "hidden": 1024,
+        "scale_template": True,
+        "batch": 32,
+        "warm_up": 300,
+        "minutes": 10.0,
+        "evaluate_every": 200,
+        "evaluation_examples": 512,
+        "words": 10_000,
     },
-}  # fmt: skip
-"""`paper`: the paper's sizes and settings, 150 passes over the stories. `small` learns something in minutes on a CPU;
-to that end it scales the template."""
+}
+"""`paper`: the paper's sizes and settings, 150 passes over the stories. `small` learns something in minutes
+on a CPU; to that end it scales the template."""

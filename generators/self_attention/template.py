@@ -1,4 +1,5 @@
-"""A text with its blanks as the network reads it: ids, segments and offsets, for one text and for batches of stories."""
+"""A text with its blanks as the network reads it: ids, segments and offsets, for one text and for batches of
+stories."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from generators.masks.documents import Document
 from generators.self_attention.vocabulary import BOA, BOS, EOA, EOS, MASK, PAD, Vocabulary, words_of
 
 SEGMENT = 256
-"""Positions of a segment: a word's is SEGMENT · segment + offset. So this is the context on either side of a blank."""
+"""Positions of a segment: a word's is SEGMENT · segment + offset. So this is the context on either side of a
+blank."""
 WINDOW = 32
 """Batches that are sorted by length together."""
 
@@ -21,7 +23,8 @@ Ids = NDArray[np.int64]
 
 
 class Template(NamedTuple):
-    """A text whose blanks are one `<m>` each. Segments alternate text, blank, text, …, from 0; offsets restart in each."""
+    """A text whose blanks are one `<m>` each. Segments alternate text, blank, text, …, from 0; offsets
+    restart in each."""
 
     ids: list[int]
     segments: list[int]
@@ -33,8 +36,9 @@ class Template(NamedTuple):
 
 
 def template_of(pieces: Sequence[Sequence[int]]) -> Template:
-    """The template of a text whose pieces have these ids: <BOS>, the pieces with <m> between, <EOS>. Blank i (from 0) is
-    segment 2i + 1. One that is filled belongs to the text, so the first that is left is always segment 1.
+    """The template of a text whose pieces have these ids: <BOS>, the pieces with <m> between, <EOS>. Blank i
+    (from 0) is segment 2i + 1. One that is filled belongs to the text, so the first that is left is always
+    segment 1.
 
     >>> template_of([[10, 11], [12], []])
     Template(ids=[1, 10, 11, 4, 12, 4, 2], segments=[0, 0, 0, 1, 2, 3, 4], offsets=[0, 1, 2, 0, 0, 0, 0])
@@ -73,8 +77,8 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Texts as ids, one behind the other. Text t has the sentences first[t] to first[t + 1]; sentence s the ids starts[s] to
-    starts[s + 1]."""
+    """Texts as ids, one behind the other. Text t has the sentences first[t] to first[t + 1]; sentence s the
+    ids starts[s] to starts[s + 1]."""
 
     ids: Ids
     starts: Ids
@@ -107,8 +111,8 @@ class Corpus:
 
 
 def read_corpus(documents: Iterable[Document], vocabulary: Vocabulary) -> Corpus:
-    """The texts without their titles. Left out, and counted: one whose sentences are not two at least, and one that is longer
-    than the context whichever of its sentences is the blank."""
+    """The texts without their titles. Left out, and counted: one whose sentences are not two at least, and
+    one that is longer than the context whichever of its sentences is the blank."""
     ids: list[int] = []
     starts, first = [0], [0]
     left_out: dict[str, int] = {}
@@ -136,8 +140,8 @@ def sentences_of(document: Document) -> list[list[str]]:
 
 
 def training_batches(corpus: Corpus, seed: int, size: int, start: int = 0) -> Iterator[Batch]:
-    """Batches without end, from step `start` on, the same for the same seed: in every pass each text once, with one of its
-    sentences as the blank, all equally likely. Texts in a batch are about equally long."""
+    """Batches without end, from step `start` on, the same for the same seed: in every pass each text once,
+    with one of its sentences as the blank, all equally likely. Texts in a batch are about equally long."""
     step = start
     steps = -(-len(corpus) // size)
     while True:

@@ -1,4 +1,5 @@
-"""The words that SA knows: lower-cased, the most frequent of the training text; and how each is cased within a sentence."""
+"""The words that SA knows: lower-cased, the most frequent of the training text; and how each is cased within
+a sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from humaneval.text import sentence_spans
 
 SPECIAL = ("<PAD>", "<BOS>", "<EOS>", "<UNK>", "<m>", "<BOA>", "<EOA>")
 PAD, BOS, EOS, UNK, MASK, BOA, EOA = range(len(SPECIAL))
-"""The first ids: padding, begin and end of a text, a word that is not known, a blank, begin and end of an answer."""
+"""The first ids: padding, begin and end of a text, a word that is not known, a blank, begin and end of an
+answer."""
 IN_FRONT = 4
 """So many of them do not count as entries: the paper's tool puts them before a vocabulary of 10,000."""
 UNWRITTEN = (PAD, BOS, EOS, UNK, MASK, BOA)
@@ -27,7 +29,8 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words by id, the special ones in front. `cases`: words that most often are not lower case within a sentence."""
+    """Words by id, the special ones in front. `cases`: words that most often are not lower case within a
+    sentence."""
 
     words: tuple[str, ...]
     cases: Mapping[str, str] = field(default_factory=dict)
@@ -40,7 +43,8 @@ class Vocabulary:
         return len(SPECIAL) + len(self.words)
 
     def ids(self, words: Iterable[str]) -> list[int]:
-        """The ids of words in any case; UNK for those that are not known. No text is read as another special id."""
+        """The ids of words in any case; UNK for those that are not known. No text is read as another
+        special id."""
         return [self._ids.get(word.lower(), UNK) for word in words]
 
     def word(self, id: int) -> str:
@@ -62,8 +66,10 @@ def words_of(text: str, sentences: Iterable[Span]) -> list[str]:
 
 
 def learn(sentences: Iterable[Sequence[str]], size: int) -> Vocabulary:
-    """The vocabulary of a corpus: <m>, <BOA>, <EOA> and the most frequent words, `size` entries in all; the first in the
-    alphabet where words are equally frequent. Casing is counted where it tells something: not at a sentence's start."""
+    """The vocabulary of a corpus: <m>, <BOA>, <EOA> and the most frequent words, `size` entries in all; the
+    first in the alphabet where words are equally frequent. Casing is counted where it tells something: not at
+    a sentence's start.
+    """
     counts: Counter[str] = Counter()
     within: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:

@@ -1,4 +1,5 @@
-"""Finds in a rewritten text what was written into its gaps: the alignment with the fewest edits of what was to stay."""
+"""Finds in a rewritten text what was written into its gaps: the alignment with the fewest edits of what was
+to stay."""
 
 from __future__ import annotations
 
@@ -7,18 +8,19 @@ from typing import NamedTuple
 
 
 class Aligned(NamedTuple):
-    """(start, end) in the written tokens of what stands in each gap, and how many edits the rest differs by."""
+    """(start, end) in the written tokens of what stands in each gap, and how many edits the rest differs
+    by."""
 
     spans: list[tuple[int, int]]
     edits: int
 
 
 def align(pieces: Sequence[Sequence[int]], written: Sequence[int]) -> Aligned:
-    """Where the gaps between `pieces` lie in `written`. Only what is written in a gap is free; each other token that is
-    written, left out or changed is one edit.
+    """Where the gaps between `pieces` lie in `written`. Only what is written in a gap is free; each other
+    token that is written, left out or changed is one edit.
 
-    The usual edit distance (Wagner and Fischer 1974), with insertions at a gap for nothing. Where two gaps have no token
-    between them, the first takes all.
+    The usual edit distance (Wagner and Fischer 1974), with insertions at a gap for nothing. Where two gaps
+    have no token between them, the first takes all.
 
     >>> align([[1, 2], [3]], [1, 2, 8, 9, 3])
     Aligned(spans=[(2, 4)], edits=0)

@@ -1,4 +1,5 @@
-"""Encoder-decoder models: opened whole with their tokenizer, and drawn from in batches, each row with its own chance."""
+"""Encoder-decoder models: opened whole with their tokenizer, and drawn from in batches, each row with its own
+chance."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ SENTINEL = re.compile(r"<extra_id_\d+>")
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A model, its tokenizer, by which text is only ever text, and the ids of the tokens that no text is read as."""
+    """A model, its tokenizer, by which text is only ever text, and the ids of the tokens that no text is
+    read as."""
 
     model: PreTrainedModel
     tokenizer: Tokenizer
@@ -73,7 +75,8 @@ def rows(model: PreTrainedModel) -> int:
 
 
 def open_pair(name: str, device: str, example: str) -> Opened:
-    """The model in a folder of the hub's layout or of a hub id. InputError where anything is missing or does not fit."""
+    """The model in a folder of the hub's layout or of a hub id. InputError where anything is missing or does
+    not fit."""
     folder = Path(name).expanduser()
     local = folder.exists()
     if not local:
@@ -94,8 +97,11 @@ def open_pair(name: str, device: str, example: str) -> Opened:
 
     refuse_others(folder)
     model, sha = open_weights(
-        folder, AutoModelForSeq2SeqLM, unused=lambda name: bool(UNUSED.search(name)), refuse_others=refuse_others
-    )  # fmt: skip
+        folder,
+        AutoModelForSeq2SeqLM,
+        unused=lambda name: bool(UNUSED.search(name)),
+        refuse_others=refuse_others,
+    )
     tokenizer, control = open_reader(folder)
     ids = max([*tokenizer.get_vocab().values(), *control.values()]) + 1
     if ids > rows(model):
@@ -111,8 +117,8 @@ def open_pair(name: str, device: str, example: str) -> Opened:
 def open_reader(folder: Path) -> tuple[Tokenizer, dict[str, int]]:
     """The tokenizer in a folder without its control tokens, and their ids by name.
 
-    A vocabulary of scored pieces holds the control tokens as pieces, too, and would find them in a story: there they get
-    names that no text has.
+    A vocabulary of scored pieces holds the control tokens as pieces, too, and would find them in a story:
+    there they get names that no text has.
     """
     from tokenizers import Tokenizer
 
@@ -144,7 +150,8 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a row reads, the key of its stream of chance, what ends it beside the end token, and its new tokens at most."""
+    """What a row reads, the key of its stream of chance, what ends it beside the end token, and its new
+    tokens at most."""
 
     ids: Sequence[int]
     key: str

@@ -95,7 +95,8 @@ class _PairFiller:
 
 @dataclass(frozen=True, slots=True)
 class T5Filler(_PairFiller):
-    """Sentinels <extra_id_0>, <extra_id_1>, … stand in the gaps; the answers come after the same sentinels."""
+    """Sentinels <extra_id_0>, <extra_id_1>, … stand in the gaps; the answers come after the same
+    sentinels."""
 
     sentinels: tuple[int, ...]
 
@@ -125,9 +126,13 @@ class T5Filler(_PairFiller):
                 sources[at] = Source(ids, key, longest, frozenset(self.sentinels[count:]))
         if sources:
             drawn = draw_pairs(
-                self.opened, list(sources.values()), sampling=self.sampling, seed=self.seed,
-                prefix=[self.opened.start], forbidden=self.opened.unwritten({self.opened.end, *self.sentinels}),
-            )  # fmt: skip
+                self.opened,
+                list(sources.values()),
+                sampling=self.sampling,
+                seed=self.seed,
+                prefix=[self.opened.start],
+                forbidden=self.opened.unwritten({self.opened.end, *self.sentinels}),
+            )
             for at, row in zip(sources, drawn, strict=True):
                 found[at] = self.answers(row, texts[at].gaps)
         return found
@@ -157,7 +162,8 @@ class T5Filler(_PairFiller):
 
 @dataclass(frozen=True, slots=True)
 class BartFiller(_PairFiller):
-    """<mask> stands in each gap; the whole text is written anew, and the answers are what stands where the gaps were."""
+    """<mask> stands in each gap; the whole text is written anew, and the answers are what stands where the
+    gaps were."""
 
     @property
     def origin(self) -> Provenance:
@@ -189,9 +195,13 @@ class BartFiller(_PairFiller):
                 sources[at], kept[at] = Source([*ids, opened.end], key, longest), pieces
         if sources:
             drawn = draw_pairs(
-                opened, list(sources.values()), sampling=self.sampling, seed=self.seed,
-                prefix=[opened.start, begin], forbidden=opened.unwritten({opened.end}),
-            )  # fmt: skip
+                opened,
+                list(sources.values()),
+                sampling=self.sampling,
+                seed=self.seed,
+                prefix=[opened.start, begin],
+                forbidden=opened.unwritten({opened.end}),
+            )
             for at, row in zip(sources, drawn, strict=True):
                 found[at] = self.answers(row, kept[at], texts[at].gaps)
         return found
@@ -215,7 +225,8 @@ def _refused(text: GappedText, why: str) -> list[Draft]:
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """T5 and its like: a folder or a hub id. Options: temperature, top_p, longest, and those of every model."""
+    """T5 and its like: a folder or a hub id. Options: temperature, top_p, longest, and those of every
+    model."""
     shared, options = read_options(request, Shared, Seq2SeqOptions)
     opened = open_pair(request.checkpoint or T5, request.device, T5)
     names = [f"<extra_id_{number}>" for number in range(len(opened.control))]
@@ -229,7 +240,8 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
 
 
 def build_bart(request: GeneratorRequest) -> Sequence[Generator]:
-    """BART and its like: a folder or a hub id. Options: temperature, top_p, longest, and those of every model."""
+    """BART and its like: a folder or a hub id. Options: temperature, top_p, longest, and those of every
+    model."""
     shared, options = read_options(request, Shared, Seq2SeqOptions)
     opened = open_pair(request.checkpoint or BART, request.device, BART)
     lacking = [name for name in ("<s>", MASK) if name not in opened.control]

@@ -1,7 +1,7 @@
 """Scoring a checkpoint: test examples of one granularity, and their perplexity.
 
-A test example has one span, drawn uniformly among all of that granularity in its document; of a story, sentences are its
-five own and not its title. The mixture is the training mask function, run once a document.
+A test example has one span, drawn uniformly among all of that granularity in its document; of a story,
+sentences are its five own and not its title. The mixture is the training mask function, run once a document.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ GRANULARITIES = ("sentence", "document", "paragraph", "ngram", "word", MIXTURE)
 
 @dataclass(frozen=True, slots=True)
 class OneSpan:
-    """A mask function that draws exactly one span of a granularity; a document without any gets no example."""
+    """A mask function that draws exactly one span of a granularity; a document without any gets no
+    example."""
 
     granularity: Granularity
     types: tuple[str, ...] = tuple(Granularity)
@@ -79,7 +80,8 @@ class Score:
 
 
 def granularities(name: str, card: Card, asked: Sequence[str]) -> tuple[str, ...]:
-    """The granularities to score of the checkpoint called `name`. Raises UsageError for one that it has no blank for."""
+    """The granularities to score of the checkpoint called `name`. Raises UsageError for one that it has no
+    blank for."""
     known = (*card.blanks, MIXTURE)
     every = tuple(name for name in GRANULARITIES if name in known)
     chosen = tuple(dict.fromkeys(every if "all" in asked else asked))
@@ -92,7 +94,8 @@ def granularities(name: str, card: Card, asked: Sequence[str]) -> tuple[str, ...
 def masked_once(
     documents: Sequence[Document], checkpoint: Checkpoint, granularity: str, *, seed: int
 ) -> MaskedCorpus:
-    """One masked example a document, by (seed, its number) alone: all checkpoints with one tokenizer score the same tokens."""
+    """One masked example a document, by (seed, its number) alone: all checkpoints with one tokenizer score
+    the same tokens."""
     one: MaskFunction = (
         OneSpan(Granularity(granularity)) if granularity != MIXTURE else load_mask(checkpoint.card.mask)
     )
@@ -118,7 +121,8 @@ def score(
     batch: int = 32,
     autocast: str | None = None,
 ) -> Score:
-    """The perplexity of masked text over one example of every document. Raises InputError where none can be scored."""
+    """The perplexity of masked text over one example of every document. Raises InputError where none can be
+    scored."""
     examples = masked_once(documents, checkpoint, granularity, seed=seed)
     if not examples.examples:
         raise nothing_left(f"none of the {len(documents)} documents can be scored by {granularity}", examples)

@@ -1,4 +1,5 @@
-"""What is trained on and scored: documents from story files or from folders of texts; and a vocabulary made from them."""
+"""What is trained on and scored: documents from story files or from folders of texts; and a vocabulary made
+from them."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ SEPARATOR = "\n\n\n"
 FIELDS = ("title", "authors", "categories", "abstract")
 """The lines of an abstract, and the fields of arXiv's metadata that they come from."""
 _UNREADABLE = re.compile("[\x00\ud800-\udfff]")
-"""What no tokenizer reads or no file keeps: NUL and lone surrogates. Other control characters are text like any other."""
+"""What no tokenizer reads or no file keeps: NUL and lone surrogates. Other control characters are text like
+any other."""
 HELD_OUT = 20
 """Where no validation stories are given, one in so many of the training stories is set aside."""
 
@@ -43,7 +45,8 @@ class Texts:
 
 
 def sound_stories(path: Path, *, skip_bad: bool = False) -> tuple[tuple[Story, ...], dict[str, int]]:
-    """The stories of a file, and what was left out. InputError at one that cannot be used, unless they are skipped."""
+    """The stories of a file, and what was left out. InputError at one that cannot be used, unless they are
+    skipped."""
     reading = read_stories(path)
     if reading.problems and not skip_bad:
         raise InputError(
@@ -55,7 +58,8 @@ def sound_stories(path: Path, *, skip_bad: bool = False) -> tuple[tuple[Story, .
 
 
 def story_texts(path: Path, *, skip_bad: bool = False) -> Texts:
-    """The stories of a file as documents. Raises InputError as `sound_stories` does, and where there are none."""
+    """The stories of a file as documents. Raises InputError as `sound_stories` does, and where there are
+    none."""
     stories, left_out = sound_stories(path, skip_bad=skip_bad)
     return _some(Texts(str(path), tuple(map(story_document, stories)), left_out))
 
@@ -69,8 +73,8 @@ def bundled_texts(split: str) -> Texts:
 def folder_texts(folder: Path, split: str, corpus: str, *, skip_bad: bool = False) -> Texts:
     """The documents of `split` (train, valid, test) in a folder: SPLIT.txt, three line ends between documents.
 
-    Abstracts may also be SPLIT.jsonl, or one file of arXiv's metadata, metadata.jsonl, split by the year of the first
-    version as in the paper: 2018 valid, 2019 test, the other years train.
+    Abstracts may also be SPLIT.jsonl, or one file of arXiv's metadata, metadata.jsonl, split by the year of
+    the first version as in the paper: 2018 valid, 2019 test, the other years train.
     """
     path = _file(folder, split, corpus)
     if path.suffix == ".txt":

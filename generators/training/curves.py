@@ -37,9 +37,14 @@ def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, 
         if values:
             best = min(range(len(values)), key=values.__getitem__)
             above.annotate(
-                readable(values[best]), (tokens[best], values[best]), color=colour, fontsize=9,
-                xytext=(0, 8), textcoords="offset points", ha="center",
-            )  # fmt: skip
+                readable(values[best]),
+                (tokens[best], values[best]),
+                color=colour,
+                fontsize=9,
+                xytext=(0, 8),
+                textcoords="offset points",
+                ha="center",
+            )
         below.plot(
             [line["tokens"] / unit for line in lines], [line["loss"] for line in lines], label=name, **style
         )

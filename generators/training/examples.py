@@ -1,7 +1,7 @@
 """Masked examples of a corpus: its documents' ids once, and for each example only where its blanks are.
 
-Nothing is padded and nothing is encoded beforehand: the four strategies read the same masks, and all 16 masked copies of
-97,828 stories take about 50 MB. Kept in a folder, the arrays are memory-mapped.
+Nothing is padded and nothing is encoded beforehand: the four strategies read the same masks, and all 16
+masked copies of 97,828 stories take about 50 MB. Kept in a folder, the arrays are memory-mapped.
 """
 
 from __future__ import annotations
@@ -168,8 +168,9 @@ def nothing_left(what: str, corpus: MaskedCorpus) -> InputError:
     causes = "; ".join(f"{count} {cause}" for cause, count in corpus.left_out.items())
     undrawn = [cause for cause in corpus.left_out if cause.startswith(UNDRAWN)]
     helps = {
-        f"A document has at most {LONGEST} tokens: cut long texts into shorter documents.": TOO_LONG
-        in causes,
+        f"A document has at most {LONGEST} tokens: cut long texts into shorter documents.": (
+            TOO_LONG in causes
+        ),
         "Choose another mask, or another granularity.": any(NOTHING in cause for cause in undrawn),
         "Mend the mask function.": any(NOTHING not in cause for cause in undrawn),
     }
@@ -196,9 +197,9 @@ def mask_corpus(
 ) -> MaskedCorpus:
     """Up to `copies` masked examples of every document, no two of a document alike.
 
-    The masks of document n come from (seed, n) alone, however many workers share the work. Left out and counted: documents
-    longer than the context, examples whose longest format is longer, and masks that could not be drawn. Spans that were
-    merged are counted, too, though nothing is lost with them.
+    The masks of document n come from (seed, n) alone, however many workers share the work. Left out and
+    counted: documents longer than the context, examples whose longest format is longer, and masks that could
+    not be drawn. Spans that were merged are counted, too, though nothing is lost with them.
     """
     work = (
         _Work(number * CHUNK, tuple(chunk), special, copies, seed, allow_empty)

@@ -1,7 +1,8 @@
 """The training loop: step by step until the budget is used, best checkpoint kept, killed and resumed at will.
 
-A resumed run sees the batches and the dropout that an uninterrupted one would have: both come from (seed, step). Started by
-torchrun, the processes share every batch and end with the weights that one process would have, but for rounding.
+A resumed run sees the batches and the dropout that an uninterrupted one would have: both come from (seed,
+step). Started by torchrun, the processes share every batch and end with the weights that one process would
+have, but for rounding.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 SMALL_BATCH = 8192
 """Tokens up to which a GPU waits for the next kernel's launch more than it computes."""
 AT_ONCE = 128
-"""Examples that a CPU works on at once, if nothing else is said: more would be no faster, and take memory without end."""
+"""Examples that a CPU works on at once, if nothing else is said: more would be no faster, and take memory
+without end."""
 
 
 def new_model(architecture: Architecture, special: SpecialIds, seed: int) -> GPT2LMHeadModel:
@@ -47,16 +49,24 @@ def new_model(architecture: Architecture, special: SpecialIds, seed: int) -> GPT
 
     torch.manual_seed(seed)
     config = GPT2Config(
-        vocab_size=special.total, n_positions=CONTEXT_LENGTH,
-        n_embd=architecture.width, n_layer=architecture.layers, n_head=architecture.heads,
-        resid_pdrop=architecture.dropout, embd_pdrop=architecture.dropout, attn_pdrop=architecture.attention_dropout,
-        bos_token_id=None, eos_token_id=special.end, pad_token_id=None,
-    )  # fmt: skip
+        vocab_size=special.total,
+        n_positions=CONTEXT_LENGTH,
+        n_embd=architecture.width,
+        n_layer=architecture.layers,
+        n_head=architecture.heads,
+        resid_pdrop=architecture.dropout,
+        embd_pdrop=architecture.dropout,
+        attn_pdrop=architecture.attention_dropout,
+        bos_token_id=None,
+        eos_token_id=special.end,
+        pad_token_id=None,
+    )
     return GPT2LMHeadModel(config)
 
 
 def set_dropout(model: PreTrainedModel, dropout: float | None, attention: float | None) -> None:
-    """Another dropout than a pre-trained GPT-2 came with. Raises UsageError for other architectures, which keep theirs."""
+    """Another dropout than a pre-trained GPT-2 came with. Raises UsageError for other architectures, which
+    keep theirs."""
     if dropout is None and attention is None:
         return
     if not is_plain_gpt2(model):
@@ -90,14 +100,14 @@ def train(
     better: Callable[[], None] = lambda: None,
     report: Callable[[Report], None] = lambda line: None,
 ) -> Progress:
-    """Train `model` until the budget is used or patience is out, keeping in `folder` the checkpoint with the lowest
-    validation perplexity of masked text. Its card says how it was made: `mask` drew the corpus called `name`, and `origin`
-    is where the model comes from.
+    """Train `model` until the budget is used or patience is out, keeping in `folder` the checkpoint with the
+    lowest validation perplexity of masked text. Its card says how it was made: `mask` drew the corpus called
+    `name`, and `origin` is where the model comes from.
 
-    Where `folder` has the state of the same run, it goes on from there. `keep=False` writes the log alone. `better` is
-    called when the model, as it is at that moment, is the best so far; `report` with every line of the log. Raises
-    InputError where the state is another run's, where the disk is full and where the loss is no number any more: what was
-    saved before is still whole.
+    Where `folder` has the state of the same run, it goes on from there. `keep=False` writes the log alone.
+    `better` is called when the model, as it is at that moment, is the best so far; `report` with every line
+    of the log. Raises InputError where the state is another run's, where the disk is full and where the loss
+    is no number any more: what was saved before is still whole.
     """
     words = {"from": "scratch", **(origin or {})}
     card = Card(
@@ -121,7 +131,8 @@ def train(
                 better()
             line = run.line(found)
             if run.workers.first:
-                # In this order a kill between the two loses no line: a resumed run cuts those behind its state.
+                # In this order a kill between the two loses no line: a resumed run cuts those behind its
+                # state.
                 append_log(folder, line)
                 if keep:
                     run.keep(found)
@@ -204,12 +215,18 @@ class _Run:
         return self.plan.learning_rate * warm * (max(1 - self.used, 0.0) if self.plan.decay else 1.0)
 
     def batches(self) -> Iterator[tuple[Batch, list[Flat]]]:
-        """From the next step on: each batch, and this process's share of it on the device, in micro-batches."""
+        """From the next step on: each batch, and this process's share of it on the device, in
+        micro-batches."""
         plan = self.plan
         found = training_batches(
-            self.corpus, plan.strategy, seed=plan.seed, size=plan.batch, start=self.progress.step,
-            context_loss=plan.context_loss, parts=plan.parts,
-        )  # fmt: skip
+            self.corpus,
+            plan.strategy,
+            seed=plan.seed,
+            size=plan.batch,
+            start=self.progress.step,
+            context_loss=plan.context_loss,
+            parts=plan.parts,
+        )
 
         def prepare(batch: Batch) -> tuple[Batch, list[Flat]]:
             parts = self.workers.parts(batch, self.at_once)
@@ -326,7 +343,8 @@ def compiled(room: int) -> Callable[..., Tensor]:
     import torch
 
     graph = torch.cuda.is_available() and 0 < room <= SMALL_BATCH
-    # Every shape is known: one compiled for any shape would be slower, and in torch 2.11 wrong for larger batches.
+    # Every shape is known: one compiled for any shape would be slower, and in torch 2.11 wrong for larger
+    # batches.
     return torch.compile(weighted_loss, mode="reduce-overhead" if graph else None, dynamic=False)
 
 

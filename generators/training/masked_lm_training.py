@@ -1,7 +1,7 @@
 """Trains a masked language model on stories, so that a BERT knows what a sentence between others looks like.
 
-Half of the examples hide some of a sentence's pieces, from one to all, as the generator's visits find them; the other half
-15 % of all pieces, as BERT was trained. The result lies in the hub's layout.
+Half of the examples hide some of a sentence's pieces, from one to all, as the generator's visits find them;
+the other half 15 % of all pieces, as BERT was trained. The result lies in the hub's layout.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Result(NamedTuple):
 def new_masked_lm(
     folder: Path, stories: Sequence[Story], *, vocabulary: int = 8000, seed: int = 0, **config: Any
 ) -> None:
-    """Write an untrained BERT, cased, with word pieces of its own made from the stories. `config`: of transformers."""
+    """Write an untrained BERT, cased, with word pieces of its own made from the stories. `config`: of
+    transformers."""
     import torch
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import BertConfig, BertForMaskedLM
@@ -64,7 +65,8 @@ def new_masked_lm(
 
 
 def hidden_places(bounds: Sequence[int], chance: random.Random) -> list[int]:
-    """Places to mask in a text whose sentences end before bounds[1:]: a share of one sentence, or single ones of all."""
+    """Places to mask in a text whose sentences end before bounds[1:]: a share of one sentence, or single ones
+    of all."""
     if chance.random() < 0.5:
         at = chance.randrange(len(bounds) - 1)
         sentence = range(bounds[at], bounds[at + 1])
@@ -84,7 +86,8 @@ def train_masked_lm(
     seed: int = 0,
     report: Callable[[int, float], None] = lambda step, loss: None,
 ) -> Result:
-    """Train the model where it stands, until the minutes or the steps are over. InputError where no story can be read."""
+    """Train the model where it stands, until the minutes or the steps are over. InputError where no story can
+    be read."""
     import torch
 
     model: Any = opened.model
@@ -215,8 +218,13 @@ def _run(base: str | None, out: Path, given: dict[str, Any]) -> None:
         source = find_folder(base or room)
         opened = open_masked_lm(base or room, device)
         result = train_masked_lm(
-            opened, stories, minutes=given["minutes"], batch=given["batch"], learning_rate=given["lr"], seed=given["seed"],
-        )  # fmt: skip
+            opened,
+            stories,
+            minutes=given["minutes"],
+            batch=given["batch"],
+            learning_rate=given["lr"],
+            seed=given["seed"],
+        )
         save_masked_lm(opened, source, out)
     if given["as_json"]:
         found = {"kind": "bert", "checkpoint": str(out), **result._asdict(), "left_out": left_out}

@@ -1,7 +1,7 @@
 """Batches: which examples in which step, and how much each of their tokens counts.
 
-A function of seed and place alone, so that a resumed run sees the same batches, and so do several processes that share
-them. A batch is flat: its examples one behind the other, no padding.
+A function of seed and place alone, so that a resumed run sees the same batches, and so do several processes
+that share them. A batch is flat: its examples one behind the other, no padding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ ANSWERS = (Target.INFILL, Target.INFILL_SPECIAL, Target.INFILL_REDUNDANT)
 
 
 class Batch(NamedTuple):
-    """Examples one behind the other, and the weight of each token's loss: their sum over a step is the step's loss."""
+    """Examples one behind the other, and the weight of each token's loss: their sum over a step is the step's
+    loss."""
 
     ids: Ids
     types: Types
@@ -30,9 +31,10 @@ class Batch(NamedTuple):
 def weighted(examples: Examples, *, context_loss: bool = True, parts: int = 1) -> Batch:
     """The paper's loss as weights: the mean over the answers' tokens plus the mean over the context's.
 
-    The two means are taken over the whole batch; with `parts`, over that many pieces of it in turn and then averaged, as
-    the paper's code does with its three micro-batches. A mean over nothing is 0. An example's first token is predicted
-    by nothing and does not count. Since weights are fixed here, neither micro-batches nor several processes change them.
+    The two means are taken over the whole batch; with `parts`, over that many pieces of it in turn and then
+    averaged, as the paper's code does with its three micro-batches. A mean over nothing is 0. An example's
+    first token is predicted by nothing and does not count. Since weights are fixed here, neither
+    micro-batches nor several processes change them.
     """
     weights = np.zeros(len(examples.ids), dtype=np.float32)
     countable = np.ones(len(examples.ids), dtype=bool)
@@ -70,7 +72,8 @@ def training_batches(
     context_loss: bool = True,
     parts: int = 1,
 ) -> Iterator[Batch]:
-    """Batches without end, from number `start`. Each pass over the corpus has a fresh order; batches run on over its end."""
+    """Batches without end, from number `start`. Each pass over the corpus has a fresh order; batches run on
+    over its end."""
     passes, order, at = -1, np.zeros(0, dtype=np.int64), start * size
     while True:
         chosen = np.zeros(0, dtype=np.int64)
@@ -96,7 +99,8 @@ def evaluation_batches(
 
 
 def capacity(corpus: MaskedCorpus, strategy: str, size: int) -> int:
-    """Tokens that nearly no batch of `size` examples exceeds: the mean and five standard deviations, in steps of 64."""
+    """Tokens that nearly no batch of `size` examples exceeds: the mean and five standard deviations, in steps
+    of 64."""
     lengths = corpus.lengths(strategy)
     most = size * lengths.mean() + 5 * size**0.5 * lengths.std()
     return -(-int(min(most, size * lengths.max())) // 64) * 64

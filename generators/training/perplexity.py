@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Perplexities:
-    """exp(sum of token losses / number of tokens) over a whole set, for three groups of tokens, NaN where there is none."""
+    """exp(sum of token losses / number of tokens) over a whole set, for three groups of tokens, NaN where
+    there is none."""
 
     masked: float
     """The tokens of masked text alone: the paper's number (infill_textonly)."""
     with_ends: float
-    """The same and the end of each answer (infill); for the formats that have no such ends, the token behind it."""
+    """The same and the end of each answer (infill); for the formats that have no such ends, the token
+    behind it."""
     context: float
     """The text around the blanks, where the format has it."""
     tokens: int

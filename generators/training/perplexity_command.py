@@ -31,7 +31,10 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
     "--granularity",
     type=click.Choice(CHOICES),
     multiple=True,
-    help="What is masked, one span a document; mixture: the training mask. May be repeated.  [default: sentence]",
+    help=(
+        "What is masked, one span a document; mixture: the training mask. May be repeated.  [default:"
+        " sentence]"
+    ),
 )
 @click.option("--table", is_flag=True, help="Print the paper's tables, its published values beside ours.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of the masks.")
@@ -46,7 +49,8 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
-    """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example scored."""
+    """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example
+    scored."""
     try:
         from generators.checkpoints.folder import load, peek
         from generators.devices import pick_device

@@ -11,7 +11,10 @@ from generators.training.published import LENGTHS, PUBLISHED, STRATEGIES, TABLES
 from generators.training.run_plan import readable
 
 NAMES = {"lm": "LM", "lm-rev": "LM-Rev", "lm-all": "LM-All", "ilm": "ILM"}
-NOT_COMPARABLE = "The paper's values are per token of GPT-2's vocabulary of 50,257; another vocabulary's are not comparable with them."
+NOT_COMPARABLE = (
+    "The paper's values are per token of GPT-2's vocabulary of 50,257; another vocabulary's are not"
+    " comparable with them."
+)
 
 
 def plain_table(scores: Sequence[Score]) -> Table:
@@ -25,9 +28,15 @@ def plain_table(scores: Sequence[Score]) -> Table:
     for one in scores:
         found = one.perplexities
         table.add_row(
-            one.checkpoint, NAMES[one.strategy], one.granularity, readable(found.masked, 2), f"{found.tokens:,}",
-            f"{found.examples:,}", f"{lost(one):,}", f"{found.mean_length:.1f}",
-        )  # fmt: skip
+            one.checkpoint,
+            NAMES[one.strategy],
+            one.granularity,
+            readable(found.masked, 2),
+            f"{found.tokens:,}",
+            f"{found.examples:,}",
+            f"{lost(one):,}",
+            f"{found.mean_length:.1f}",
+        )
     return table
 
 
@@ -37,7 +46,8 @@ def lost(score: Score) -> int:
 
 
 def paper_tables(scores: Sequence[Score]) -> list[tuple[str, Table]]:
-    """A title and a table for each granularity, numbered as in the paper: strategies by rows, ours beside its value."""
+    """A title and a table for each granularity, numbered as in the paper: strategies by rows, ours beside its
+    value."""
     tables = []
     for granularity, number in TABLES.items():
         here = [score for score in scores if score.granularity == granularity]

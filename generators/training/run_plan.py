@@ -11,7 +11,8 @@ from humaneval.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train. `minutes`, `steps` and `passes` bound the run; whichever comes first ends it, or patience does.
+    """How to train. `minutes`, `steps` and `passes` bound the run; whichever comes first ends it, or patience
+    does.
 
     The defaults are the paper's: AdamW with a constant rate and no decay of weights, 24 examples a step.
     """
@@ -99,8 +100,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "vocabulary": 8000,
     },
 }
-"""What differs from the defaults of Plan and Architecture. The first three are the paper's, by corpus: stories and
-abstracts to early stopping, lyrics for two passes. `small` learns something in minutes on a CPU."""
+"""What differs from the defaults of Plan and Architecture. The first three are the paper's, by corpus:
+stories and abstracts to early stopping, lyrics for two passes. `small` learns something in minutes on a CPU.
+"""
 
 
 def readable(perplexity: float, decimals: int = 1) -> str:

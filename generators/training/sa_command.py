@@ -24,9 +24,12 @@ from humaneval.errors import InputError, PrerequisiteError
     "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The checkpoint's folder."
 )
 @click.option(
-    "--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True,
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    default="paper",
+    show_default=True,
     help="What the other options start from: the paper's settings, or small: minutes on a CPU.",
-)  # fmt: skip
+)
 @click.option("--minutes", type=POSITIVE, help="Of training, resumed runs included.")
 @click.option("--steps", type=click.IntRange(min=1), help=f"At most so many steps; paper: {PASSES} passes.")
 @click.option(
@@ -58,9 +61,11 @@ from humaneval.errors import InputError, PrerequisiteError
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 def sa(**given: Any) -> None:
-    """Train SA, self-attention text infilling: it reads the lower-cased words of a story with one blank, then fills it.
+    """Train SA, self-attention text infilling: it reads the lower-cased words of a story with one blank, then
+    fills it.
 
-    `generate --generator sa --checkpoint DIRECTORY` uses what was trained. Run again, an interrupted training goes on.
+    `generate --generator sa --checkpoint DIRECTORY` uses what was trained. Run again, an interrupted training
+    goes on.
     """
     try:
         from generators.devices import pick_device
@@ -81,7 +86,8 @@ def _run(given: dict[str, Any], device: str) -> None:
     from generators.training import train_command as common
     from generators.training.sa_training import train
 
-    # Exactly one of --stories and --bundled: what is said where it is not so is the same for all that train on stories.
+    # Exactly one of --stories and --bundled: what is said where it is not so is the same for all that train
+    # on stories.
     sources = {**given, "documents": None, "corpus": None}
     training, validation = common.given_texts(sources, common.corpus_name(sources))
     chosen = PRESETS[given["preset"]] | {name: value for name, value in given.items() if value is not None}
@@ -106,7 +112,8 @@ def _run(given: dict[str, Any], device: str) -> None:
         chosen["steps"] = PASSES * -(-len(corpus) // chosen.get("batch", 400))
     plan = Plan(**{f.name: chosen[f.name] for f in fields(Plan) if f.name in chosen})
     click.echo(
-        f"sa: {len(corpus):,} stories, {len(held_out):,} for validation, {len(vocabulary):,} words on {device}",
+        f"sa: {len(corpus):,} stories, {len(held_out):,} for validation, {len(vocabulary):,} words on"
+        f" {device}",
         err=True,
     )
     with common.training_bar("sa", shown=True) as show:
@@ -128,6 +135,7 @@ def _run(given: dict[str, Any], device: str) -> None:
         click.echo(json.dumps(found))
         return
     click.echo(
-        f"{progress.step} steps, {progress.tokens:,} words in {progress.seconds / 60:.1f} min; "
-        f"masked sentences have perplexity {readable(progress.best)} a word at step {progress.best_step}: {given['out']}"
+        f"{progress.step} steps, {progress.tokens:,} words in {progress.seconds / 60:.1f} min; masked"
+        f" sentences have perplexity {readable(progress.best)} a word at step {progress.best_step}:"
+        f" {given['out']}"
     )

@@ -1,4 +1,5 @@
-"""Trains SA on stories: one sentence of each is the blank. Killed at any point, the same run goes on from its last evaluation."""
+"""Trains SA on stories: one sentence of each is the blank. Killed at any point, the same run goes on from its
+last evaluation."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from humaneval.errors import InputError
 
 
 class Perplexity(NamedTuple):
-    """exp of the mean loss, not smoothed, over words of masked sentences; words that are not known count as one word.
-    `with_ends`: with the ends of answers."""
+    """exp of the mean loss, not smoothed, over words of masked sentences; words that are not known count as
+    one word. `with_ends`: with the ends of answers."""
 
     masked: float
     with_ends: float
@@ -79,8 +80,8 @@ def train(
 ) -> Progress:
     """Train until the budget is used, keeping in `folder` the checkpoint with the lowest validation perplexity.
 
-    InputError where the folder has another run's state, where the disk is full, and where the loss is no number any more:
-    what was saved before is still whole.
+    InputError where the folder has another run's state, where the disk is full, and where the loss is no
+    number any more: what was saved before is still whole.
     """
     run = _Run(folder, architecture, plan, vocabulary, corpus, validation, device)
     for batch in training_batches(corpus, plan.seed, plan.batch, run.progress.step):

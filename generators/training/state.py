@@ -1,4 +1,5 @@
-"""What a run keeps beside its checkpoint: its whole state in one file, and its log. A kill at any point leaves both usable."""
+"""What a run keeps beside its checkpoint: its whole state in one file, and its log. A kill at any point
+leaves both usable."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ STATE_TENSORS, LOG, LOCK = "state.safetensors", "log.jsonl", "lock"
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Nobody else trains into `folder` meanwhile; a killed process holds nothing. UsageError where somebody does."""
+    """Nobody else trains into `folder` meanwhile; a killed process holds nothing. UsageError where
+    somebody does."""
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,14 +63,16 @@ def save_state(
         before = (folder / STATE_TENSORS).exists()
         raise InputError(
             f"{folder / STATE_TENSORS} cannot be written: {first_line(error)}",
-            f"Make room and run the same command again{': it goes on from the state before' if before else ''}.",
+            "Make room and run the same command"
+            f" again{': it goes on from the state before' if before else ''}.",
         ) from None
 
 
 def resume(
     folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer, fingerprint: dict[str, Any]
 ) -> Progress:
-    """Where the run in `folder` stands, its weights and optimizer put in place; a fresh Progress where there is none.
+    """Where the run in `folder` stands, its weights and optimizer put in place; a fresh Progress where there
+    is none.
 
     Raises InputError where the state is another run's, or damaged.
     """

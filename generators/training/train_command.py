@@ -1,4 +1,5 @@
-"""The verb `train`: a model from scratch or from a pre-trained one; killed at any point, the same command goes on."""
+"""The verb `train`: a model from scratch or from a pre-trained one; killed at any point, the same command
+goes on."""
 
 from __future__ import annotations
 
@@ -112,9 +113,17 @@ def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> N
         _say(strategy, training, validation, examples, special, model, device)
     with training_bar(strategy, shown=first) as show:
         progress = run(
-            given["out"], plan, model, tokenizer, examples, held_out,
-            mask=mask.name, name=corpus, origin=origin, report=show,
-        )  # fmt: skip
+            given["out"],
+            plan,
+            model,
+            tokenizer,
+            examples,
+            held_out,
+            mask=mask.name,
+            name=corpus,
+            origin=origin,
+            report=show,
+        )
     if not first:
         return
     plot(given["out"], strategy)
@@ -144,7 +153,8 @@ def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> N
 
 
 def _join(device: str) -> tuple[bool, str]:
-    """Join the processes that torchrun started, if it did. Whether this is the first of them, and its device."""
+    """Join the processes that torchrun started, if it did. Whether this is the first of them, and its
+    device."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return True, device
     import torch
@@ -242,7 +252,8 @@ def _examples(
     mask: MaskFunction,
     copies: int,
 ) -> MaskedCorpus:
-    """The masked examples of a split, kept beside the checkpoint: a run that goes on opens those that it has."""
+    """The masked examples of a split, kept beside the checkpoint: a run that goes on opens those that it
+    has."""
     from generators.checkpoints.folder import probe
     from generators.training.examples import CHUNK, kept_corpus, mask_corpus, nothing_left
 
@@ -262,10 +273,15 @@ def _examples(
     def make() -> MaskedCorpus:
         chunks = -(-len(texts.documents) // CHUNK)
         return mask_corpus(
-            texts.documents, tokenizer, special, mask,
-            copies=copies, seed=given["seed"], allow_empty=given["empty_masks"] == "on",
+            texts.documents,
+            tokenizer,
+            special,
+            mask,
+            copies=copies,
+            seed=given["seed"],
+            allow_empty=given["empty_masks"] == "on",
             workers=min(os.cpu_count() or 1, chunks // 4) or 1,
-        )  # fmt: skip
+        )
 
     corpus = kept_corpus(given["out"] / EXAMPLES / split, key.hexdigest(), make)
     if not corpus.examples:

@@ -38,7 +38,8 @@ class Workers:
         return (batch for number, batch in enumerate(batches) if number % self.count == self.number)
 
     def add_gradients(self, model: PreTrainedModel) -> None:
-        """Sum the gradients of all processes; the weights of the losses are already those of the whole batch."""
+        """Sum the gradients of all processes; the weights of the losses are already those of the whole
+        batch."""
         if self._on:
             for parameter in model.parameters():
                 if parameter.grad is not None:

@@ -1,1 +1,2 @@
-"""The command line: one verb a stage, one file a verb or group; nothing heavy is imported before it is needed."""
+"""The command line: one verb a stage, one file a verb or group; nothing heavy is imported before it is
+needed."""

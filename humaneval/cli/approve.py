@@ -35,9 +35,17 @@ def approve(
 ) -> None:
     """Approve ASSIGNMENTS of STUDY by their ids. One that is approved already stays so."""
     approve_work(
-        app, study, endpoint, list(dict.fromkeys(assignments)), feedback, live, spend,
-        undo_rejection=undo_rejection, dry_run=dry_run, as_json=as_json,
-    )  # fmt: skip
+        app,
+        study,
+        endpoint,
+        list(dict.fromkeys(assignments)),
+        feedback,
+        live,
+        spend,
+        undo_rejection=undo_rejection,
+        dry_run=dry_run,
+        as_json=as_json,
+    )
 
 
 def approve_work(
@@ -68,7 +76,14 @@ def approve_work(
     if dry_run:
         refuse_elsewhere(app.engine, study, platform)
         if as_json and not quiet:
-            emit({"study": study, "endpoint": endpoint, "would_approve": list(planned.assignments), "cost": str(total)})  # fmt: skip
+            emit(
+                {
+                    "study": study,
+                    "endpoint": endpoint,
+                    "would_approve": list(planned.assignments),
+                    "cost": str(total),
+                }
+            )
         elif not quiet:
             say(f"Would approve {count} at {endpoint}: ${total} with fees. Nothing was done.")
         return 0
@@ -77,8 +92,14 @@ def approve_work(
         confirm_spending(platform.endpoint.spends_money, endpoint, total, live=live, spend=spend)
     with progress(f"Approving at {endpoint}", None, unit="assignments") as advance:
         approved = pay(
-            app.engine, study, platform, assignments=planned.assignments, feedback=feedback, undo_rejection=undo_rejection, advance=advance
-        )  # fmt: skip
+            app.engine,
+            study,
+            platform,
+            assignments=planned.assignments,
+            feedback=feedback,
+            undo_rejection=undo_rejection,
+            advance=advance,
+        )
     if as_json and not quiet:
         emit({"study": study, "endpoint": endpoint, "approved_now": approved})
     elif not quiet:
@@ -103,8 +124,9 @@ def reject(
 ) -> None:
     """Reject ASSIGNMENTS of STUDY: their workers are not paid, and their standing with others suffers.
 
-    A missed control passage is no reason: whoever worked is paid, and left out of the scores by the study's own rule.
-    For 30 days `approve --undo-rejection` takes it back. Rejected work is left out of scores; `score --all` counts it.
+    A missed control passage is no reason: whoever worked is paid, and left out of the scores by the study's
+    own rule. For 30 days `approve --undo-rejection` takes it back. Rejected work is left out of scores;
+    `score --all` counts it.
     """
     from humaneval.crowd.approve import reject as refuse
     from humaneval.crowd.approve import would_reject
@@ -124,5 +146,6 @@ def reject(
         emit({"study": study, "endpoint": endpoint, "rejected_now": rejected})
     else:
         say(
-            f"{rejected} rejected at {endpoint} now. `humaneval approve --undo-rejection` takes it back for 30 days."
+            f"{rejected} rejected at {endpoint} now. `humaneval approve --undo-rejection` takes it back for"
+            " 30 days."
         )

@@ -1,4 +1,5 @@
-"""`archive`: one zip from which the scores of a study can be recomputed; and whether such a zip holds what it says."""
+"""`archive`: one zip from which the scores of a study can be recomputed; and whether such a zip holds what it
+says."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ from humaneval.errors import UsageError
 def archive(
     app: App, study: str | None, out: Path | None, checked: Path | None, tests: bool, as_json: bool
 ) -> None:
-    """Write everything that recomputes the scores of STUDY to one zip: responses under pseudonyms, design, scores, infills."""
+    """Write everything that recomputes the scores of STUDY to one zip: responses under pseudonyms, design,
+    scores, infills."""
     if (study is None) == (checked is None):
         raise UsageError("name a study to archive, or an archive with --check FILE")
     if checked is not None:
@@ -55,7 +57,7 @@ def _check(path: Path, as_json: bool) -> None:
         emit({"archive": path.resolve(), **found._asdict()})
         return
     say(
-        f"{path}: {found.files} files are as archived, and the {found.responses:,} responses of {found.study} "
-        "give scores.json again, byte for byte."
+        f"{path}: {found.files} files are as archived, and the {found.responses:,} responses of {found.study}"
+        " give scores.json again, byte for byte."
     )
     say(f"SHA-256 of its manifest: {found.sha256}")

@@ -45,11 +45,27 @@ def bonus(
     cost = platform.bonus_cost(dollars)
     if dry_run:
         found = pay_bonus(
-            app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, purpose=purpose, dry_run=True
-        )  # fmt: skip
+            app.engine,
+            study,
+            platform,
+            assignment=assignment,
+            amount=dollars,
+            reason=reason,
+            purpose=purpose,
+            dry_run=True,
+        )
         would = cost.total if found.state == "due" else Decimal("0.00")
         if as_json:
-            emit({"study": study, "endpoint": endpoint, "assignment": assignment, "purpose": purpose, "state": found.state, "would_cost": str(would)})  # fmt: skip
+            emit(
+                {
+                    "study": study,
+                    "endpoint": endpoint,
+                    "assignment": assignment,
+                    "purpose": purpose,
+                    "state": found.state,
+                    "would_cost": str(would),
+                }
+            )
         elif found.state == "due":
             say(f"Would pay ${dollars} at {endpoint} for {purpose!r}: ${would} with fees. Nothing was done.")
         else:

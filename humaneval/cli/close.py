@@ -25,8 +25,9 @@ from humaneval.text import counted
 def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_json: bool) -> None:
     """Take the HITs of STUDY down and delete them at the platform. Everything collected stays here.
 
-    Refused while anything is not collected, or neither approved nor rejected. Nobody who has accepted a HIT loses it:
-    while somebody is still at work the HITs are only taken down (exit code 3); close again when they are done.
+    Refused while anything is not collected, or neither approved nor rejected. Nobody who has accepted a HIT
+    loses it: while somebody is still at work the HITs are only taken down (exit code 3); close again when
+    they are done.
     """
     from humaneval.crowd.close import close_all
 
@@ -36,13 +37,15 @@ def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_js
         return
     if dry_run:
         say(
-            f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work. Nothing was done."
+            f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work. Nothing"
+            " was done."
         )
     else:
         say(f"{counted(done.hits, 'HIT')} deleted at {endpoint}.")
     if done.unpaid:
         say(
-            f"{counted(done.unpaid, 'form')} answered on our server and never paid: humaneval collect {study} --to {endpoint} names them."
+            f"{counted(done.unpaid, 'form')} answered on our server and never paid: humaneval collect {study}"
+            f" --to {endpoint} names them."
         )
     if done.final_rejections:
         say(f"{done.final_rejections} rejections {'could' if dry_run else 'can'} then no longer be undone.")

@@ -25,7 +25,8 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
             emit({"study": study, "endpoint": endpoint, **waiting._asdict()})
         else:
             say(
-                f"{waiting.submissions} submitted at {endpoint}, {waiting.new} of them new. Nothing was stored."
+                f"{waiting.submissions} submitted at {endpoint}, {waiting.new} of them new. Nothing was"
+                " stored."
             )
         return
 
@@ -41,19 +42,22 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
         say(f"{found.rebuilt} never reached our server and were taken from {endpoint}'s answers.")
     if found.not_handed_over:
         say(
-            f"{found.not_handed_over} answered on our server but not submitted at {endpoint}: kept, not scored."
+            f"{found.not_handed_over} answered on our server but not submitted at {endpoint}: kept, not"
+            " scored."
         )
     for work in found.unpaid:
         say(f"  {work.assignment} of {work.worker}")
     if found.unpaid:
         say(
-            f"Who lost work through our fault is paid by: humaneval compensate {study} ASSIGNMENT --to {endpoint}"
+            f"Who lost work through our fault is paid by: humaneval compensate {study} ASSIGNMENT --to"
+            f" {endpoint}"
         )
     if found.strays:
         say(
-            f"{found.strays} submitted that match no form of this study: {', '.join(found.stray_assignments)}. Kept, not scored. "
-            f"Approve or reject each by its id; {endpoint} approves and pays what nobody decides about, when the study's "
-            "auto_approval_days are over."
+            f"{found.strays} submitted that match no form of this study:"
+            f" {', '.join(found.stray_assignments)}. Kept, not scored. Approve or reject each by its id;"
+            f" {endpoint} approves and pays what nobody decides about, when the study's auto_approval_days"
+            " are over."
         )
     for reason in found.not_listed:
         say(f"Somebody is not on the exclusion list yet; the next `collect` tries again: {reason}")

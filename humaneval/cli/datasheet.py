@@ -22,7 +22,8 @@ from humaneval.errors import UsageError
 @json_option
 @with_app
 def datasheet(app: App, study: str, out: Path | None, tests: bool, as_json: bool) -> None:
-    """Write the Human Evaluation Datasheet (HEDS) of STUDY; what only you know is listed in it to be filled in."""
+    """Write the Human Evaluation Datasheet (HEDS) of STUDY; what only you know is listed in it to be
+    filled in."""
     from humaneval.report.datasheet import datasheet as fill
     from humaneval.report.dossier import dossier
 
@@ -34,9 +35,18 @@ def datasheet(app: App, study: str, out: Path | None, tests: bool, as_json: bool
     write_whole(path, text.encode())
     still = [f"Q{question.number} {question.label}" for question in sheet.open]
     if as_json:
-        emit({"study": study, "datasheet": path.resolve(), "filled": sheet.filled, "questions": len(sheet.lines), "to_fill_in": still})  # fmt: skip
+        emit(
+            {
+                "study": study,
+                "datasheet": path.resolve(),
+                "filled": sheet.filled,
+                "questions": len(sheet.lines),
+                "to_fill_in": still,
+            }
+        )
         return
     say(
-        f"Datasheet written to {path.resolve()}: {sheet.filled} of {len(sheet.lines)} questions carry a value."
+        f"Datasheet written to {path.resolve()}: {sheet.filled} of {len(sheet.lines)} questions carry a"
+        " value."
     )
     say(f"To fill in: {'; '.join(still)}.")

@@ -1,4 +1,5 @@
-"""`demo`: the whole line on the bundled stories, with simulated annotators; or with the person at the keyboard."""
+"""`demo`: the whole line on the bundled stories, with simulated annotators; or with the person at the
+keyboard."""
 
 from __future__ import annotations
 
@@ -39,10 +40,10 @@ ANNOTATORS, QUICK_ANNOTATORS, MY_ROWS = 90, 40, 20
 UNFIT = ("unprintable", "cut", "empty", "several sentences", "same as the original", "same as a neighbour")
 
 SUMMARY = (
-    "This is a demonstration. The annotators are simulated: programs that went through the real pages over HTTP, "
-    "with a skill that was set beforehand for each generator, whatever it wrote. The stories and the sentences of "
-    "example-good and example-poor were written as examples and are not the output of any system. The scores say nothing "
-    "about people or models."
+    "This is a demonstration. The annotators are simulated: programs that went through the real pages over"
+    " HTTP, with a skill that was set beforehand for each generator, whatever it wrote. The stories and the"
+    " sentences of example-good and example-poor were written as examples and are not the output of any"
+    " system. The scores say nothing about people or models."
 )
 
 
@@ -85,7 +86,8 @@ def demo(folder: Path, quick: bool, me: bool) -> None:
     if report is not None:
         say(f"Report: {report.resolve()}")
     say(
-        f"Done in {time.monotonic() - started:.0f} s. Everything is in {folder}/; look around with: cd {folder} && humaneval status {STUDY}"
+        f"Done in {time.monotonic() - started:.0f} s. Everything is in {folder}/; look around with: cd"
+        f" {folder} && humaneval status {STUDY}"
     )
 
 
@@ -106,7 +108,8 @@ def _prepare(folder: Path) -> None:
 
 @contextmanager
 def _servers(folder: Path) -> Iterator[None]:
-    """The marketplace and the form server on free ports, and an environment in which every verb finds them."""
+    """The marketplace and the form server on free ports, and an environment in which every verb finds
+    them."""
     from humaneval.cli.init import config_text
     from humaneval.market import MarketServer, Mode, open_market
     from humaneval.settings import Settings
@@ -158,7 +161,8 @@ def _verb(*arguments: str) -> None:
 
 
 def _make_infills(checkpoints: Path | None) -> None:
-    """Stories and infills; with `checkpoints`, a folder for them, also those of two models trained here and now."""
+    """Stories and infills; with `checkpoints`, a folder for them, also those of two models trained here
+    and now."""
     _verb("stories", "import", "--bundled")
     _verb("generate", "--generator", "human")
     _verb("generate", "--generator", "control")
@@ -193,7 +197,8 @@ def _make_study(annotators: int, models: bool) -> None:
     try:
         _verb(*create)
     except DesignError as error:
-        # Small models do not always manage one whole sentence, and a study does not pass over that in silence.
+        # Small models do not always manage one whole sentence, and a study does not pass over that in
+        # silence.
         say(f"{error.message}\n{error.hint}")
         _verb(*create, *(part for status in UNFIT for part in ("--allow", status)))
     _verb("publish", STUDY, "--to", "local")
@@ -217,7 +222,8 @@ def _wait_for_me(app: App) -> None:
 
     url = preview_urls(app.engine, STUDY, endpoint("local", app.settings))[0]
     say(
-        f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer, send. Waiting for you; Ctrl-C stops."
+        f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer, send. Waiting for you; Ctrl-C"
+        " stops."
     )
     if _has_screen():
         webbrowser.open(url)
@@ -237,7 +243,8 @@ def _wait_for_me(app: App) -> None:
 
 
 def _scores_and_report(app: App, folder: Path, me: bool) -> Path | None:
-    """Print the scores and write the report; None where nothing is left to score, as when the only person missed the control."""
+    """Print the scores and write the report; None where nothing is left to score, as when the only person
+    missed the control."""
     from humaneval.cli.report import write_report
     from humaneval.cli.score import study_table
 
@@ -257,7 +264,8 @@ def _scores_and_report(app: App, folder: Path, me: bool) -> Path | None:
 
 
 def _has_screen() -> bool:
-    """Whether opening a browser shows one: in a bare terminal `webbrowser` would take over the terminal instead."""
+    """Whether opening a browser shows one: in a bare terminal `webbrowser` would take over the terminal
+    instead."""
     return sys.platform in ("darwin", "win32") or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )
@@ -275,7 +283,8 @@ def _compare_with_truth(table: ScoreTable) -> None:
     ]
     say()
     say(
-        "Simulated annotators: the truth is known. An attentive one knows the sentence with probability s, else guesses"
+        "Simulated annotators: the truth is known. An attentive one knows the sentence with probability s,"
+        " else guesses"
     )
     say(
         f"one of five, so the true score is 80 % × (1 − s). {CARELESS:.0%} read nothing and guess everywhere."
@@ -284,8 +293,10 @@ def _compare_with_truth(table: ScoreTable) -> None:
         truth = skills.true_score(row.generator)
         verdict = "inside" if row in held else "OUTSIDE"
         say(
-            f"  {row.generator}: s = {skills.of(row.generator):g}, truth {truth:.0%}, {verdict} {row.interval.low:.1%} to {row.interval.high:.1%}"
+            f"  {row.generator}: s = {skills.of(row.generator):g}, truth {truth:.0%}, {verdict}"
+            f" {row.interval.low:.1%} to {row.interval.high:.1%}"
         )
     say(
-        f"{len(held)} of {len(judged)} intervals hold the truth. (Control is 0 by construction once those who missed it are excluded.)"
+        f"{len(held)} of {len(judged)} intervals hold the truth. (Control is 0 by construction once those who"
+        " missed it are excluded.)"
     )

@@ -22,9 +22,9 @@ from humaneval.errors import HumanEvalError
 def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
     """Check Python, the settings, the database, Chromium, the form server and the marketplace.
 
-    With STUDY, find out what would fail if it were published: a pretend worker goes through a copy of it, from
-    publishing to paying, at a marketplace made for this alone; and address, frames, clock, keys, balance and
-    qualifications are looked at where --to says. Nothing is published, and nothing is written.
+    With STUDY, find out what would fail if it were published: a pretend worker goes through a copy of it,
+    from publishing to paying, at a marketplace made for this alone; and address, frames, clock, keys, balance
+    and qualifications are looked at where --to says. Nothing is published, and nothing is written.
     """
     findings = [_python(), _database(app), _chromium()]
     findings += _servers(app) if study is None else _study(app, study, endpoint)
@@ -33,14 +33,18 @@ def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
     else:
         for finding in findings:
             say(
-                f"{'ok     ' if finding.ok else 'MISSING' if finding.needed else '–      '} {finding.what}: {finding.detail}"
+                f"{'ok     ' if finding.ok else 'MISSING' if finding.needed else '–      '} {finding.what}:"
+                f" {finding.detail}"
             )
     missing = sum(finding.needed and not finding.ok for finding in findings)
     if study is not None and not as_json:
         say(
             f"{missing} of these would make it fail; nothing was published."
             if missing
-            else f"Nothing stands in the way; nothing was published. Next: humaneval publish {study} --to {endpoint}"
+            else (
+                f"Nothing stands in the way; nothing was published. Next: humaneval publish {study} --to"
+                f" {endpoint}"
+            )
         )
     if missing:
         raise SystemExit(1)

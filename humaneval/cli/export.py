@@ -1,4 +1,5 @@
-"""`export`: the response table, one line a response, workers as pseudonyms; or the infills and passages, to publish."""
+"""`export`: the response table, one line a response, workers as pseudonyms; or the infills and passages, to
+publish."""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ from humaneval.errors import InputError, UsageError
     "folder",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Instead of responses: every infill and passage (of STUDY, or of all) and a codebook, to a new folder.",
+    help=(
+        "Instead of responses: every infill and passage (of STUDY, or of all) and a codebook, to a new"
+        " folder."
+    ),
 )
 @click.option(
     "--comments",
@@ -56,7 +60,8 @@ def export(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Write the responses of STUDY to FILE (.csv, .tsv or .jsonl by its name), or infills to a FOLDER to publish."""
+    """Write the responses of STUDY to FILE (.csv, .tsv or .jsonl by its name), or infills to a FOLDER to
+    publish."""
     if comments is not None:
         if file is not None or folder is not None or not study:
             raise UsageError(
@@ -129,8 +134,8 @@ def _infills(app: App, study: str, folder: Path, with_stories: bool, excel: bool
         emit({"study": study or None, "folder": folder, **counts._asdict()})
         return
     say(
-        f"{counts.infills} infills of {counts.generators} generators and {counts.passages} passages written to {folder},"
-        " with a codebook."
+        f"{counts.infills} infills of {counts.generators} generators and {counts.passages} passages written"
+        f" to {folder}, with a codebook."
     )
     if not with_stories:
         say("The stories' own sentences are left out; with --with-stories they are there, too.")

@@ -49,7 +49,8 @@ def expire(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) ->
         )
     else:
         say(
-            f"{expired.hits} HITs at {endpoint} taken down; {expired.still_working} people have an open form and may still submit."
+            f"{expired.hits} HITs at {endpoint} taken down; {expired.still_working} people have an open form"
+            " and may still submit."
         )
 
 

@@ -80,7 +80,10 @@ def parse_shard(text: str) -> tuple[int, int]:
 @click.option(
     "--processing",
     metavar="all|NAMES",
-    help="What is done to the form of the texts: labels,repeats,spaces,sentence,capital,stop. The same for all systems of a study.",
+    help=(
+        "What is done to the form of the texts: labels,repeats,spaces,sentence,capital,stop. The same for all"
+        " systems of a study."
+    ),
 )
 @click.option(
     "--length-matched",
@@ -93,7 +96,10 @@ def parse_shard(text: str) -> tuple[int, int]:
     "--ray",
     "on_ray",
     is_flag=True,
-    help="Fill on a Ray cluster: the one that RAY_ADDRESS names, one that runs here, or a new one of this machine.",
+    help=(
+        "Fill on a Ray cluster: the one that RAY_ADDRESS names, one that runs here, or a new one of this"
+        " machine."
+    ),
 )
 @click.option(
     "--actors",
@@ -109,9 +115,25 @@ def parse_shard(text: str) -> tuple[int, int]:
 @json_option
 @with_app
 def generate(
-    app: App, kind: str, checkpoint: str, name: str, split: str, first: int | None, positions: str, samples: int, seed: int, device: str,
-    shard: str, options: tuple[str, ...], processing: str | None, draws: int | None, on_ray: bool, actors: int | None, gpus: float | None, as_json: bool,
-) -> None:  # fmt: skip
+    app: App,
+    kind: str,
+    checkpoint: str,
+    name: str,
+    split: str,
+    first: int | None,
+    positions: str,
+    samples: int,
+    seed: int,
+    device: str,
+    shard: str,
+    options: tuple[str, ...],
+    processing: str | None,
+    draws: int | None,
+    on_ray: bool,
+    actors: int | None,
+    gpus: float | None,
+    as_json: bool,
+) -> None:
     """Let a generator fill blanks and store its infills. What is there already is not made again."""
     from humaneval.domain import GeneratorRequest
     from humaneval.infills.generate import blanks_of, select_stories

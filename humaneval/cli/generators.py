@@ -41,7 +41,8 @@ def list_(as_json: bool) -> None:
 @json_option
 @with_app
 def forget(app: App, name: str, as_json: bool) -> None:
-    """Delete the generator called NAME and its infills, where no study shows any of them: to take a mistake back."""
+    """Delete the generator called NAME and its infills, where no study shows any of them: to take a
+    mistake back."""
     from humaneval.infills.generate import forget as delete
 
     count = delete(app.engine, name)
@@ -65,8 +66,11 @@ def forget(app: App, name: str, as_json: bool) -> None:
 )
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the kind.")
 @json_option
-def check(kind: str, checkpoint: str, device: str, count: int, options: tuple[str, ...], as_json: bool) -> None:  # fmt: skip
-    """Try a generator of this KIND against the rules that every generator keeps; exit code 1 where it breaks one."""
+def check(
+    kind: str, checkpoint: str, device: str, count: int, options: tuple[str, ...], as_json: bool
+) -> None:
+    """Try a generator of this KIND against the rules that every generator keeps; exit code 1 where it
+    breaks one."""
     from humaneval.cli.generate import parse_options
     from humaneval.domain import Generator, GeneratorRequest
     from humaneval.infills.conformance import RULES, Finding, Trial

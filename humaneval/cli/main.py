@@ -1,4 +1,5 @@
-"""The `humaneval` command: finds a verb's file when it is called, and turns errors into one line and an exit code."""
+"""The `humaneval` command: finds a verb's file when it is called, and turns errors into one line and an exit
+code."""
 
 from __future__ import annotations
 
@@ -92,8 +93,8 @@ class Verbs(click.Group):
 def cli(context: click.Context, database: str | None) -> None:
     """Can people tell that a machine wrote this sentence?
 
-    From a file of stories to a table of detection scores: import stories, let generators fill blanks, design a
-    study, publish it, collect what people answer, and score it.
+    From a file of stories to a table of detection scores: import stories, let generators fill blanks, design
+    a study, publish it, collect what people answer, and score it.
     """
     context.obj = {"database": database}
 
@@ -105,7 +106,8 @@ def main(arguments: list[str] | None = None) -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # Whatever the locale says: stories have curly quotes. File names that it could not read go out as they came.
+            # Whatever the locale says: stories have curly quotes. File names that it could not read go out as
+            # they came.
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     sys.exit(_run(arguments))
 
@@ -139,7 +141,8 @@ def _run(arguments: list[str] | None) -> int:
     heard = _Heard(sys.stdout)
 
     def document(failure: _Failure) -> None:
-        # Some verbs print what they did and then say that a part of it is missing: there is only one document.
+        # Some verbs print what they did and then say that a part of it is missing: there is only one
+        # document.
         if not heard.printed:
             click.echo(json.dumps({"error": failure._asdict()}, ensure_ascii=False, indent=2))
 
@@ -148,14 +151,16 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _plain(message: str) -> str:
-    """What click says of a value of the wrong kind, without its names for kinds: `integer range`, for example."""
+    """What click says of a value of the wrong kind, without its names for kinds: `integer range`, for
+    example."""
     for kind, words in (("integer|whole number", "whole number"), ("float|number", "number")):
         message = re.sub(rf"is not a valid ({kind})( range)?\.$", f"is not a {words}.", message)
     return message
 
 
 def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
-    """Call the verb. What goes wrong is said on stderr, and to `tell`; a fault of the code keeps its traceback."""
+    """Call the verb. What goes wrong is said on stderr, and to `tell`; a fault of the code keeps its
+    traceback."""
     try:
         code: Any = cli.main(args=arguments, prog_name="humaneval", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -169,8 +174,10 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"
         failure = _Failure(
             UsageError.__name__ if isinstance(error, click.UsageError) else type(error).__name__,
-            error.format_message(), f"See {where} --help.", error.exit_code,
-        )  # fmt: skip
+            error.format_message(),
+            f"See {where} --help.",
+            error.exit_code,
+        )
         error.show()
     except (click.Abort, KeyboardInterrupt):
         failure = _Failure("Stopped", "Stopped.", "Run the same command again to go on.", 130)

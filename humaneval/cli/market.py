@@ -75,7 +75,10 @@ database_option = click.option(
 @click.option(
     "--registration",
     type=click.Choice(["open", "invited"]),
-    help="Whether workers come in by any name, or by invitation alone. [default: open on this machine, else invited]",
+    help=(
+        "Whether workers come in by any name, or by invitation alone. [default: open on this machine, else"
+        " invited]"
+    ),
 )
 @click.option(
     "--faults",
@@ -101,7 +104,8 @@ def serve(
 ) -> None:
     """Serve the marketplace until Ctrl-C.
 
-    Its database is made when it is not there. Prints the worker site's address and the lines that point any boto3 program at it.
+    Its database is made when it is not there. Prints the worker site's address and the lines that point any
+    boto3 program at it.
     """
     if host in ("0.0.0.0", "::", "") and public_url is None:
         raise UsageError(
@@ -119,10 +123,16 @@ def serve(
     engine = open_market(database)
     try:
         server = MarketServer(
-            engine, mode=Mode(mode), host=host, port=port, public_url=public_url, keys=keys, trouble=trouble,
+            engine,
+            mode=Mode(mode),
+            host=host,
+            port=port,
+            public_url=public_url,
+            keys=keys,
+            trouble=trouble,
             invited=registration == "invited" or (registration is None and not _is_here(host, public_url)),
             balance=balance,
-        )  # fmt: skip
+        )
         _announce(server, mode, keys, keys_file, as_json=as_json)
         server.serve_forever()
     finally:
@@ -157,10 +167,11 @@ def invite(
     database: str,
     as_json: bool,
 ) -> None:
-    """Print a link for each of NAMES, by which this person comes in; without names one link by which anybody registers.
+    """Print a link for each of NAMES, by which this person comes in; without names one link by which anybody
+    registers.
 
-    Whoever has a personal link is that person: send each to one person only. The same name gets the same link again,
-    until it is revoked; then it gets another. What a person did and earned stays theirs.
+    Whoever has a personal link is that person: send each to one person only. The same name gets the same link
+    again, until it is revoked; then it gets another. What a person did and earned stays theirs.
     """
     from humaneval.market import open_market
     from humaneval.market.panel.invitations import invitation, personal_links, revoke_links
@@ -263,10 +274,11 @@ DAY = click.DateTime(["%Y-%m-%d"])
 @database_option
 @json_option
 def earnings(since: datetime | None, before: datetime | None, database: str, as_json: bool) -> None:
-    """Print what each worker earned: name, worker id, work approved, rewards, bonuses, both; and what waits for review.
+    """Print what each worker earned: name, worker id, work approved, rewards, bonuses, both; and what waits
+    for review.
 
-    The marketplace moves no money: by this list the people who run it pay. Work counts on the day of its approval, a
-    bonus on the day of its payment. What waits for review is all that waits now.
+    The marketplace moves no money: by this list the people who run it pay. Work counts on the day of its
+    approval, a bonus on the day of its payment. What waits for review is all that waits now.
     """
     from humaneval.market import open_market
     from humaneval.market.panel.earnings import earnings as earned_by_each
@@ -319,8 +331,9 @@ def backup(file: Path | None, database: str, as_json: bool) -> None:
 def events(database: str, as_json: bool) -> None:
     """Print the events of HITs that a program asked to be told of, oldest first.
 
-    Mechanical Turk sent them by e-mail, SQS or SNS (UpdateNotificationSettings, SendTestEventNotification). None of
-    these can be reached from here, so the marketplace keeps each message instead, whatever its destination.
+    Mechanical Turk sent them by e-mail, SQS or SNS (UpdateNotificationSettings, SendTestEventNotification).
+    None of these can be reached from here, so the marketplace keeps each message instead, whatever its
+    destination.
     """
     from humaneval.market import open_market
     from humaneval.market.events import kept_events

@@ -47,8 +47,15 @@ def notify(
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8", "Save the letter as UTF-8.") from None
     done = write(
-        app.engine, study, app.platform(endpoint, study), subject=subject, text=letter, workers=workers, again=again, dry_run=dry_run
-    )  # fmt: skip
+        app.engine,
+        study,
+        app.platform(endpoint, study),
+        subject=subject,
+        text=letter,
+        workers=workers,
+        again=again,
+        dry_run=dry_run,
+    )
     if as_json:
         emit({"study": study, "endpoint": endpoint, "dry_run": dry_run, **asdict(done)})
     else:
@@ -95,8 +102,9 @@ def compensate(
 ) -> None:
     """Pay the worker of ASSIGNMENT, which was lost before it could be submitted, by a HIT for this person alone.
 
-    Where something was submitted, `bonus` is the simpler way. The worker takes the HIT, presses one button, and is
-    paid at once; `collect` enters it in the ledger. Write to them with `notify` where the platform allows it.
+    Where something was submitted, `bonus` is the simpler way. The worker takes the HIT, presses one button,
+    and is paid at once; `collect` enters it in the ledger. Write to them with `notify` where the platform
+    allows it.
     """
     from humaneval.crowd.compensate import compensate as pay
     from humaneval.fees import money
@@ -105,12 +113,29 @@ def compensate(
     total = platform.cost(dollars, 1).total
     if dry_run:
         found = pay(
-            app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, worker=worker, dry_run=True
-        )  # fmt: skip
+            app.engine,
+            study,
+            platform,
+            assignment=assignment,
+            amount=dollars,
+            reason=reason,
+            worker=worker,
+            dry_run=True,
+        )
         if as_json:
-            emit({"study": study, "endpoint": endpoint, "assignment": assignment, "would_cost": str(total if found.made_now else 0)})  # fmt: skip
+            emit(
+                {
+                    "study": study,
+                    "endpoint": endpoint,
+                    "assignment": assignment,
+                    "would_cost": str(total if found.made_now else 0),
+                }
+            )
         elif found.made_now:
-            say(f"Would put up a HIT of ${dollars} at {endpoint} for {found.worker}: ${total} with fees. Nothing was done.")  # fmt: skip
+            say(
+                f"Would put up a HIT of ${dollars} at {endpoint} for {found.worker}: ${total} with fees."
+                " Nothing was done."
+            )
         else:
             say(f"{found.worker} {'was paid' if found.paid else 'has the HIT already'}. Nothing was done.")
         return
@@ -119,10 +144,22 @@ def compensate(
         app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, worker=worker
     )
     if as_json:
-        emit({"study": study, "endpoint": endpoint, "assignment": assignment, "worker": done.worker, "cost": str(done.cost.total), "preview_url": done.preview_url, "made_now": done.made_now, "paid": done.paid})  # fmt: skip
+        emit(
+            {
+                "study": study,
+                "endpoint": endpoint,
+                "assignment": assignment,
+                "worker": done.worker,
+                "cost": str(done.cost.total),
+                "preview_url": done.preview_url,
+                "made_now": done.made_now,
+                "paid": done.paid,
+            }
+        )
         return
     say(
-        f"{done.worker} {'can now take' if done.made_now else 'has been able to take'} ${dollars} at {done.preview_url}"
+        f"{done.worker} {'can now take' if done.made_now else 'has been able to take'} ${dollars} at"
+        f" {done.preview_url}"
     )
     if done.paid:
         say("It is paid.")

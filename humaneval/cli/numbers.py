@@ -1,4 +1,5 @@
-"""Numbers as options take them: what is no number at all is refused in plain words, and so is "not a number"."""
+"""Numbers as options take them: what is no number at all is refused in plain words, and so is "not a
+number"."""
 
 from __future__ import annotations
 

@@ -37,7 +37,9 @@ from humaneval.errors import UsageError
 @click.option(
     "--places",
     type=click.IntRange(min=1),
-    help="With --to link: for how many. [default: as many as it has; a new link as many as the study has rows]",
+    help=(
+        "With --to link: for how many. [default: as many as it has; a new link as many as the study has rows]"
+    ),
 )
 @spending
 @acting
@@ -58,8 +60,8 @@ def publish(
 ) -> None:
     """Publish STUDY as HITs of at most 9 assignments each, below the platform's higher fee; or as links.
 
-    By link (--to link) people come to our own form server: an open link for anybody, a personal one for each line
-    of --people, or one for a panel that adds its ids to the address.
+    By link (--to link) people come to our own form server: an open link for anybody, a personal one for each
+    line of --people, or one for a panel that adds its ids to the address.
     """
     if endpoint == "link":
         if static or live or spend:
@@ -87,17 +89,20 @@ def publish(
     cost = plan.cost
     if not as_json:
         say(
-            f"{endpoint}: {plan.hits} HITs with {plan.assignments} assignments to put up, {plan.already_up} up already."
+            f"{endpoint}: {plan.hits} HITs with {plan.assignments} assignments to put up, {plan.already_up}"
+            " up already."
         )
         if plan.lost_rows:
             say(f"{plan.lost_rows} rows were lost to excluded annotators; --top-up hands them out again.")
         say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
         if plan.fees_unsplit > cost.fees:
             say(
-                f"In HITs of 10 assignments or more the fees would be ${plan.fees_unsplit}: so it is split, at most 9 to a HIT."
+                f"In HITs of 10 assignments or more the fees would be ${plan.fees_unsplit}: so it is split,"
+                " at most 9 to a HIT."
             )
         say(
-            f"Pay: ${plan.hourly} an hour for who takes the {plan.expected_minutes:g} minutes that you expect."
+            f"Pay: ${plan.hourly} an hour for who takes the {plan.expected_minutes:g} minutes that you"
+            " expect."
         )
     if dry_run:
         if as_json:
@@ -125,10 +130,16 @@ def publish(
     if as_json:
         emit(
             {
-                "endpoint": endpoint, "made": result.made, "adopted": found_again + result.adopted, "already_up": result.already_up - found_again, "lost_rows": plan.lost_rows,
-                "assignments": result.assignments, "cost": str(cost.total), "preview_urls": list(result.preview_urls),
+                "endpoint": endpoint,
+                "made": result.made,
+                "adopted": found_again + result.adopted,
+                "already_up": result.already_up - found_again,
+                "lost_rows": plan.lost_rows,
+                "assignments": result.assignments,
+                "cost": str(cost.total),
+                "preview_urls": list(result.preview_urls),
             }
-        )  # fmt: skip
+        )
         return
     adopted = f", {found_again} found again after an interrupted run" if found_again else ""
     say(f"Published {result.made} HITs at {endpoint}{adopted}.")
@@ -136,7 +147,8 @@ def publish(
         say(f"Workers find it at {url}")
     if static:
         say(
-            "Only `collect` keeps one person from taking several of these static HITs: run it often while they are up."
+            "Only `collect` keeps one person from taking several of these static HITs: run it often while"
+            " they are up."
         )
     if not static and endpoint == "local":
         say(f"The forms must be served at {app.settings.public_url}: humaneval serve")

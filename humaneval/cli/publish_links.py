@@ -21,7 +21,8 @@ def publish_links(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Make the links of STUDY that are not there yet and print them, or write them beside a list of people."""
+    """Make the links of STUDY that are not there yet and print them, or write them beside a list of
+    people."""
     from humaneval.crowd import publish as publishing
     from humaneval.crowd.addresses import links_of
     from humaneval.crowd.link import open_invitation, panel_invitation, read_people
@@ -61,8 +62,13 @@ def publish_links(
             "already_up": plan.already_up,
             "lost_rows": plan.lost_rows,
         }
-        emit(summary) if as_json else say(
-            f"link: {plan.hits} links for {plan.assignments} people to make, {plan.already_up} made already."
+        (
+            emit(summary)
+            if as_json
+            else say(
+                f"link: {plan.hits} links for {plan.assignments} people to make, {plan.already_up} made"
+                " already."
+            )
         )
         return
     result = publishing.publish(app.engine, study, platform, public_url=app.settings.public_url)
@@ -94,7 +100,8 @@ def publish_links(
 def panel_address(
     app: App, study: str, link: str, ids: tuple[str, str] = ("{{%PROLIFIC_PID%}}", "{{%SESSION_ID%}}")
 ) -> str:
-    """The link with the study's parameters; the values are Prolific's placeholders unless others are given."""
+    """The link with the study's parameters; the values are Prolific's placeholders unless others are
+    given."""
     from humaneval.study.stored import settings_of_study
 
     settings = settings_of_study(app.engine, study).link

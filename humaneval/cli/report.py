@@ -26,8 +26,10 @@ FILES = {"html": "report.html", "markdown": "report.md", "latex": "tables.tex", 
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="A file, whose ending says the form (.html, .md, .tex, .json), or a folder for all of them and the CSV files. "
-    "[default: STUDY-report.html]",
+    help=(
+        "A file, whose ending says the form (.html, .md, .tex, .json), or a folder for all of them and the"
+        " CSV files. [default: STUDY-report.html]"
+    ),
 )
 @click.option(
     "--format",
@@ -42,7 +44,8 @@ FILES = {"html": "report.html", "markdown": "report.md", "latex": "tables.tex", 
 def report(
     app: App, study: str, out: Path | None, form: str | None, title: str, tests: bool, as_json: bool
 ) -> None:
-    """Write the report of STUDY: scores, comparisons, plots, design, exclusions, and everything needed to repeat it."""
+    """Write the report of STUDY: scores, comparisons, plots, design, exclusions, and everything needed to
+    repeat it."""
     form = form or _form(out)
     if out is not None and form in FILES:
         refuse_missing_folder(out)

@@ -46,7 +46,8 @@ class Source:
         return sheet
 
     def counted(self, sheet: Sheet, worker: str | None) -> Sheet:
-        """The sheet without people whose submission does not count, as Prolific's export says, if there is one."""
+        """The sheet without people whose submission does not count, as Prolific's export says, if there
+        is one."""
         from humaneval.foreign import prolific_export as prolific
         from humaneval.foreign.document import open_document
         from humaneval.foreign.pseudonyms import only_counted
@@ -76,16 +77,48 @@ def reading_options(function: F) -> F:
     """Give a verb the flags that say how a file is to be read."""
     for option in reversed(
         (
-            click.option("--format", "format_", metavar="NAME", help="mturk, toloka, prolific, appraise, qualtrics, hits-json or table, where the file could be several."),
+            click.option(
+                "--format",
+                "format_",
+                metavar="NAME",
+                help=(
+                    "mturk, toloka, prolific, appraise, qualtrics, hits-json or table, where the file could"
+                    " be several."
+                ),
+            ),
             click.option("--encoding", help="The file's encoding, where it is not recognised."),
             click.option("--worksheet", help="Of an Excel workbook; the first one if not given."),
-            click.option("--time-zone", metavar="ZONE", help="Of times that name none, for example Europe/Berlin."),
-            click.option("--skip-bad", is_flag=True, help="Leave out rows that cannot be read, counted, instead of refusing the file."),
-            click.option("--replaced-by", "again", type=FILE, help="A batch that was posted again: its answers replace those to the same items."),
-            click.option("--item", "items", multiple=True, metavar="COLUMN", help="What was judged; several times where it takes several columns."),
-            click.option("--prolific", type=FILE, help="Prolific's export of submissions: people who returned, timed out or were rejected there are left out."),
+            click.option(
+                "--time-zone", metavar="ZONE", help="Of times that name none, for example Europe/Berlin."
+            ),
+            click.option(
+                "--skip-bad",
+                is_flag=True,
+                help="Leave out rows that cannot be read, counted, instead of refusing the file.",
+            ),
+            click.option(
+                "--replaced-by",
+                "again",
+                type=FILE,
+                help="A batch that was posted again: its answers replace those to the same items.",
+            ),
+            click.option(
+                "--item",
+                "items",
+                multiple=True,
+                metavar="COLUMN",
+                help="What was judged; several times where it takes several columns.",
+            ),
+            click.option(
+                "--prolific",
+                type=FILE,
+                help=(
+                    "Prolific's export of submissions: people who returned, timed out or were rejected there"
+                    " are left out."
+                ),
+            ),
         )
-    ):  # fmt: skip
+    ):
         function = option(function)
     return function
 
@@ -94,14 +127,42 @@ def mapping_options(function: F) -> F:
     """Give a verb the flags that say which column holds what."""
     for option in reversed(
         (
-            click.option("--column", "columns", multiple=True, metavar="ROLE=NAME", help="Which column is the worker, story, generator, position, choice, …; {} in it stands for a number."),
-            click.option("--constant", "constants", multiple=True, metavar="ROLE=TEXT", help="What is the same for all responses, for example generator=ILM."),
-            click.option("--anonymous-workers", is_flag=True, help="The file does not say who answered: count every row as another person."),
+            click.option(
+                "--column",
+                "columns",
+                multiple=True,
+                metavar="ROLE=NAME",
+                help=(
+                    "Which column is the worker, story, generator, position, choice, …; {} in it stands for a"
+                    " number."
+                ),
+            ),
+            click.option(
+                "--constant",
+                "constants",
+                multiple=True,
+                metavar="ROLE=TEXT",
+                help="What is the same for all responses, for example generator=ILM.",
+            ),
+            click.option(
+                "--anonymous-workers",
+                is_flag=True,
+                help="The file does not say who answered: count every row as another person.",
+            ),
             click.option("--from-zero", is_flag=True, help="Sentences are counted from 0 in the file."),
-            click.option("--contradictions", type=click.Choice(["refuse", "first", "last", "keep"]), default="refuse", show_default=True, help="Which counts, in the order of the file, of two different answers by one worker to one passage in one form."),
+            click.option(
+                "--contradictions",
+                type=click.Choice(["refuse", "first", "last", "keep"]),
+                default="refuse",
+                show_default=True,
+                help=(
+                    "Which counts, in the order of the file, of two different answers by one worker to one"
+                    " passage in one form."
+                ),
+            ),
             click.option("--yes", is_flag=True, help="Yes, the columns are guessed right."),
         )
-    ):  # fmt: skip
+    ):
         function = option(function)
     return function
 
@@ -163,10 +224,11 @@ def foreign_responses(
     yes: bool,
     study: str | None,
 ) -> Imported:
-    """The responses in a file, under pseudonyms of this run, or those of `rename`; those of our own tables stay without it.
+    """The responses in a file, under pseudonyms of this run, or those of `rename`; those of our own tables
+    stay without it.
 
-    `rename` is asked for (and may open a database) only when all else is in order. Without a `study` the name is the one
-    that the file says, or the file's.
+    `rename` is asked for (and may open a database) only when all else is in order. Without a `study` the name
+    is the one that the file says, or the file's.
     """
     from humaneval.foreign import are_ours, passing_pseudonyms, propose, pseudonymised, responses
     from humaneval.foreign.responses import anonymous, the_study
@@ -177,7 +239,7 @@ def foreign_responses(
     if anonymous_workers:
         if "worker" in told or "worker" in sheet.roles:
             raise UsageError(
-                f"--anonymous-workers is for files that do not say who answered, and this one does: "
+                "--anonymous-workers is for files that do not say who answered, and this one does: "
                 f"{told.get('worker') or sheet.roles['worker']}"
             )
         sheet, told["worker"] = anonymous(sheet)

@@ -33,8 +33,16 @@ if TYPE_CHECKING:
     from humaneval.foreign.summaries import Summary
 
 FILE_FLAGS = (
-    "format_", "encoding", "worksheet", "time_zone", "skip_bad", "everything", "again", "items", "prolific",
-)  # fmt: skip
+    "format_",
+    "encoding",
+    "worksheet",
+    "time_zone",
+    "skip_bad",
+    "everything",
+    "again",
+    "items",
+    "prolific",
+)
 
 
 @click.group()
@@ -48,7 +56,10 @@ def responses() -> None:
     "--out",
     type=OUT_FILE,
     required=True,
-    help="The response table to write: .csv, .tsv or .jsonl. What was read and left out goes to OUT.manifest.json.",
+    help=(
+        "The response table to write: .csv, .tsv or .jsonl. What was read and left out goes to"
+        " OUT.manifest.json."
+    ),
 )
 @click.option("--study", help="A name for the judgments; the file's if not given. Studies are never pooled.")
 @click.option("--force", is_flag=True, help="Write over a table that is there.")
@@ -61,8 +72,9 @@ def import_(
 ) -> None:
     """Turn FILE into a response table, and say what became of every row.
 
-    Reads batch results of Mechanical Turk, Toloka, Qualtrics, JSON by HIT, and any table with names of columns, as
-    CSV, TSV, JSON or Excel. Workers become pseudonyms of this database: the same person in two files has one name.
+    Reads batch results of Mechanical Turk, Toloka, Qualtrics, JSON by HIT, and any table with names of
+    columns, as CSV, TSV, JSON or Excel. Workers become pseudonyms of this database: the same person in two
+    files has one name.
     """
     from humaneval.scoring.response_table import JSON_LINES, table_bytes
 
@@ -76,10 +88,14 @@ def import_(
     of = source(file, **{flag: flags.pop(flag) for flag in FILE_FLAGS})
     made = foreign_responses(of, partial(_pseudonyms, app, name), study=name, **flags)
     document = {
-        "file": file.name, "replaced_by": of.again.name if of.again else None,
-        "prolific": of.prolific.name if of.prolific else None, **made.manifest(), "study": name,
-        "pseudonyms": "keyed by the database that imported them", "humaneval": __version__,
-    }  # fmt: skip
+        "file": file.name,
+        "replaced_by": of.again.name if of.again else None,
+        "prolific": of.prolific.name if of.prolific else None,
+        **made.manifest(),
+        "study": name,
+        "pseudonyms": "keyed by the database that imported them",
+        "humaneval": __version__,
+    }
     write_whole(out, table_bytes(made.frame, out))
     text = json.dumps(document, ensure_ascii=False, indent=2, default=str) + "\n"
     write_whole(manifest_file, text.encode())
@@ -88,8 +104,9 @@ def import_(
         return
     account(made.sheet)
     say(
-        f"{file.name} ({made.sheet.format}): {document['rows_read']} rows read, {document['rows_used']} used; "
-        f"{len(made.frame)} responses by {document['workers']} workers in {out}, the account in {manifest_file.name}."
+        f"{file.name} ({made.sheet.format}): {document['rows_read']} rows read, {document['rows_used']} used;"
+        f" {len(made.frame)} responses by {document['workers']} workers in {out}, the account in"
+        f" {manifest_file.name}."
     )
 
 
@@ -101,7 +118,10 @@ def import_(
     multiple=True,
     required=True,
     metavar="COLUMN",
-    help="What was judged, answered, measured; {} in it stands for a number, and several columns are put together.",
+    help=(
+        "What was judged, answered, measured; {} in it stands for a number, and several columns are put"
+        " together."
+    ),
 )
 @click.option(
     "--show",
@@ -116,7 +136,9 @@ def import_(
 @click.option(
     "--gold",
     type=FILE,
-    help="A table with the right answers, in the order of the HITs and their passages: values become 1 and 0.",
+    help=(
+        "A table with the right answers, in the order of the HITs and their passages: values become 1 and 0."
+    ),
 )
 @click.option("--gold-column", help="Its column with the right answer.")
 @click.option(
@@ -144,14 +166,26 @@ def import_(
 @file_options
 @json_option
 def summarise(
-    file: Path, values: Sequence[str], show: str | None, by: Sequence[str], conditions: Sequence[str],
-    numbers: str | None, gold: Path | None, gold_column: str | None, options: Sequence[str], valid: Sequence[str],
-    methods: Sequence[str], ignore_case: bool, worker: str | None, as_json: bool, **flags: Any,
-) -> None:  # fmt: skip
+    file: Path,
+    values: Sequence[str],
+    show: str | None,
+    by: Sequence[str],
+    conditions: Sequence[str],
+    numbers: str | None,
+    gold: Path | None,
+    gold_column: str | None,
+    options: Sequence[str],
+    valid: Sequence[str],
+    methods: Sequence[str],
+    ignore_case: bool,
+    worker: str | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
     """Sum up the judgments in FILE: means, counts, majorities, agreement, preferences, who did how much.
 
-    Reads the same formats as `responses import`, and changes nothing. Rejected and unfinished work is left out; what
-    was left out is said on stderr.
+    Reads the same formats as `responses import`, and changes nothing. Rejected and unfinished work is left
+    out; what was left out is said on stderr.
     """
     from humaneval.foreign import summaries
 
@@ -184,12 +218,17 @@ def summarise(
     if as_json:
         emit(
             {
-                "file": file.name, "format": sheet.format, "sha256": sheet.sha256, "rows": sheet.rows_read,
-                "columns": len(sheet.frame.columns), "show": kind, "table": made.to_json(),
+                "file": file.name,
+                "format": sheet.format,
+                "sha256": sheet.sha256,
+                "rows": sheet.rows_read,
+                "columns": len(sheet.frame.columns),
+                "show": kind,
+                "table": made.to_json(),
                 "left_out": [{"cause": left.cause, "rows": len(left.lines)} for left in sheet.left_out],
                 "notes": [*sheet.notes, *made.notes],
             }
-        )  # fmt: skip
+        )
         return
     account(sheet)
     say(f"{file.name} ({sheet.format}): {sheet.rows_read} rows, {len(sheet.frame.columns)} columns; {kind}")

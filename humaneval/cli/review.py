@@ -42,8 +42,8 @@ def review(
 ) -> None:
     """List collected work with what the study's own rule excludes, and approve it with --approve.
 
-    An excluded annotator is paid like any other: exclusion is about scores, not about money. Nothing is ever rejected
-    here: `reject` does that, by id and with a reason.
+    An excluded annotator is paid like any other: exclusion is about scores, not about money. Nothing is ever
+    rejected here: `reject` does that, by id and with a reason.
     """
     from humaneval.cli.approve import approve_work
     from humaneval.crowd.review import review as look_through
@@ -52,24 +52,44 @@ def review(
     approved = 0
     if approve_all:
         approved = approve_work(
-            app, study, endpoint, None, "", live, spend, dry_run=dry_run, as_json=as_json, quiet=as_json or not dry_run
-        )  # fmt: skip
+            app,
+            study,
+            endpoint,
+            None,
+            "",
+            live,
+            spend,
+            dry_run=dry_run,
+            as_json=as_json,
+            quiet=as_json or not dry_run,
+        )
         work = look_through(app.engine, study, endpoint)
     states = Counter(line.state for line in work)
     reasons = Counter(line.excluded for line in work if line.excluded)
     if as_json:
         emit(
             {
-                "study": study, "endpoint": endpoint, "simulated": is_simulated(app, study), "states": dict(states), "excluded": dict(reasons), "approved_now": approved,
+                "study": study,
+                "endpoint": endpoint,
+                "simulated": is_simulated(app, study),
+                "states": dict(states),
+                "excluded": dict(reasons),
+                "approved_now": approved,
                 "assignments": [
                     {
-                        "assignment": line.external_id, "worker": line.worker, "state": line.state, "answered": line.answered,
-                        "seconds": line.seconds, "excluded": line.excluded, "auto_approval_at": line.auto_approval_at, "differences": line.differences,
+                        "assignment": line.external_id,
+                        "worker": line.worker,
+                        "state": line.state,
+                        "answered": line.answered,
+                        "seconds": line.seconds,
+                        "excluded": line.excluded,
+                        "auto_approval_at": line.auto_approval_at,
+                        "differences": line.differences,
                     }
                     for line in work
                 ],
             }
-        )  # fmt: skip
+        )
         return
     if is_simulated(app, study):
         say(SIMULATED)
@@ -99,17 +119,20 @@ def review(
     if work and not approve_all:
         console().print(table)
     say(
-        f"{len(work)} collected: {', '.join(f'{n} {state}' for state, n in sorted(states.items())) or 'none'}."
+        f"{len(work)} collected:"
+        f" {', '.join(f'{n} {state}' for state, n in sorted(states.items())) or 'none'}."
     )
     if reasons:
         say(
-            f"Excluded by the study's rule: {', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items()))}."
+            "Excluded by the study's rule:"
+            f" {', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items()))}."
         )
     undecided = [line for line in work if line.state == "submitted"]
     waiting = [line for line in undecided if line.passages]
     if strays := len(undecided) - len(waiting):
         say(
-            f"{strays} of them match no form of this study. Approve or reject each by its id: humaneval approve {study} ID --to {endpoint}"
+            f"{strays} of them match no form of this study. Approve or reject each by its id: humaneval"
+            f" approve {study} ID --to {endpoint}"
         )
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
     if approve_all and not dry_run:
@@ -121,5 +144,6 @@ def review(
             else ""
         )
         say(
-            f"{len(waiting)} wait for approval{when}. Approve them all with: humaneval review {study} --to {endpoint} --approve"
+            f"{len(waiting)} wait for approval{when}. Approve them all with: humaneval review {study} --to"
+            f" {endpoint} --approve"
         )

@@ -125,7 +125,8 @@ def say(message: str = "", *, err: bool = False) -> None:
 
 
 def console() -> Console:
-    """A terminal for tables: colours where there is one, plain text in a pipe. Brackets in text are only brackets."""
+    """A terminal for tables: colours where there is one, plain text in a pipe. Brackets in text are only
+    brackets."""
     from rich.console import Console
 
     return Console(file=sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False)

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     "--margin",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
-    help="With --responses or --counts: scores surely within ± this share are called equivalent; 0: none are.",
+    help=(
+        "With --responses or --counts: scores surely within ± this share are called equivalent; 0: none are."
+    ),
 )
 @click.option("--control", help="With --responses: the generator that is the control.")
 @click.option("--human", help="With --responses: the generator that is human.")
@@ -71,7 +73,10 @@ if TYPE_CHECKING:
 @click.option(
     "--details",
     is_flag=True,
-    help="Everything that the report tells, too: other rules and intervals, ranks, effects, the mixed model, annotators.",
+    help=(
+        "Everything that the report tells, too: other rules and intervals, ranks, effects, the mixed model,"
+        " annotators."
+    ),
 )
 @mapping_options
 @reading_options
@@ -94,9 +99,11 @@ def score(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Score STUDY, or a table of responses. The score is the share of passages whose machine sentence went unnoticed.
+    """Score STUDY, or a table of responses. The score is the share of passages whose machine sentence went
+    unnoticed.
 
-    The flags about columns and files go with --responses; `humaneval responses import --help` says more of them.
+    The flags about columns and files go with --responses; `humaneval responses import --help` says more of
+    them.
     """
     if sum(source is not None for source in (study, responses, counts)) != 1:
         raise UsageError("name a study, or a table with --responses FILE, or counts with --counts FILE")
@@ -110,7 +117,8 @@ def score(
     if study is not None:
         if control or human or missed_control or keep_incomplete or margin or _given(flags):
             raise UsageError(
-                "--control, --human, --missed-control, --keep-incomplete, --margin and what is about files and columns go with --responses",
+                "--control, --human, --missed-control, --keep-incomplete, --margin and what is about files"
+                " and columns go with --responses",
                 "A study knows its own.",
             )
         if details:
@@ -163,7 +171,8 @@ def score(
         render_details(analysis, console())
     if aside:
         say(
-            f"{aside} forms are left out: rejected, or by people who had taken part before. --all counts them."
+            f"{aside} forms are left out: rejected, or by people who had taken part before. --all counts"
+            " them."
         )
     if additions:
         from humaneval.cli.study_audit import tell_additions
@@ -224,7 +233,8 @@ def _set_aside(app: App, study: str) -> int:
 def study_table(
     app: App, study: str, *, tests: bool = False, level: float | None = None, everything: bool = False
 ) -> ScoreTable:
-    """The scores of a study under its own frozen rule. A study that is a pilot, or all in a sandbox, is scored as such."""
+    """The scores of a study under its own frozen rule. A study that is a pilot, or all in a sandbox, is
+    scored as such."""
     from humaneval.study.scores import collected
 
     return collected(app.engine, study, tests=tests, everything=everything).table(level)

@@ -69,10 +69,11 @@ def simulate(
     key_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Let simulated annotators go through the real pages of STUDY over HTTP. The study is marked as simulated for good.
+    """Let simulated annotators go through the real pages of STUDY over HTTP. The study is marked as simulated
+    for good.
 
-    `humaneval serve` and, for --to local, `humaneval market serve` must be running. With a control in the study, say what it takes
-    to notice it: --skill control=1.
+    `humaneval serve` and, for --to local, `humaneval market serve` must be running. With a control in the
+    study, say what it takes to notice it: --skill control=1.
     """
     from humaneval.crowd.addresses import is_static, preview_urls
     from humaneval.crowd.endpoints import endpoint
@@ -118,7 +119,8 @@ def simulate(
     say(f"{worked.submitted} simulated annotators submitted; {worked.found_nothing} found nothing to do.")
     for generator in settings.design.generators:
         say(
-            f"  {generator}: skill {crowd.skills.of(generator):g}, true score {crowd.skills.true_score(generator):.0%}"
+            f"  {generator}: skill {crowd.skills.of(generator):g}, true score"
+            f" {crowd.skills.true_score(generator):.0%}"
         )
 
 

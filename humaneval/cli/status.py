@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 @json_option
 @with_app
 def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
-    """Say for each endpoint of STUDY how many forms are submitted and usable, when the rest will be, and the cost.
+    """Say for each endpoint of STUDY how many forms are submitted and usable, when the rest will be, and the
+    cost.
 
-    "About done at" is when the rest comes in if it comes as fast as so far, counted from the moment when the first
-    form that was submitted was opened. It stands from three submissions on, while something is missing and can come.
-    At a marketplace run `collect` first: what was submitted since the last time is not known here.
+    "About done at" is when the rest comes in if it comes as fast as so far, counted from the moment when the
+    first form that was submitted was opened. It stands from three submissions on, while something is missing
+    and can come. At a marketplace run `collect` first: what was submitted since the last time is not known
+    here.
     """
     from humaneval.crowd.status import study_status
 
@@ -59,7 +61,8 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         say(
-            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned, none was sent: {go_on}"
+            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned,"
+            f" none was sent: {go_on}"
         )
     else:
         _say_work(line, study, things, go_on)
@@ -67,7 +70,8 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
         say(f"  {counted(line.refused, 'write')} refused by {line.endpoint} or never sent: nothing was done.")
     if line.unconfirmed:
         say(
-            f"  {counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the command again that was interrupted (letters: `notify --again`)."
+            f"  {counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the command again"
+            " that was interrupted (letters: `notify --again`)."
         )
 
 
@@ -76,35 +80,40 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
 
     done_at = f"{line.about_done_at:%Y-%m-%d %H:%M} UTC" if line.about_done_at else "—"
     say(
-        f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at {done_at}; spent ${line.spent}."
+        f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at"
+        f" {done_at}; spent ${line.spent}."
     )
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
     say(
-        f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things} up{over}; ${line.rewards} paid + ${line.fees} fees."
+        f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things}"
+        f" up{over}; ${line.rewards} paid + ${line.fees} fees."
     )
     if line.hits_unsent:
         say(f"  {line.hits_unsent} of them were not sent yet: {go_on}")
     if line.median_minutes is not None and line.hourly is not None:
         say(
-            f"  Half took {line.median_minutes:g} minutes or less: ${line.hourly} an hour, expected ${line.hourly_expected}."
+            f"  Half took {line.median_minutes:g} minutes or less: ${line.hourly} an hour, expected"
+            f" ${line.hourly_expected}."
         )
     if line.crowded_out:
         say(
-            f"  {counted(line.crowded_out, 'row')} without answers and without a place: answers that came late took it. "
-            f"Give more places: humaneval publish {study} --to link --places NUMBER"
+            f"  {counted(line.crowded_out, 'row')} without answers and without a place: answers that came"
+            f" late took it. Give more places: humaneval publish {study} --to link --places NUMBER"
         )
     if line.rejected:
         say(f"  {line.rejected} rejected: not paid, and left out of scores.")
     if line.strays:
         say(
-            f"  {line.strays} submitted that match no form of this study: humaneval review {study} --to {line.endpoint} lists them."
+            f"  {line.strays} submitted that match no form of this study: humaneval review {study} --to"
+            f" {line.endpoint} lists them."
         )
     if line.compensations_due:
         say(f"  {counted(line.compensations_due, 'compensation')} not taken yet, as of the last `collect`.")
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
         say(
-            f"  {line.endpoint} approves the first waiting one by itself in {left:.0f} hours: humaneval review {study} --to {line.endpoint}"
+            f"  {line.endpoint} approves the first waiting one by itself in {left:.0f} hours: humaneval"
+            f" review {study} --to {line.endpoint}"
         )
     if line.answered and line.endpoint == "link":
         say(f"  {line.answered} not collected yet: humaneval collect {study} --to link")
@@ -122,15 +131,18 @@ def _say_books(books: Reconciled, endpoint: str) -> None:
     say(f"  Bonuses: ${books.bonuses} by our books, ${books.bonuses_there} by {endpoint}'s.")
     if books.bonuses_unlisted:
         say(
-            f"  ${books.bonuses_unlisted} more by our books, at HITs of which {endpoint} knows nothing any more."
+            f"  ${books.bonuses_unlisted} more by our books, at HITs of which {endpoint} knows nothing any"
+            " more."
         )
     if books.balance is not None:
         say(
-            f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost ${books.held}."
+            f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost"
+            f" ${books.held}."
         )
     if books.unexplained:
         say(
-            f"  Since its first HIT the balance went down by ${books.unexplained} that this study does not explain."
+            f"  Since its first HIT the balance went down by ${books.unexplained} that this study does not"
+            " explain."
             if books.unexplained > 0
             else f"  Since its first HIT ${-books.unexplained} came in that this study does not explain."
         )

@@ -44,7 +44,8 @@ def import_(
 ) -> None:
     """Import FILE: CSV with ROCStories or Story Cloze columns, JSONL, or text with a story a line or a paragraph.
 
-    A bad story is reported with its line and the reason, and nothing of the file is imported unless --skip-bad.
+    A bad story is reported with its line and the reason, and nothing of the file is imported unless
+    --skip-bad.
     """
     from humaneval.store.stories import add_stories
     from humaneval.stories import bundled_stories, parse_mapping, read_stories
@@ -81,18 +82,25 @@ def import_(
         say(f"… and {len(reading.problems) - SHOWN_PROBLEMS} more", err=True)
     if reading.problems and not skip_bad:
         raise InputError(
-            f"{len(reading.problems)} of {len(reading.problems) + len(reading.stories)} stories in {file} cannot be used; nothing was imported",
+            f"{len(reading.problems)} of {len(reading.problems) + len(reading.stories)} stories in {file}"
+            " cannot be used; nothing was imported",
             "Mend the lines above, or import the others with --skip-bad.",
         )
     imported = add_stories(app.engine, reading.stories)
     if as_json:
         emit(
             {
-                "file": str(file), "format": reading.format, "encoding": reading.encoding, "added": imported.added,
-                "already_there": imported.already_there, "other_split": imported.other_split, "skipped": len(reading.problems),
-                "problems": [{"line": p.line, "reason": p.reason} for p in reading.problems], "notes": list(reading.notes),
+                "file": str(file),
+                "format": reading.format,
+                "encoding": reading.encoding,
+                "added": imported.added,
+                "already_there": imported.already_there,
+                "other_split": imported.other_split,
+                "skipped": len(reading.problems),
+                "problems": [{"line": p.line, "reason": p.reason} for p in reading.problems],
+                "notes": list(reading.notes),
             }
-        )  # fmt: skip
+        )
         return
     for note in reading.notes:
         say(f"Note: {note}", err=True)
@@ -172,7 +180,7 @@ def show(app: App, story_id: str, as_json: bool) -> None:
             .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
             .where(InfillRow.story_id == row.id)
             .order_by(InfillRow.position, GeneratorRow.id, InfillRow.sample)
-        ).all()  # fmt: skip
+        ).all()
     if as_json:
         infills = [{"position": p, "generator": g, "text": t, "status": s} for p, g, t, s in lines]
         emit(

@@ -50,9 +50,18 @@ study.add_command(enlarge)
 @json_option
 @with_app
 def create(
-    app: App, name: str, file: Path | None, preset: str | None, generators: str | None, annotators: int | None, split: str | None,
-    seed: int | None, allow: tuple[str, ...], pilot: bool, as_json: bool,
-) -> None:  # fmt: skip
+    app: App,
+    name: str,
+    file: Path | None,
+    preset: str | None,
+    generators: str | None,
+    annotators: int | None,
+    split: str | None,
+    seed: int | None,
+    allow: tuple[str, ...],
+    pilot: bool,
+    as_json: bool,
+) -> None:
     """Design the study NAME from stored infills: passages, rows, order. A study never changes once it is made.
 
     Prints what `study plan` says of it: what it can find out, what cues alone would score, what it costs.
@@ -63,8 +72,12 @@ def create(
 
     given = {
         "generators": None if generators is None else [part.strip() for part in generators.split(",")],
-        "annotators": annotators, "split": split, "seed": seed, "allow": list(allow) or None, "pilot": pilot or None,
-    }  # fmt: skip
+        "annotators": annotators,
+        "split": split,
+        "seed": seed,
+        "allow": list(allow) or None,
+        "pilot": pilot or None,
+    }
     design = {setting: value for setting, value in given.items() if value is not None}
     settings, text = read_study_file(file, preset=preset, overrides={"design": design})
     if replaced := preset_over(file, preset, design):
@@ -73,11 +86,18 @@ def create(
     if as_json:
         emit(
             {
-                "study": name, "rows": made.rows, "passages": made.passages, "stories": made.stories, "design_hash": made.design_hash,
-                "settings_hash": made.settings_hash, "was_there": made.was_there, "lacking": made.lacking, "hourly": str(settings.hit.hourly),
+                "study": name,
+                "rows": made.rows,
+                "passages": made.passages,
+                "stories": made.stories,
+                "design_hash": made.design_hash,
+                "settings_hash": made.settings_hash,
+                "was_there": made.was_there,
+                "lacking": made.lacking,
+                "hourly": str(settings.hit.hourly),
                 **plan_document_of(app, name),
             }
-        )  # fmt: skip
+        )
         return
     for generator, blanks in made.lacking.items():
         say(
@@ -85,8 +105,9 @@ def create(
         )
     was = "was there already" if made.was_there else "created"
     say(
-        f"Study {name!r} {was}: {counted(made.rows, 'row')}, {counted(made.passages, 'passage')} from "
-        f"{'1 story' if made.stories == 1 else f'{made.stories:,} stories'}, {counted(len(settings.design.generators), 'generator')}."
+        f"Study {name!r} {was}: {counted(made.rows, 'row')}, {counted(made.passages, 'passage')} from"
+        f" {'1 story' if made.stories == 1 else f'{made.stories:,} stories'},"
+        f" {counted(len(settings.design.generators), 'generator')}."
     )
     say(_pay(settings.hit))
     say()
@@ -141,11 +162,20 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         row = get_study(session, name)
         settings, rows, additions = settings_of(row), len(row.rows), stored_additions(session, row)
         facts: dict[str, Any] = {
-            "study": name, "rows": rows, "pilot": row.is_test, "simulated": row.simulated, "seed": row.seed, "design_hash": hash_of_rows(session, row),
-            "first_design_hash": row.design_hash, "design_additions": [each.to_json() for each in additions],
-            "settings_hash": row.settings_hash, "created_at": row.created_at.isoformat(), "published_at": row.published_at and row.published_at.isoformat(),
-            "hourly": str(settings.hit.hourly), "settings": row.settings,
-        }  # fmt: skip
+            "study": name,
+            "rows": rows,
+            "pilot": row.is_test,
+            "simulated": row.simulated,
+            "seed": row.seed,
+            "design_hash": hash_of_rows(session, row),
+            "first_design_hash": row.design_hash,
+            "design_additions": [each.to_json() for each in additions],
+            "settings_hash": row.settings_hash,
+            "created_at": row.created_at.isoformat(),
+            "published_at": row.published_at and row.published_at.isoformat(),
+            "hourly": str(settings.hit.hourly),
+            "settings": row.settings,
+        }
         text = row.settings_text
     if show_file:
         say(text.rstrip())

@@ -124,7 +124,8 @@ def _tell_rest(found: Audit) -> None:
     elif len(positions) < SENTENCES:
         told = ", ".join(map(str, positions))
         say(
-            f"But it is always one of sentences {told}: guessing among these gives {1 - 1 / len(positions):.0%}."
+            f"But it is always one of sentences {told}: guessing among these gives"
+            f" {1 - 1 / len(positions):.0%}."
         )
     if found.chance_achieved is not None:
         say(f"With the positions and picks of the answers that count it gives {found.chance_achieved:.1%}.")

@@ -1,4 +1,5 @@
-"""What `study plan` says, for `study create`, which has stored its study by then: no fault of the plan may hide that."""
+"""What `study plan` says, for `study create`, which has stored its study by then: no fault of the plan may
+hide that."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def tell_plan_of(app: App, name: str) -> None:
 
 
 def plan_document_of(app: App, name: str) -> dict[str, Any]:
-    """What `study plan --json` prints for study `name`; where it cannot be made, `{"plan": None, "plan_error": why}`."""
+    """What `study plan --json` prints for study `name`; where it cannot be made, `{"plan": None,
+    "plan_error": why}`."""
     try:
         return plan_document(*_planned(app, name))
     except Exception as error:

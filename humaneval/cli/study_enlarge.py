@@ -34,8 +34,8 @@ def enlarge(
 ) -> None:
     """Give the study NAME more rows, also when it is up. Its first rows stay; every report says that it was done.
 
-    Says what they cost and what was added before, and asks. Each call adds anew. The next `publish` puts up HITs
-    for the new rows alone.
+    Says what they cost and what was added before, and asks. Each call adds anew. The next `publish` puts up
+    HITs for the new rows alone.
     """
     from humaneval.study.enlarge import enlarge as add
     from humaneval.study.enlarge import propose
@@ -64,13 +64,14 @@ def _tell(name: str, annotators: int, proposed: Proposal) -> None:
     from humaneval.study.enlarge import WARNING
 
     say(
-        f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has {proposed.rows_after:,}."
+        f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has"
+        f" {proposed.rows_after:,}."
     )
     for each in proposed.earlier:
         say(each.describe())
     say(
-        f"The new rows cost {dollars(proposed.cost)} if all are approved: {dollars(proposed.rewards)} rewards and "
-        f"{dollars(proposed.fees)} fees"
+        f"The new rows cost {dollars(proposed.cost)} if all are approved: {dollars(proposed.rewards)} rewards"
+        f" and {dollars(proposed.fees)} fees"
     )
     say(f"at Mechanical Turk's rates; {proposed.minutes / 60:,.1f} hours of people's time.")
     if proposed.responses_before:
@@ -78,7 +79,8 @@ def _tell(name: str, annotators: int, proposed: Proposal) -> None:
 
 
 def _confirm(name: str, annotators: int, proposed: Proposal) -> None:
-    """Ask, with what was added before in the question; without a terminal it is refused, with what to type."""
+    """Ask, with what was added before in the question; without a terminal it is refused, with what to
+    type."""
     before = "".join(
         f" on {each.at:%Y-%m-%d} {each.rows_after - each.rows_before:,};" for each in proposed.earlier
     )

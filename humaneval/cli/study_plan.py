@@ -1,4 +1,5 @@
-"""`study plan`: what a study can find out, what cues alone would score, and what it costs, before anybody is paid."""
+"""`study plan`: what a study can find out, what cues alone would score, and what it costs, before anybody is
+paid."""
 
 from __future__ import annotations
 
@@ -58,10 +59,21 @@ if TYPE_CHECKING:
 @json_option
 @with_app
 def plan(
-    app: App, name: str | None, file: Path | None, preset: str | None, annotators: int | None, score: float | None,
-    effect: float | None, power: float | None, width: float | None, icc: float | None, spammers: float | None,
-    honest: float | None, studies: int | None, as_json: bool,
-) -> None:  # fmt: skip
+    app: App,
+    name: str | None,
+    file: Path | None,
+    preset: str | None,
+    annotators: int | None,
+    score: float | None,
+    effect: float | None,
+    power: float | None,
+    width: float | None,
+    icc: float | None,
+    spammers: float | None,
+    honest: float | None,
+    studies: int | None,
+    as_json: bool,
+) -> None:
     """Say what the study NAME, or a study file, can find out: power, widths, spammers, cues, cost."""
     from humaneval.planning.forecast import outlook
     from humaneval.planning.power import sd_of_icc
@@ -79,9 +91,14 @@ def plan(
     )
     cues: Sequence[CueScore] = () if name is None else cues_of(app.engine, name)
     given: dict[str, Any] = {
-        "annotators": annotators, "expected_score": score, "smallest_effect": effect, "power": power, "width": width,
-        "spammers": spammers, "honest": honest,
-    }  # fmt: skip
+        "annotators": annotators,
+        "expected_score": score,
+        "smallest_effect": effect,
+        "power": power,
+        "width": width,
+        "spammers": spammers,
+        "honest": honest,
+    }
     planned = replace(planned, **{key: value for key, value in given.items() if value is not None})
     if icc is not None:
         planned = replace(planned, worker_sd=sd_of_icc(icc, planned.expected_score))
@@ -101,16 +118,21 @@ def plan_document(
 ) -> dict[str, Any]:
     """What `--json` prints of a plan."""
     return {
-        "plan": _plain(planned), "outlook": seen.to_json(), "simulated": drawn and asdict(drawn),
+        "plan": _plain(planned),
+        "outlook": seen.to_json(),
+        "simulated": drawn and asdict(drawn),
         "cues": [{**cue._asdict(), "score": cue.score} for cue in cues],
-    }  # fmt: skip
+    }
 
 
 def _plain(planned: Plan) -> dict[str, Any]:
     return {
-        **asdict(planned), "reward": str(planned.reward), "forms_each": planned.forms_each, "people": planned.people,
+        **asdict(planned),
+        "reward": str(planned.reward),
+        "forms_each": planned.forms_each,
+        "people": planned.people,
         "handed_out": planned.handed_out,
-    }  # fmt: skip
+    }
 
 
 def points(share: float) -> str:
@@ -139,7 +161,10 @@ def crowd(planned: Plan) -> str:
     people, forms = counted(planned.people, "annotator"), counted(planned.annotators, "form")
     if planned.forms_each == 1:
         return people
-    return f"{people} with {counted(planned.forms_each, 'form')} each, {forms} (annotators = {planned.annotators} in the file)"
+    return (
+        f"{people} with {counted(planned.forms_each, 'form')} each, {forms} (annotators ="
+        f" {planned.annotators} in the file)"
+    )
 
 
 def power_warning(planned: Plan, seen: Outlook) -> str:
@@ -176,7 +201,8 @@ def _many(planned: Plan, family: Chances) -> bool:
 
 
 def tell_plan(planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Power | None = None) -> None:
-    """Print the plan: who, what is found, how wide intervals are, spammers, cost, cues; and the warning, if there is one."""
+    """Print the plan: who, what is found, how wide intervals are, spammers, cost, cues; and the warning, if
+    there is one."""
     counting = (
         ", forms that do not count being handed out again"
         if planned.top_up and planned.controls
@@ -188,8 +214,9 @@ def tell_plan(planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Pow
     _tell_stories(planned)
     if planned.spammers and not planned.controls:
         say(
-            f"Nobody is left out for a missed Control passage. If {percent(planned.spammers)} only click, their answers "
-            f"draw every score to 80%, and differences are smaller by {percent(planned.spammers)}."
+            f"Nobody is left out for a missed Control passage. If {percent(planned.spammers)} only click,"
+            " their answers draw every score to 80%, and differences are smaller by"
+            f" {percent(planned.spammers)}."
         )
     say()
     if seen.systems:
@@ -204,12 +231,14 @@ def tell_plan(planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Pow
         _tell_method(planned)
     if drawn is not None and seen.decisive:
         as_one = (
-            f", and as one of {_rule(planned, seen.decisive)} in {percent(drawn.power_in_family)} (± {2 * drawn.error_in_family:.0%})"
+            f", and as one of {_rule(planned, seen.decisive)} in {percent(drawn.power_in_family)} (±"
+            f" {2 * drawn.error_in_family:.0%})"
             if _many(planned, seen.decisive)
             else ""
         )
         say(
-            f"By simulation: found in {percent(drawn.power)} (± {2 * drawn.error:.0%}) of {drawn.studies:,} simulated studies{as_one}."
+            f"By simulation: found in {percent(drawn.power)} (± {2 * drawn.error:.0%}) of {drawn.studies:,}"
+            f" simulated studies{as_one}."
         )
     say()
     wanted = (
@@ -219,15 +248,15 @@ def tell_plan(planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Pow
     )
     say(f"A score's interval: about ± {points(seen.half_width)}; {wanted}.")
     say(
-        f"Assumed: answers of one annotator are correlated by {seen.worker_icc:.3f} (worker_sd {planned.worker_sd:.2g}), "
-        f"to one story by {seen.story_icc:.3f} (story_sd {planned.story_sd:.2g})."
+        f"Assumed: answers of one annotator are correlated by {seen.worker_icc:.3f} (worker_sd"
+        f" {planned.worker_sd:.2g}), to one story by {seen.story_icc:.3f} (story_sd {planned.story_sd:.2g})."
     )
     if planned.spammers and planned.controls:
         _tell_spammers(planned, seen)
     again = f" for {planned.handed_out:,} forms" if planned.top_up else ""
     say(
-        f"Cost: ${seen.cost:,}{again} (${seen.rewards:,} rewards, ${seen.fees:,} fees at Mechanical Turk's rates); "
-        f"{seen.hours:,.1f} hours of people's time."
+        f"Cost: ${seen.cost:,}{again} (${seen.rewards:,} rewards, ${seen.fees:,} fees at Mechanical Turk's"
+        f" rates); {seen.hours:,.1f} hours of people's time."
     )
     if warning := power_warning(planned, seen):
         say()
@@ -243,8 +272,8 @@ def _tell_stories(planned: Plan) -> None:
         say(f"That takes {met:,} stories at least: nobody meets a story twice.")
     elif planned.stories and planned.stories // planned.passages_per_row < planned.rows_per_annotator:
         say(
-            f"The file lets one person fill in {planned.rows_per_annotator:,} forms, but nobody meets a story twice: "
-            f"the {planned.stories:,} stories are enough for {planned.forms_each:,}."
+            f"The file lets one person fill in {planned.rows_per_annotator:,} forms, but nobody meets a story"
+            f" twice: the {planned.stories:,} stories are enough for {planned.forms_each:,}."
         )
 
 
@@ -287,8 +316,8 @@ def _tell_method(planned: Plan) -> None:
         say("Every form shows all generators: compared within annotators, by McNemar's exact test.")
     else:
         say(
-            f"Of the forms that show one of two generators {percent(planned.together)} show the other too. All answers are "
-            "compared, by the normal approximation to the permutation test."
+            f"Of the forms that show one of two generators {percent(planned.together)} show the other too."
+            " All answers are compared, by the normal approximation to the permutation test."
         )
     say("Found: p and the interval of the difference both say so.")
 
@@ -330,9 +359,11 @@ def _tell_cues(cues: Sequence[CueScore]) -> None:
         advice = (
             "Take out sentences at all five positions."
             if name in PLACES
-            else "`generate --length-matched` and `--processing` help."
-            if name in ("longest", "shortest")
-            else "Other settings of the generator, or `--processing`, may help."
+            else (
+                "`generate --length-matched` and `--processing` help."
+                if name in ("longest", "shortest")
+                else "Other settings of the generator, or `--processing`, may help."
+            )
         )
         say(f'Marking "{name}" alone finds {found}: scores would measure that. {advice}')
 
@@ -340,4 +371,5 @@ def _tell_cues(cues: Sequence[CueScore]) -> None:
 SPAMMERS_BORNE = 0.01
 """Among those who pass."""
 TELLING = 0.6
-"""A cue that leaves a generator less than this is said: it finds twice as many of its sentences as chance does."""
+"""A cue that leaves a generator less than this is said: it finds twice as many of its sentences as chance
+does."""

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @click.group()
 def worker() -> None:
-    """The people of a study. They are named by pseudonym, or by the platform's own id; only pseudonyms are printed."""
+    """The people of a study. They are named by pseudonym, or by the platform's own id; only pseudonyms are
+    printed."""
 
 
 @worker.command("list")
@@ -25,8 +26,8 @@ def worker() -> None:
 def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
     """List who has opened a form of STUDY, what became of it, and who is kept out.
 
-    "Done" is how many forms somebody has done of those that they may do; "not counted", how many of them the study's
-    own rule leaves out of the scores. Who has done all of theirs gets on the study's exclusion list.
+    "Done" is how many forms somebody has done of those that they may do; "not counted", how many of them the
+    study's own rule leaves out of the scores. Who has done all of theirs gets on the study's exclusion list.
     """
     from humaneval.crowd.workers import list_workers
 
@@ -44,9 +45,14 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
     for one in people:
         kept_out = [name for name, on in (("blocked", one.blocked), ("on exclusion list", one.on_list)) if on]
         table.add_row(
-            one.worker, f"{one.forms} of {one.allowed}", str(one.approved), str(one.rejected), str(one.excluded_forms), f"${one.paid}",
+            one.worker,
+            f"{one.forms} of {one.allowed}",
+            str(one.approved),
+            str(one.rejected),
+            str(one.excluded_forms),
+            f"${one.paid}",
             ", ".join(kept_out) or "—",
-        )  # fmt: skip
+        )
     if people:
         console().print(table)
     say(f"{len(people)} workers at {endpoint}.")
@@ -61,7 +67,8 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
 def block(
     app: App, study: str, workers: tuple[str, ...], reason: str, endpoint: str, dry_run: bool, as_json: bool
 ) -> None:
-    """Block WORKERS from everything of this account, not only STUDY. Mechanical Turk may suspend who is blocked often.
+    """Block WORKERS from everything of this account, not only STUDY. Mechanical Turk may suspend who is
+    blocked often.
 
     To keep people out of a study use `exclude`: it harms nobody.
     """
@@ -98,10 +105,11 @@ def unblock(
 def exclude(
     app: App, study: str, workers: tuple[str, ...], undo: bool, endpoint: str, dry_run: bool, as_json: bool
 ) -> None:
-    """Put WORKERS on the exclusion list of STUDY: they cannot take it, nor a study that excludes its participants.
+    """Put WORKERS on the exclusion list of STUDY: they cannot take it, nor a study that excludes its
+    participants.
 
-    Who has done a form is put there by itself. Ids that were never seen here are taken, too: your own lab, for
-    example, or the participants of an earlier survey.
+    Who has done a form is put there by itself. Ids that were never seen here are taken, too: your own lab,
+    for example, or the participants of an earlier survey.
     """
     from humaneval.crowd.workers import exclude as turn
 
@@ -112,7 +120,9 @@ def exclude(
 
 def _report(word: str, study: str, endpoint: str, done: Turned, dry_run: bool, as_json: bool) -> None:
     if as_json:
-        emit({"study": study, "endpoint": endpoint, "dry_run": dry_run, word: done.now, "before": done.before})  # fmt: skip
+        emit(
+            {"study": study, "endpoint": endpoint, "dry_run": dry_run, word: done.now, "before": done.before}
+        )
     elif dry_run:
         say(f"{done.now} would be {word} at {endpoint}; {done.before} are so already.")
     else:

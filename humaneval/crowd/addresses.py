@@ -19,7 +19,8 @@ T = TypeVar("T")
 
 PUBLISH = "publish"
 INVITE = "invite"
-"""Written down for each link of ours: which person or purpose it is for, as a hash, so that it is made once."""
+"""Written down for each link of ours: which person or purpose it is for, as a hash, so that it is made
+once."""
 
 
 class UpHit(NamedTuple):
@@ -79,7 +80,8 @@ def links_of(engine: Engine, name: str, endpoint: Endpoint, invitations: Sequenc
 
 
 def refuse_closed(study: StudyRow, endpoint: str, hits: Sequence[HitRow]) -> None:
-    """Raise UsageError where HITs of the study at this endpoint were deleted: then it was closed there, or half so."""
+    """Raise UsageError where HITs of the study at this endpoint were deleted: then it was closed there, or
+    half so."""
     deleted = sum(hit.closed_at is not None for hit in hits)
     if deleted:
         raise UsageError(
@@ -91,7 +93,8 @@ def refuse_closed(study: StudyRow, endpoint: str, hits: Sequence[HitRow]) -> Non
 def refuse_elsewhere(engine: Engine, name: str, platform: Platform) -> None:
     """Raise PlatformError where the platform has none of the study's HITs: it is another one of the same name.
 
-    One call as a rule; none where nothing is up. A platform that forgot some of them, and not all, is the right one.
+    One call as a rule; none where nothing is up. A platform that forgot some of them, and not all, is the
+    right one.
     """
     endpoint = platform.endpoint
     hits = up(engine, name, endpoint.name)
@@ -103,7 +106,8 @@ def refuse_elsewhere(engine: Engine, name: str, platform: Platform) -> None:
         return
     right = "HUMANEVAL_MARKET_URL" if endpoint.name == "local" else "AWS_PROFILE"
     raise PlatformError(
-        f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs that study {name!r} put up: it is another one, or they were deleted there",
+        f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs that study {name!r} put up:"
+        " it is another one, or they were deleted there",
         f"Nothing was changed. Set {right} to where they are; if that is gone for good, make another study.",
         nothing_done=True,
     )
@@ -115,7 +119,8 @@ def submitted(platform: Platform, external_id: str) -> list[Submission] | None:
 
 
 def bonuses_listed(platform: Platform, external_id: str) -> list[PaidBonus] | None:
-    """Every bonus at one HIT; None where the platform has it no more. One that was deleted may still be listed."""
+    """Every bonus at one HIT; None where the platform has it no more. One that was deleted may still be
+    listed."""
     return _unless_gone(lambda: platform.bonuses_of(external_id))
 
 
@@ -138,7 +143,8 @@ def refuse_gone(endpoint: str, gone: Sequence[str], others: str) -> None:
 
 
 def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:
-    """The study's HITs that were put up on this endpoint and not closed, as far as our database knows (see `adopt`)."""
+    """The study's HITs that were put up on this endpoint and not closed, as far as our database knows (see
+    `adopt`)."""
     with reading(engine) as session:
         study = get_study(session, name)
         hits = hits_of(session, study, endpoint)

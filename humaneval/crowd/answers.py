@@ -1,4 +1,5 @@
-"""One schema for what people answer, whichever way it arrives: form fields, or a platform's QuestionFormAnswers XML."""
+"""One schema for what people answer, whichever way it arrives: form fields, or a platform's
+QuestionFormAnswers XML."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from humaneval.domain import POSITIONS, Choice
 from humaneval.errors import InputError
 
 FORM = "form"
-"""The field with the hash of what the form showed: ties an answer to its row even if our server never saw it."""
+"""The field with the hash of what the form showed: ties an answer to its row even if our server never saw
+it."""
 CONSENT = "consent"
 COMMENT = "comment"
 MAX_SECONDS = 24 * 3600.0
@@ -44,7 +46,8 @@ class Answers:
 
 
 def read_answers(fields: Mapping[str, str]) -> Answers:
-    """Answers from form fields. A choice outside 1–5 counts as not given; times that make no sense are dropped."""
+    """Answers from form fields. A choice outside 1–5 counts as not given; times that make no sense are
+    dropped."""
     choices = []
     for name, value in fields.items():
         match = re.fullmatch(r"choice-([1-9][0-9]{0,2})", name)
@@ -88,7 +91,8 @@ def fields_from_xml(xml: str) -> dict[str, str]:
 
 
 def _refuse_doctype(*_: object) -> None:
-    """A document type can define entities that grow without end: refused before anything in it is expanded."""
+    """A document type can define entities that grow without end: refused before anything in it is
+    expanded."""
     raise InputError(
         "an answer brings its own XML entities", "The platform never sends these: look at the raw answer."
     )

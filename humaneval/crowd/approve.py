@@ -59,8 +59,8 @@ def approve(
 ) -> int:
     """Approve submitted work: the assignments named, or all of it. Returns how many this call approved.
 
-    `undo_rejection`: the ones named may have been rejected, within 30 days of their submission. One that the platform
-    refuses does not stop the others; PartialError says how many are left and why.
+    `undo_rejection`: the ones named may have been rejected, within 30 days of their submission. One that the
+    platform refuses does not stop the others; PartialError says how many are left and why.
     """
     feedback = plain_words("feedback", feedback, needed=False)
     refuse_elsewhere(engine, name, platform)
@@ -153,8 +153,12 @@ def would_reject(engine: Engine, name: str, platform: Platform, assignments: Col
 
 
 def _to_approve(
-    session: Session, study: StudyRow, endpoint: str, assignments: Collection[str] | None, undo_rejection: bool
-) -> Sequence[AssignmentRow]:  # fmt: skip
+    session: Session,
+    study: StudyRow,
+    endpoint: str,
+    assignments: Collection[str] | None,
+    undo_rejection: bool,
+) -> Sequence[AssignmentRow]:
     if assignments is None:
         return session.scalars(
             select(AssignmentRow)
@@ -171,7 +175,8 @@ def _to_approve(
     if rejected and not undo_rejection:
         raise PlatformError(
             f"rejected work is not approved: {', '.join(one.external_id for one in rejected)}",
-            f"Leave it out, or undo the rejection with --undo-rejection within {UNDO_DAYS} days. Nothing was approved.",
+            f"Leave it out, or undo the rejection with --undo-rejection within {UNDO_DAYS} days. Nothing was"
+            " approved.",
         )
     late = [
         one.external_id
@@ -202,9 +207,14 @@ def _intended(
     session: Session, study: StudyRow, operation: str, assignment: AssignmentRow, request: dict[str, str]
 ) -> _Work:
     row = intend(
-        session, study_id=study.id, endpoint=assignment.endpoint, operation=operation, subject=approval_subject(assignment),
-        key=session.get_one(HitRow, assignment.hit_id).key, request=request,
-    )  # fmt: skip
+        session,
+        study_id=study.id,
+        endpoint=assignment.endpoint,
+        operation=operation,
+        subject=approval_subject(assignment),
+        key=session.get_one(HitRow, assignment.hit_id).key,
+        request=request,
+    )
     row.request = request
     intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
     return _Work(intent, assignment.id, assignment.external_id)

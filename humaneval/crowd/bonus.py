@@ -1,4 +1,5 @@
-"""`bonus`: pays on top of a reward, once for each purpose; a payment that may have been made is looked up first."""
+"""`bonus`: pays on top of a reward, once for each purpose; a payment that may have been made is looked up
+first."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def pay_bonus(
     purpose: str,
     dry_run: bool = False,
 ) -> BonusPaid:
-    """Pay a bonus once for each (assignment, purpose); a second one needs a purpose of its own. `dry_run` only looks.
+    """Pay a bonus once for each (assignment, purpose); a second one needs a purpose of its own. `dry_run`
+    only looks.
 
     Raises UsageError when the purpose was used with another amount.
     """
@@ -77,9 +79,16 @@ def pay_bonus(
             )
         if payment is None:
             payment = PaymentRow(
-                study_id=study.id, endpoint=endpoint, assignment_id=work.id, kind=BONUS, purpose=purpose, amount=amount, fee=cost.fees,
-                reason=reason, state="due" if amount else "nothing due",
-            )  # fmt: skip
+                study_id=study.id,
+                endpoint=endpoint,
+                assignment_id=work.id,
+                kind=BONUS,
+                purpose=purpose,
+                amount=amount,
+                fee=cost.fees,
+                reason=reason,
+                state="due" if amount else "nothing due",
+            )
             session.add(payment)
             session.flush()
         state = payment.state
@@ -128,7 +137,8 @@ def _bonus_subject(work: AssignmentRow, purpose: str) -> str:
 
 
 def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
-    """Whether it is certain that nothing was paid: nothing was due, or the platform refused. It can still be changed."""
+    """Whether it is certain that nothing was paid: nothing was due, or the platform refused. It can still be
+    changed."""
     row = session.scalar(
         select(OutboxRow).where(
             OutboxRow.endpoint == payment.endpoint, OutboxRow.operation == BONUS, OutboxRow.subject == subject
@@ -138,7 +148,8 @@ def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
 
 
 def _alike(session: Session, work: AssignmentRow, payment: PaymentRow) -> int:
-    """How many other bonuses for the same work look the same at the platform and were paid, or may have been."""
+    """How many other bonuses for the same work look the same at the platform and were paid, or may have
+    been."""
     others = session.scalars(
         select(PaymentRow).where(
             PaymentRow.assignment_id == work.id,

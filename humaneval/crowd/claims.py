@@ -1,6 +1,8 @@
-"""Hands rows to workers: the next free row, once, under a lease; and keeps their answers the moment they arrive.
+"""Hands rows to workers: the next free row, once, under a lease; and keeps their answers the moment they
+arrive.
 
-Opening an accepted form is the one write that a GET may do. It is idempotent by (endpoint, assignment, worker).
+Opening an accepted form is the one write that a GET may do. It is idempotent by (endpoint, assignment,
+worker).
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ class Outcome(StrEnum):
     KEPT_OUT = "kept out"
     """This person is blocked, on the study's list, or took part in a study that this one excludes."""
     COMPENSATED = "compensated"
-    """What this person lost of this form is made good, by a HIT of its own: it is not done, and paid, again."""
+    """What this person lost of this form is made good, by a HIT of its own: it is not done, and paid,
+    again."""
     CLOSED = "closed"
     """A link of ours that takes nobody new."""
     UNKNOWN = "unknown"
@@ -127,7 +130,8 @@ def _open(
     move: bool,
 ) -> Opened:
     hit = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
-    # Until publish has confirmed the HIT we do not know the platform's id; the unguessable key vouches for it.
+    # Until publish has confirmed the HIT we do not know the platform's id; the unguessable key vouches for
+    # it.
     if (
         hit is None
         or hit.row_id is not None
@@ -213,7 +217,8 @@ def _in_hand(session: Session, hit: HitRow, worker_id: int, now: datetime) -> in
 
 
 def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow | None:
-    """What this person has begun by link and not answered: whatever session they come with now, it is the same form.
+    """What this person has begun by link and not answered: whatever session they come with now, it is the
+    same form.
 
     With a form for each session one person could answer two.
     """
@@ -227,8 +232,8 @@ def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow 
 
 
 def _release(session: Session, hit: HitRow, external_id: str, worker_id: int, now: datetime) -> None:
-    """Let go of rows whose lease ran out, of what this worker has left unanswered elsewhere in the study, and of an
-    earlier worker's claim under the same assignment id: the platform gave that id to somebody else."""
+    """Let go of rows whose lease ran out, of what this worker has left unanswered elsewhere in the study, and
+    of an earlier worker's claim under the same assignment id: the platform gave that id to somebody else."""
     session.execute(
         update(AssignmentRow)
         .where(
@@ -252,13 +257,19 @@ def _release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
     """Where every place of the HIT but this one is answered, whoever else has it open has returned it: a platform
     never has more people at a HIT than it has places. Says whether that let go of a row."""
     here = (AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row)
-    taken = session.scalar(
-        select(func.count()).select_from(AssignmentRow).where(
-            *here, AssignmentRow.state.in_(DONE),
-            # Answered, never handed over and out of time: that place is on offer again.
-            or_(AssignmentRow.state != "answered", AssignmentRow.lease_until >= now),
+    taken = (
+        session.scalar(
+            select(func.count())
+            .select_from(AssignmentRow)
+            .where(
+                *here,
+                AssignmentRow.state.in_(DONE),
+                # Answered, never handed over and out of time: that place is on offer again.
+                or_(AssignmentRow.state != "answered", AssignmentRow.lease_until >= now),
+            )
         )
-    ) or 0  # fmt: skip
+        or 0
+    )
     if hit.assignments - taken > 1:
         return False
     returned = session.scalars(select(AssignmentRow).where(*here, AssignmentRow.state == "opened")).all()
@@ -269,8 +280,8 @@ def _release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
 
 
 def _taken(session: Session, hit: HitRow) -> int:
-    """How many places of a link of ours are taken: no platform counts them for us. A row that is handed out again has
-    its place again."""
+    """How many places of a link of ours are taken: no platform counts them for us. A row that is handed out
+    again has its place again."""
     here = (
         select(func.count())
         .select_from(AssignmentRow)
@@ -288,7 +299,8 @@ def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
 
 
 def _free_row(session: Session, hit: HitRow, done_rows: list[int], own: int | None) -> int | None:
-    """The first row of the study that nobody holds and that shows no story this worker has met; `own` before others."""
+    """The first row of the study that nobody holds and that shows no story this worker has met; `own` before
+    others."""
     held = select(AssignmentRow.id).where(
         AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.holds_row
     )
@@ -307,7 +319,8 @@ def _free_row(session: Session, hit: HitRow, done_rows: list[int], own: int | No
 def keep_answers(
     engine: Engine, assignment_id: int, fields: Mapping[str, str], now: datetime
 ) -> Mapping[str, str]:
-    """Keep the answers of a form; the first complete set stays. Returns the set that is kept, safe on the disk."""
+    """Keep the answers of a form; the first complete set stays. Returns the set that is kept, safe on the
+    disk."""
     with writing(engine) as session:
         assignment = session.get_one(
             AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]

@@ -1,4 +1,5 @@
-"""Ends a study at a platform: takes its HITs down, waits for who is still at work, and deletes them. Answers stay here."""
+"""Ends a study at a platform: takes its HITs down, waits for who is still at work, and deletes them. Answers
+stay here."""
 
 from __future__ import annotations
 
@@ -45,8 +46,9 @@ def close_all(
 ) -> Closed:
     """Delete every HIT that this study made here. Twice does nothing more.
 
-    Raises PlatformError, with nothing changed, while work is not collected, or neither approved nor rejected; and
-    PartialError where somebody still works after `wait` seconds: the HITs are then down, and the rest is for later.
+    Raises PlatformError, with nothing changed, while work is not collected, or neither approved nor rejected;
+    and PartialError where somebody still works after `wait` seconds: the HITs are then down, and the rest is
+    for later.
     """
     hits = published(engine, name, platform, dry_run=dry_run)
     standings = {hit: platform.standing(hit.external_id) for hit in hits}
@@ -61,7 +63,8 @@ def close_all(
     if waiting:
         raise PartialError(
             f"the HITs are down, and {max(in_hand, 1)} people may still send their work: nothing was deleted",
-            f"Run `humaneval collect {name}` and close again later. Who has accepted a HIT can finish it and is paid.",
+            f"Run `humaneval collect {name}` and close again later. Who has accepted a HIT can finish it and"
+            " is paid.",
         )
     # Somebody may have sent their work while the HITs were taken down.
     _refuse_unfinished(engine, name, platform, {hit: platform.standing(hit.external_id) for hit in hits})
@@ -76,8 +79,10 @@ def _until_deletable(platform: Platform, hits: list[UpHit], wait: float) -> list
     waiting = hits
     while True:
         waiting = [
-            hit for hit in waiting if (standing := platform.standing(hit.external_id)) and not standing.deletable
-        ]  # fmt: skip
+            hit
+            for hit in waiting
+            if (standing := platform.standing(hit.external_id)) and not standing.deletable
+        ]
         if not waiting or time.monotonic() >= until:
             return waiting
         time.sleep(min(PAUSE, max(0.0, until - time.monotonic())))
@@ -88,16 +93,24 @@ def _refuse_unfinished(
 ) -> None:
     """Raise PlatformError where deleting would lose answers, or leave somebody unpaid."""
     endpoint = platform.endpoint.name
-    # A platform lets nobody delete a HIT before all of its work is decided: what became of it nobody can say here.
+    # A platform lets nobody delete a HIT before all of its work is decided: what became of it nobody can say
+    # here.
     gone = [hit.id for hit, standing in standings.items() if standing is None]
     with reading(engine) as session:
         study = get_study(session, name)
-        undecided = session.scalar(
-            select(func.count()).select_from(AssignmentRow).where(
-                AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.state == "submitted",
-                AssignmentRow.hit_id.notin_(gone),
+        undecided = (
+            session.scalar(
+                select(func.count())
+                .select_from(AssignmentRow)
+                .where(
+                    AssignmentRow.study_id == study.id,
+                    AssignmentRow.endpoint == endpoint,
+                    AssignmentRow.state == "submitted",
+                    AssignmentRow.hit_id.notin_(gone),
+                )
             )
-        ) or 0  # fmt: skip
+            or 0
+        )
         here = {hit: _collected(session, hit.id) for hit in standings}
     there = {
         hit: [work.state for work in platform.submissions(hit.external_id)]
@@ -126,21 +139,33 @@ def _collected(session: Session, hit_id: int) -> int:
 def _plan(engine: Engine, name: str, endpoint: str, hits: int, in_hand: int) -> Closed:
     with reading(engine) as session:
         study = get_study(session, name)
-        final_rejections = session.scalar(
-            select(func.count()).select_from(AssignmentRow).where(
-                AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint,
-                AssignmentRow.state == "rejected", AssignmentRow.submitted_at > now() - timedelta(days=UNDO_DAYS),
+        final_rejections = (
+            session.scalar(
+                select(func.count())
+                .select_from(AssignmentRow)
+                .where(
+                    AssignmentRow.study_id == study.id,
+                    AssignmentRow.endpoint == endpoint,
+                    AssignmentRow.state == "rejected",
+                    AssignmentRow.submitted_at > now() - timedelta(days=UNDO_DAYS),
+                )
             )
-        ) or 0  # fmt: skip
+            or 0
+        )
         return Closed(hits, in_hand, len(unpaid_work(session, study, endpoint)), final_rejections)
 
 
 def _delete(engine: Engine, name: str, platform: Platform, hit: UpHit) -> None:
     with writing(engine) as session:
         row = intend(
-            session, study_id=get_study(session, name).id, endpoint=platform.endpoint.name, operation=CLOSE, subject=f"hit {hit.id}",
-            key=session.get_one(HitRow, hit.id).key, request={},
-        )  # fmt: skip
+            session,
+            study_id=get_study(session, name).id,
+            endpoint=platform.endpoint.name,
+            operation=CLOSE,
+            subject=f"hit {hit.id}",
+            key=session.get_one(HitRow, hit.id).key,
+            request={},
+        )
         intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
 
     def record(session: Session, _: None) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""Brings submitted work home: the platform's answers are the record, our server's copy adds timing; both are compared.
+"""Brings submitted work home: the platform's answers are the record, our server's copy adds timing; both are
+compared.
 
 Collecting is incremental and repeatable: twice gives the same rows.
 """
@@ -51,7 +52,8 @@ class Unpaid:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What there is after collecting. `new` counts submissions that were not collected before, rebuilt ones too."""
+    """What there is after collecting. `new` counts submissions that were not collected before, rebuilt
+    ones too."""
 
     submissions: int
     new: int
@@ -61,7 +63,8 @@ class Collected:
     rebuilt: int
     """Submissions that our server never saw; taken from the platform's answers."""
     strays: int
-    """Submissions at our HITs that match no form of the study and that nobody has decided about: kept, not scored."""
+    """Submissions at our HITs that match no form of the study and that nobody has decided about: kept, not
+    scored."""
     differences: tuple[str, ...]
     stray_assignments: tuple[str, ...] = ()
     """Their ids at the platform."""
@@ -144,7 +147,8 @@ def unpaid_work(session: Session, study: StudyRow, endpoint: str) -> tuple[Unpai
 
 
 class Waiting(NamedTuple):
-    """What `collect` would find: submissions at the HITs that our database knows, and how many of them are new."""
+    """What `collect` would find: submissions at the HITs that our database knows, and how many of them
+    are new."""
 
     submissions: int
     new: int
@@ -179,7 +183,8 @@ def _take_in(
     submission: Submission,
     asked_at: datetime,
 ) -> str:
-    """Store one submission, as the platform told it at `asked_at`; says whether it was new, rebuilt from the platform's answers alone, a stray, or known."""
+    """Store one submission, as the platform told it at `asked_at`; says whether it was new, rebuilt from the
+    platform's answers alone, a stray, or known."""
     endpoint = platform.endpoint.name
     worker = worker_row(session, endpoint, submission.worker)
     assignment = session.scalar(
@@ -195,9 +200,14 @@ def _take_in(
     _supersede_others(session, endpoint, submission.external_id, worker.id)
     if assignment is None:
         assignment = AssignmentRow(
-            study_id=study.id, hit_id=hit_id, endpoint=endpoint, external_id=submission.external_id, worker_id=worker.id,
-            holds_row=False, state="submitted",
-        )  # fmt: skip
+            study_id=study.id,
+            hit_id=hit_id,
+            endpoint=endpoint,
+            external_id=submission.external_id,
+            worker_id=worker.id,
+            holds_row=False,
+            state="submitted",
+        )
         session.add(assignment)
         session.flush()
     kept = session.scalar(
@@ -225,7 +235,8 @@ class _Found(NamedTuple):
 
 
 def _row_of(session: Session, hit: HitRow, assignment: AssignmentRow | None, form: str) -> _Found:
-    """Which row was answered: what a static HIT shows, else the form that the answers name, else what was handed out."""
+    """Which row was answered: what a static HIT shows, else the form that the answers name, else what was
+    handed out."""
     given = hit.row_id
     if given is None and assignment is not None:
         given = assignment.row_id
@@ -273,7 +284,8 @@ def _supersede_others(session: Session, endpoint: str, external_id: str, worker_
 
 
 def _let_go(session: Session, hit_id: int, asked_at: datetime) -> None:
-    """Free the rows of people whose time was over when the platform was asked, and whose work it does not have."""
+    """Free the rows of people whose time was over when the platform was asked, and whose work it does not
+    have."""
     session.execute(
         update(AssignmentRow)
         .where(
@@ -288,7 +300,8 @@ def _let_go(session: Session, hit_id: int, asked_at: datetime) -> None:
 def _store_responses(
     session: Session, assignment: AssignmentRow, row_id: int, answers: Answers, doubts: list[str]
 ) -> bool:
-    """Store the platform's choices with our server's timing, and how the two differ; says whether our server saw any."""
+    """Store the platform's choices with our server's timing, and how the two differ; says whether our server
+    saw any."""
     server = session.scalar(
         select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "server")
     )
@@ -304,17 +317,23 @@ def _store_responses(
         choice, copy = theirs.get(place.place), ours.get(place.place)
         if server is not None and (choice.choice if choice else None) != (copy.choice if copy else None):
             differences.append(
-                f"passage {place.place}: platform {choice.choice if choice else 'none'}, our server {copy.choice if copy else 'none'}"
+                f"passage {place.place}: platform {choice.choice if choice else 'none'}, our server"
+                f" {copy.choice if copy else 'none'}"
             )
         if choice is None:
             continue
         seconds = copy.seconds if copy is not None and copy.seconds is not None else choice.seconds
         session.add(
             ResponseRow(
-                assignment_id=assignment.id, passage_id=place.passage_id, place=place.place, choice=choice.choice, seconds=seconds,
-                shown_hash=place.passage.shown_hash, source="both" if copy is not None else "platform",
+                assignment_id=assignment.id,
+                passage_id=place.passage_id,
+                place=place.place,
+                choice=choice.choice,
+                seconds=seconds,
+                shown_hash=place.passage.shown_hash,
+                source="both" if copy is not None else "platform",
             )
-        )  # fmt: skip
+        )
     assignment.differences = "; ".join(differences)
     assignment.consent_version = assignment.consent_version or answers.consent
     return server is not None

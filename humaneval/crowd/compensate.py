@@ -1,7 +1,7 @@
 """Pays people who lost work through our fault and have nothing submitted that a bonus could be paid for.
 
-A HIT that only this one person can see and take, with a single button; it is approved by itself as soon as it is
-submitted. Each step is an outbox row: whoever runs it again goes on, and pays nobody twice.
+A HIT that only this one person can see and take, with a single button; it is approved by itself as soon as it
+is submitted. Each step is an outbox row: whoever runs it again goes on, and pays nobody twice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ MINUTES = 60
 
 @dataclass(frozen=True, slots=True)
 class Compensated:
-    """A compensation that is up. `made_now` is False where it was before, and its worker can still take it."""
+    """A compensation that is up. `made_now` is False where it was before, and its worker can still take
+    it."""
 
     worker: str
     cost: Cost
@@ -60,8 +61,8 @@ def compensate(
 ) -> Compensated:
     """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each of them.
 
-    `worker` says whose it is, where the platform gave one assignment to several people. `dry_run` looks at everything
-    and does nothing.
+    `worker` says whose it is, where the platform gave one assignment to several people. `dry_run` looks at
+    everything and does nothing.
     """
     amount, reason = money(amount), plain_words("reason", reason)
     if amount <= 0:
@@ -74,9 +75,14 @@ def compensate(
         study = hold_study(session, name)
         work = _lost_work(session, study, platform.endpoint.name, assignment, worker)
         row = intend(
-            session, study_id=study.id, endpoint=platform.endpoint.name, operation=COMPENSATE, subject=f"assignment {assignment} worker {work.worker_id}",
-            key=study.design_hash, request={"amount": str(amount), "reason": reason, "key": "c" + secrets.token_urlsafe(18)},
-        )  # fmt: skip
+            session,
+            study_id=study.id,
+            endpoint=platform.endpoint.name,
+            operation=COMPENSATE,
+            subject=f"assignment {assignment} worker {work.worker_id}",
+            key=study.design_hash,
+            request={"amount": str(amount), "reason": reason, "key": "c" + secrets.token_urlsafe(18)},
+        )
         if row.state == "refused" or not row.attempts:
             # Surely nothing was put up: what it would have been can still be changed.
             row.request = {**row.request, "amount": str(amount), "reason": reason}
@@ -87,16 +93,24 @@ def compensate(
             )
         if row.request["reason"] != reason:
             raise UsageError(
-                f"the compensation for {assignment} is on its way already with another reason: {row.request['reason']}",
+                f"the compensation for {assignment} is on its way already with another reason:"
+                f" {row.request['reason']}",
                 "The worker reads that one. Give it again, or write to them with `humaneval notify`.",
             )
         cost = platform.cost(amount, 1)
         payment = _payment(session, work)
         if payment is None:
             payment = PaymentRow(
-                study_id=study.id, endpoint=work.endpoint, assignment_id=work.id, kind=COMPENSATION, purpose=COMPENSATION,
-                amount=cost.rewards, fee=cost.fees, reason=reason, state="due",
-            )  # fmt: skip
+                study_id=study.id,
+                endpoint=work.endpoint,
+                assignment_id=work.id,
+                kind=COMPENSATION,
+                purpose=COMPENSATION,
+                amount=cost.rewards,
+                fee=cost.fees,
+                reason=reason,
+                state="due",
+            )
             session.add(payment)
         if row.state != "confirmed":
             payment.amount, payment.fee, payment.reason = cost.rewards, cost.fees, row.request["reason"]
@@ -117,8 +131,11 @@ def compensate(
     if there is None:
         platform.check(offer)
         published = perform(
-            engine, intent, lambda: _put_up(platform, offer, intent, whom), lambda _, made: {"external_id": made.external_id, "group": made.group}
-        )  # fmt: skip
+            engine,
+            intent,
+            lambda: _put_up(platform, offer, intent, whom),
+            lambda _, made: {"external_id": made.external_id, "group": made.group},
+        )
         group = published.group
     else:
         group = there["group"]
@@ -126,18 +143,21 @@ def compensate(
 
 
 def _ran_out(platform: Platform, external_id: str) -> bool:
-    """Whether the time to find the HIT is over, and nobody has taken it. PlatformError where it was deleted there."""
+    """Whether the time to find the HIT is over, and nobody has taken it. PlatformError where it was deleted
+    there."""
     standing = platform.standing(external_id)
     if standing is None:
         raise PlatformError(
             f"{platform.endpoint.name} has no HIT {external_id} any more, with this compensation",
-            "It was deleted there. Whether it was taken before is to be seen in the platform's own books alone.",
+            "It was deleted there. Whether it was taken before is to be seen in the platform's own books"
+            " alone.",
         )
     return standing.expired and not standing.in_hand and not submitted(platform, external_id)
 
 
 def _put_up(platform: Platform, offer: Offer, intent: Intent, worker: str) -> Published:
-    """Each step finds what an earlier try has done: the list by its name, the worker on it, the HIT by its token or key."""
+    """Each step finds what an earlier try has done: the list by its name, the worker on it, the HIT by its
+    token or key."""
     only = platform.make_list(f"Compensation {intent.token[:16]}", "For one person, whose work was lost.")
     platform.put_on_list(only, worker)
     if intent.attempted and (there := platform.find([offer.key]).get(offer.key)):
@@ -147,24 +167,29 @@ def _put_up(platform: Platform, offer: Offer, intent: Intent, worker: str) -> Pu
 
 
 def settle_compensations(engine: Engine, name: str, platform: Platform) -> int:
-    """Enter in the ledger which compensations the platform has paid; returns how many are still to be taken."""
+    """Enter in the ledger which compensations the platform has paid; returns how many are still to be
+    taken."""
     endpoint = platform.endpoint.name
     with reading(engine) as session:
         study_id = get_study(session, name).id
         due = session.scalars(
             select(PaymentRow).where(
-                PaymentRow.study_id == study_id, PaymentRow.endpoint == endpoint, PaymentRow.kind == COMPENSATION, PaymentRow.state == "due",
+                PaymentRow.study_id == study_id,
+                PaymentRow.endpoint == endpoint,
+                PaymentRow.kind == COMPENSATION,
+                PaymentRow.state == "due",
             )
-        ).all()  # fmt: skip
+        ).all()
         up = []
         for payment in due:
             work = session.get_one(AssignmentRow, payment.assignment_id)
             row = session.scalar(
                 select(OutboxRow).where(
-                    OutboxRow.endpoint == endpoint, OutboxRow.operation == COMPENSATE,
+                    OutboxRow.endpoint == endpoint,
+                    OutboxRow.operation == COMPENSATE,
                     OutboxRow.subject == f"assignment {work.external_id} worker {work.worker_id}",
                 )
-            )  # fmt: skip
+            )
             if row is not None and row.answer:
                 up.append((payment.id, str(row.answer["external_id"])))
     paid = [
@@ -180,7 +205,8 @@ def settle_compensations(engine: Engine, name: str, platform: Platform) -> int:
 
 
 def _refuse_if_submitted(engine: Engine, name: str, platform: Platform, assignment: str, worker: str) -> None:
-    """Ask the platform, too: what nobody has collected yet is submitted all the same, and would be paid twice."""
+    """Ask the platform, too: what nobody has collected yet is submitted all the same, and would be paid
+    twice."""
     with reading(engine) as session:
         work = _lost_work(session, get_study(session, name), platform.endpoint.name, assignment, worker)
         whom = external_worker_id(session, work.worker_id)
@@ -219,7 +245,8 @@ def _lost_work(
     if len(theirs) > 1:
         people = [session.get_one(WorkerRow, one.worker_id).pseudonym for one in theirs]
         raise UsageError(
-            f"{endpoint} gave assignment {assignment} to {len(people)} people, one after the other: {', '.join(people)}",
+            f"{endpoint} gave assignment {assignment} to {len(people)} people, one after the other:"
+            f" {', '.join(people)}",
             "Say with --worker whose work was lost.",
         )
     (found,) = theirs
@@ -253,7 +280,9 @@ def _offer(study: StudyRow, key: str, amount: Decimal, reason: str, platform: Pl
     return Offer(
         key=key,
         title=f"Payment for your work on: {settings.hit.title}"[:128],
-        description="For one person, whose work on an earlier HIT was lost. There is nothing to do but to send it.",
+        description=(
+            "For one person, whose work on an earlier HIT was lost. There is nothing to do but to send it."
+        ),
         keywords=(f"compensation {key[:7]}",),
         reward=amount,
         assignments=1,

@@ -1,4 +1,5 @@
-"""What would fail at a platform, found out before anything is published there: addresses, frames, clock, keys, money."""
+"""What would fail at a platform, found out before anything is published there: addresses, frames, clock,
+keys, money."""
 
 from __future__ import annotations
 
@@ -87,9 +88,11 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
         reason = getattr(error, "reason", error)
         trouble = "its certificate is not valid" if isinstance(reason, ssl.SSLError) else str(reason)
         yield Finding(
-            "Form server", False, True,
+            "Form server",
+            False,
+            True,
             f"{public_url}/health does not answer ({trouble}); start it with: humaneval serve",
-        )  # fmt: skip
+        )
         return
     if not reached:
         yield Finding("Form server", False, True, f"{public_url} is answered by something else")

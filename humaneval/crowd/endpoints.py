@@ -71,7 +71,8 @@ def link(public_url: str) -> Endpoint:
 
 
 def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """The endpoint called `name`. Sandbox and production keep their own addresses whatever the environment says."""
+    """The endpoint called `name`. Sandbox and production keep their own addresses whatever the
+    environment says."""
     environment = os.environ if environment is None else environment
     if name == "local":
         return local(settings.market_url, settings.market_site)

@@ -1,4 +1,5 @@
-"""How long a study's HITs can be found: extend them, or take them down without taking work out of anyone's hands."""
+"""How long a study's HITs can be found: extend them, or take them down without taking work out of anyone's
+hands."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class Expired(NamedTuple):
 
 
 def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> int:
-    """Let every HIT of the study that was published be found for `days` from now; returns how many there are."""
+    """Let every HIT of the study that was published be found for `days` from now; returns how many there
+    are."""
     until = now() + timedelta(days=days)
     hits = to_change(engine, name, platform)
     gone = _each(engine, platform, hits, lambda hit: platform.extend(hit, until), until)
@@ -40,16 +42,21 @@ def expire_all(engine: Engine, name: str, platform: Platform) -> Expired:
     refuse_gone(platform.endpoint.name, take_down(engine, platform, hits), "the others were taken down")
     with reading(engine) as session:
         working = session.scalar(
-            select(func.count()).select_from(AssignmentRow).where(
-                AssignmentRow.study_id == get_study(session, name).id, AssignmentRow.endpoint == platform.endpoint.name,
-                AssignmentRow.state == "opened", AssignmentRow.lease_until > now(),
+            select(func.count())
+            .select_from(AssignmentRow)
+            .where(
+                AssignmentRow.study_id == get_study(session, name).id,
+                AssignmentRow.endpoint == platform.endpoint.name,
+                AssignmentRow.state == "opened",
+                AssignmentRow.lease_until > now(),
             )
-        )  # fmt: skip
+        )
     return Expired(len(hits), working or 0)
 
 
 def take_down(engine: Engine, platform: Platform, hits: Sequence[UpHit]) -> list[str]:
-    """Take `hits` off the list. Returns those that the platform has no more: they do not keep the others up."""
+    """Take `hits` off the list. Returns those that the platform has no more: they do not keep the others
+    up."""
     return _each(engine, platform, hits, platform.expire, now())
 
 
@@ -70,7 +77,8 @@ def _each(
 
 
 def published(engine: Engine, name: str, platform: Platform, *, dry_run: bool = False) -> list[UpHit]:
-    """The HITs that are up, also one that an interrupted `publish` made and did not record. `dry_run` records none."""
+    """The HITs that are up, also one that an interrupted `publish` made and did not record. `dry_run` records
+    none."""
     found = []
     if dry_run:
         unrecorded = orphans(engine, name, platform).values()

@@ -36,7 +36,8 @@ class Place:
     answered: Mapping[str, str] | None
     """The answers that are safe already, as they came."""
     passed_on: bool
-    """Whether the platform has given the assignment to somebody else since: what is handed over would be theirs."""
+    """Whether the platform has given the assignment to somebody else since: what is handed over would be
+    theirs."""
 
 
 def load_form(engine: Engine, assignment_id: int) -> Place:

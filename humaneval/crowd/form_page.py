@@ -1,4 +1,5 @@
-"""The annotator's page, rendered once for every way of delivery; and the XML that a platform wants around it."""
+"""The annotator's page, rendered once for every way of delivery; and the XML that a platform wants around
+it."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_BYTES = 65_535
 FRAME_HEIGHT = 0
-"""Pixels; 0 lets the worker site fit the frame to the window. A frame that is taller than a phone scrolls twice."""
+"""Pixels; 0 lets the worker site fit the frame to the window. A frame that is taller than a phone scrolls
+twice."""
 _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 _EXTERNAL = f"{_SCHEMAS}/2006-07-14/ExternalQuestion.xsd"
 _HTML = f"{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd"
@@ -145,6 +147,7 @@ def _sized(xml: str) -> str:
     if size > MAX_QUESTION_BYTES:
         raise PlatformError(
             f"the question has {size:,} bytes; the platform takes {MAX_QUESTION_BYTES:,}",
-            "Show fewer or shorter passages, or publish without --static so that our own server shows the page.",
+            "Show fewer or shorter passages, or publish without --static so that our own server shows the"
+            " page.",
         )
     return xml

@@ -28,7 +28,8 @@ def approval_subject(assignment: AssignmentRow) -> str:
 
 
 def reward_paid(session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow) -> None:
-    """Enter the reward of an assignment that the platform has approved, once; an approval that was intended is done."""
+    """Enter the reward of an assignment that the platform has approved, once; an approval that was intended
+    is done."""
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
     withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), INSTEAD)
     there = session.scalar(
@@ -48,26 +49,39 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
         return
     session.add(
         PaymentRow(
-            study_id=study.id, endpoint=assignment.endpoint, assignment_id=assignment.id, kind="reward", purpose="reward",
-            amount=each.rewards, fee=each.fees, state="paid", paid_at=now(),
+            study_id=study.id,
+            endpoint=assignment.endpoint,
+            assignment_id=assignment.id,
+            kind="reward",
+            purpose="reward",
+            amount=each.rewards,
+            fee=each.fees,
+            state="paid",
+            paid_at=now(),
         )
-    )  # fmt: skip
+    )
 
 
 def rejection_done(session: Session, assignment: AssignmentRow) -> None:
-    """Note that the platform has rejected an assignment: a rejection that was intended is done, an approval is not."""
+    """Note that the platform has rejected an assignment: a rejection that was intended is done, an approval
+    is not."""
     settle(session, assignment.endpoint, REJECT, approval_subject(assignment))
     withdraw(session, assignment.endpoint, APPROVE, approval_subject(assignment), INSTEAD)
 
 
 def find_assignment(session: Session, study_id: int, endpoint: str, external_id: str) -> AssignmentRow:
-    """The assignment that counts under a platform's id; says plainly when there is none or it is not submitted."""
+    """The assignment that counts under a platform's id; says plainly when there is none or it is not
+    submitted."""
     found = session.scalars(
-        select(AssignmentRow).where(
-            AssignmentRow.study_id == study_id, AssignmentRow.endpoint == endpoint, AssignmentRow.external_id == external_id,
+        select(AssignmentRow)
+        .where(
+            AssignmentRow.study_id == study_id,
+            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.external_id == external_id,
             AssignmentRow.state != "superseded",
-        ).order_by(AssignmentRow.state.in_(("opened", "answered")), AssignmentRow.id.desc())
-    ).first()  # fmt: skip
+        )
+        .order_by(AssignmentRow.state.in_(("opened", "answered")), AssignmentRow.id.desc())
+    ).first()
     if found is None:
         elsewhere = session.scalar(
             select(AssignmentRow.endpoint).where(

@@ -1,4 +1,5 @@
-"""What a platform takes in its own texts: titles, reasons, feedback, letters. Looked at before anything is done.
+"""What a platform takes in its own texts: titles, reasons, feedback, letters. Looked at before anything is
+done.
 
 Passages are carried another way and may hold anything.
 """
@@ -14,7 +15,8 @@ MAX_TITLE, MAX_DESCRIPTION, MAX_KEYWORDS = 128, 2000, 1000
 
 
 def plain_words(what: str, text: str, most: int = MAX_REASON, *, needed: bool = True) -> str:
-    """`text` without white space around it. UsageError where it is too long, has emoji, or is missing and needed."""
+    """`text` without white space around it. UsageError where it is too long, has emoji, or is missing and
+    needed."""
     text = text.strip()
     if needed and not text:
         raise UsageError(f"the {what} is empty", "The worker reads it.")

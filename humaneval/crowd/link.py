@@ -1,7 +1,8 @@
-"""Links: our own form server as the platform. Open links with a cap, personal links, and panels with their own ids.
+"""Links: our own form server as the platform. Open links with a cap, personal links, and panels with their
+own ids.
 
-What a person submits is committed on our server, and that is the submission: nothing is handed over to anyone. No
-money moves here; what people are paid elsewhere can be entered in the ledger.
+What a person submits is committed on our server, and that is the submission: nothing is handed over to
+anyone. No money moves here; what people are paid elsewhere can be entered in the ledger.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ PAY_THERE = "Pay it where you pay these people, if you do."
 
 
 class Link:
-    """The platform behind links. `pay` "elsewhere" enters rewards in the ledger as made outside; "none" enters nothing."""
+    """The platform behind links. `pay` "elsewhere" enters rewards in the ledger as made outside; "none"
+    enters nothing."""
 
     def __init__(
         self, endpoint: Endpoint, engine: Engine, *, pay: Literal["none", "elsewhere"] = "none"

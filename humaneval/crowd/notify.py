@@ -46,9 +46,11 @@ def notify(
     again: bool = False,
     dry_run: bool = False,
 ) -> Notified:
-    """Send a letter to `workers`, or to everyone whose work was approved or rejected: a platform writes to no others.
+    """Send a letter to `workers`, or to everyone whose work was approved or rejected: a platform writes to no
+    others.
 
-    `again` sends it also to those of whom nobody knows whether they have it. With `dry_run`, `sent` is who would get it.
+    `again` sends it also to those of whom nobody knows whether they have it. With `dry_run`, `sent` is who
+    would get it.
     """
     subject, text = plain_words("subject", subject, MAX_SUBJECT), plain_words("text", text, MAX_LETTER)
     refuse_elsewhere(engine, name, platform)
@@ -70,9 +72,14 @@ def notify(
         intents, unsure, before = [], [], 0
         for worker_id in dict.fromkeys(ids):
             row = intend(
-                session, study_id=study.id, endpoint=endpoint, operation=NOTIFY, subject=f"study {study.id} worker {worker_id} letter {letter}",
-                key=study.design_hash, request={"subject": subject, "text": text},
-            )  # fmt: skip
+                session,
+                study_id=study.id,
+                endpoint=endpoint,
+                operation=NOTIFY,
+                subject=f"study {study.id} worker {worker_id} letter {letter}",
+                key=study.design_hash,
+                request={"subject": subject, "text": text},
+            )
             pseudonym = session.get_one(WorkerRow, worker_id).pseudonym
             if row.state == "confirmed":
                 before += 1

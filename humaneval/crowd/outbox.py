@@ -1,4 +1,5 @@
-"""Writes to a platform that survive a kill: committed before the call, confirmed after it, never made twice."""
+"""Writes to a platform that survive a kill: committed before the call, confirmed after it, never made
+twice."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Intent(NamedTuple):
 
 
 def hold_study(session: Session, name: str) -> StudyRow:
-    """The study called `name`, held until the transaction ends: whoever plans, claims, answers or collects takes turns.
+    """The study called `name`, held until the transaction ends: whoever plans, claims, answers or collects
+    takes turns.
 
     It comes before every other lock. SQLite has one writer at a time anyhow.
     """
@@ -97,14 +99,16 @@ def settle(session: Session, endpoint: str, operation: str, subject: str) -> Non
 
 
 def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> None:
-    """A write that was never confirmed, and that the platform shows not to be done, is not wanted any more."""
+    """A write that was never confirmed, and that the platform shows not to be done, is not wanted any
+    more."""
     row = _intended(session, endpoint, operation, subject)
     if row is not None and row.state == "pending":
         row.state, row.error = "refused", why
 
 
 def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:
-    """The writes that are not confirmed yet, in the order in which they were intended. Refused ones are tried again."""
+    """The writes that are not confirmed yet, in the order in which they were intended. Refused ones are tried
+    again."""
     rows = session.scalars(
         select(OutboxRow)
         .where(
@@ -126,17 +130,23 @@ def perform(
     *,
     alone: bool = False,
 ) -> T:
-    """Make the call of `intent`; only when the platform has confirmed it, `record` what it means and confirm the intent.
+    """Make the call of `intent`; only when the platform has confirmed it, `record` what it means and confirm
+    the intent.
 
-    `record` changes what it must in the same transaction and returns what to keep of the answer. What surely changed
-    nothing at the platform, now or at an earlier try, is noted as refused, with its reason; anything else, a kill too,
-    leaves the intent pending. `alone`: PlatformError, and no call, where another try may have got through or has.
+    `record` changes what it must in the same transaction and returns what to keep of the answer. What surely
+    changed nothing at the platform, now or at an earlier try, is noted as refused, with its reason; anything
+    else, a kill too, leaves the intent pending. `alone`: PlatformError, and no call, where another try may
+    have got through or has.
     """
     return next(
         perform_each(
-            engine, [intent], lambda _: call(), lambda session, _, result: record(session, result), alone=alone
+            engine,
+            [intent],
+            lambda _: call(),
+            lambda session, _, result: record(session, result),
+            alone=alone,
         )
-    )  # fmt: skip
+    )
 
 
 def perform_each(
@@ -149,8 +159,8 @@ def perform_each(
 ) -> Iterator[T]:
     """As `perform`, one intent after the other, `TOGETHER` of them between two commits.
 
-    A kill leaves attempts counted that were never made, and calls unconfirmed that were: both are looked up at the
-    platform when the command is run again.
+    A kill leaves attempts counted that were never made, and calls unconfirmed that were: both are looked up
+    at the platform when the command is run again.
     """
     for start in range(0, len(intents), TOGETHER):
         batch = intents[start : start + TOGETHER]
@@ -197,8 +207,8 @@ class _Before(NamedTuple):
 def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
     """Count a try of each of `intents`, committed before the calls; returns how each stood before.
 
-    None of them is called refused, nor keeps its reason, while it is tried: after a kill nobody knows. What another
-    program has confirmed meanwhile stays so, here and when the call fails.
+    None of them is called refused, nor keeps its reason, while it is tried: after a kill nobody knows. What
+    another program has confirmed meanwhile stays so, here and when the call fails.
     """
     these = OutboxRow.id.in_([intent.id for intent in intents])
     rows = select(OutboxRow.id, OutboxRow.state, OutboxRow.attempts, OutboxRow.error).where(these)
@@ -206,16 +216,22 @@ def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
         row.id: _Before(row.state, row.state == "pending" and row.attempts > 0, row.error)
         for row in session.execute(rows.order_by(OutboxRow.id).with_for_update())
     }
-    counted = update(OutboxRow).where(these).values(
-        attempts=OutboxRow.attempts + 1, attempted_at=now(),
-        state=case((OutboxRow.state == "refused", "pending"), else_=OutboxRow.state),
-        error=case((OutboxRow.state == "refused", ""), else_=OutboxRow.error),
-    )  # fmt: skip
+    counted = (
+        update(OutboxRow)
+        .where(these)
+        .values(
+            attempts=OutboxRow.attempts + 1,
+            attempted_at=now(),
+            state=case((OutboxRow.state == "refused", "pending"), else_=OutboxRow.state),
+            error=case((OutboxRow.state == "refused", ""), else_=OutboxRow.error),
+        )
+    )
     session.execute(counted, execution_options=AS_SQL)
     return before
 
 
-# Made once, with places for values: making a statement takes longer than running it, and loading the row longer still.
+# Made once, with places for values: making a statement takes longer than running it, and loading the row
+# longer still.
 _OF_INTENT = update(OutboxRow).where(OutboxRow.id == bindparam("of"))
 _CONFIRMED = _OF_INTENT.values(
     state="confirmed", error="", confirmed_at=bindparam("at"), answer=bindparam("said")

@@ -1,7 +1,8 @@
 """Who may take part: one person, one row, across HITs and across studies.
 
-Three things see to it. The form server refuses who has done a form. The platform does not even show a HIT to who is
-on the study's exclusion list, a qualification that everyone gets who has answered. And `collect` looks again.
+Three things see to it. The form server refuses who has done a form. The platform does not even show a HIT to
+who is on the study's exclusion list, a qualification that everyone gets who has answered. And `collect` looks
+again.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ def _excluded_studies(session: Session, study: StudyRow) -> Sequence[StudyRow]:
 
 
 def intend_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
-    """Intend to put everyone on the study's list who has done all the forms that they may, and is not on it yet."""
+    """Intend to put everyone on the study's list who has done all the forms that they may, and is not on
+    it yet."""
     if not _has_list(session, study, endpoint):
         return
     done: dict[int, int] = defaultdict(int)
@@ -140,7 +142,8 @@ class _Turned(NamedTuple):
 
 
 def _last_turns(session: Session, study: StudyRow, endpoint: str) -> dict[int, _Turned]:
-    """Of each worker who was ever put on the study's list or taken off it, what the platform confirmed last."""
+    """Of each worker who was ever put on the study's list or taken off it, what the platform confirmed
+    last."""
     turned = select(OutboxRow.id, OutboxRow.subject, OutboxRow.operation).where(
         OutboxRow.study_id == study.id,
         OutboxRow.endpoint == endpoint,
@@ -243,8 +246,14 @@ def make_list(engine: Engine, name: str, platform: Platform) -> str:
         study = hold_study(session, name)
         # Not the study's hash: another database that made the same study would share its list.
         row = intend(
-            session, study_id=study.id, endpoint=endpoint, operation=LIST, subject=f"study {study.id}", key=secrets.token_urlsafe(18), request={},
-        )  # fmt: skip
+            session,
+            study_id=study.id,
+            endpoint=endpoint,
+            operation=LIST,
+            subject=f"study {study.id}",
+            key=secrets.token_urlsafe(18),
+            request={},
+        )
         if row.state == "confirmed" and row.answer:
             return str(row.answer["id"])
         intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
@@ -262,7 +271,8 @@ def make_list(engine: Engine, name: str, platform: Platform) -> str:
 
 
 def standing_list(engine: Engine, name: str, platform: Platform) -> str:
-    """As `make_list`; in the place of one that somebody deleted at the platform, another, to be filled anew."""
+    """As `make_list`; in the place of one that somebody deleted at the platform, another, to be filled
+    anew."""
     listed = make_list(engine, name, platform)
     if platform.has_list(listed):
         return listed
@@ -285,7 +295,8 @@ def standing_list(engine: Engine, name: str, platform: Platform) -> str:
 def participants_of(engine: Engine, name: str, platform: Platform) -> Participants:
     """Who may take part in the study on this platform; makes the exclusion lists that it needs, and fills them.
 
-    A study that stays with a single HIT makes none of its own: no platform gives one person the same HIT twice.
+    A study that stays with a single HIT makes none of its own: no platform gives one person the same HIT
+    twice.
     """
     endpoint = platform.endpoint.name
     people = known_participants(engine, name, endpoint)
@@ -296,7 +307,8 @@ def participants_of(engine: Engine, name: str, platform: Platform) -> Participan
         ).all()
         settings = settings_of(study)
         earlier = settings.participants.exclude_studies
-        # With top-up there will be more HITs; with other requirements these would be another group for workers.
+        # With top-up there will be more HITs; with other requirements these would be another group for
+        # workers.
         own = len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, study, endpoint)
         names = [*earlier, *([name] if own else [])]
     qualified = list(people.qualified)
@@ -333,6 +345,8 @@ def refuse_unknown_studies(session: Session, study: StudyRow) -> None:
     missing = names - {other.name for other in _excluded_studies(session, study)}
     if missing:
         raise UsageError(
-            f"study {study.name!r} excludes who took part in {', '.join(sorted(missing))}, and there is no such study",
-            "`exclude_studies` names studies of this database; `humaneval worker exclude` takes single people.",
+            f"study {study.name!r} excludes who took part in {', '.join(sorted(missing))}, and there is no"
+            " such study",
+            "`exclude_studies` names studies of this database; `humaneval worker exclude` takes single"
+            " people.",
         )

@@ -25,7 +25,8 @@ class Endpoint:
     is_test: bool
     """Whether answers from here are tests, left out of scores unless asked for."""
     return_url: str = ""
-    """Where a worker can give back work in hand; `{assignment}` stands for its id. Empty: there is nothing to return."""
+    """Where a worker can give back work in hand; `{assignment}` stands for its id. Empty: there is nothing to
+    return."""
     closed_since: str = ""
     """The day on which the service closed, in words; empty for one that is meant to be there."""
 
@@ -58,7 +59,8 @@ class Participants:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What is published: a form for `assignments` people, and its terms. Exactly one of `form_url` and `page` is set."""
+    """What is published: a form for `assignments` people, and its terms. Exactly one of `form_url` and `page`
+    is set."""
 
     key: str
     """Ours, unguessable: written into the platform's annotation, so that an orphan can be found again."""
@@ -149,7 +151,8 @@ class Platform(Protocol):
     def endpoint(self) -> Endpoint: ...
 
     def check(self, offer: Offer) -> None:
-        """Raise before the first call if the platform would refuse the offer for what it is, or for its words."""
+        """Raise before the first call if the platform would refuse the offer for what it is, or for its
+        words."""
 
     def publish(self, offer: Offer, token: str) -> Published:
         """Put the offer up; the same token never puts up a second one."""
@@ -161,7 +164,8 @@ class Platform(Protocol):
         """Everything submitted for one published offer, all pages of it."""
 
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> None:
-        """Pay for submitted work; approving approved work is success. `override`: work that was rejected, too."""
+        """Pay for submitted work; approving approved work is success. `override`: work that was rejected,
+        too."""
 
     def reject(self, assignment: str, reason: str) -> None:
         """Refuse to pay for submitted work; rejecting rejected work is success."""
@@ -191,7 +195,8 @@ class Platform(Protocol):
         """Delete an offer that is done with; one that is gone already is success."""
 
     def notify(self, worker: str, subject: str, text: str) -> str:
-        """Write to a worker, never twice by itself. Gives the platform's reason where it did not deliver, else ""."""
+        """Write to a worker, never twice by itself. Gives the platform's reason where it did not deliver,
+        else ""."""
 
     def block(self, worker: str, reason: str) -> None:
         """Keep a worker from everything of this account."""
@@ -200,7 +205,8 @@ class Platform(Protocol):
         """Undo a block; of somebody who is not blocked this is success."""
 
     def make_list(self, name: str, description: str) -> str:
-        """A list of workers that offers can refer to, found again by its exact name; gives the platform's id of it."""
+        """A list of workers that offers can refer to, found again by its exact name; gives the platform's
+        id of it."""
 
     def put_on_list(self, external_id: str, worker: str) -> None:
         """Add a worker to a list; the worker is not told. One who is on it already is success."""
@@ -212,7 +218,8 @@ class Platform(Protocol):
         """Whether there is a list, or another qualification, of this id."""
 
     def check_access(self) -> Decimal | None:
-        """The balance, asked for once and without patience: says at once what is wrong with keys or address."""
+        """The balance, asked for once and without patience: says at once what is wrong with keys or
+        address."""
 
     def balance(self) -> Decimal | None:
         """What can still be spent; None where the platform does not say."""

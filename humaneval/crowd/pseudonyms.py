@@ -1,4 +1,5 @@
-"""Workers as keyed pseudonyms: the same person keeps one name per database, and nobody can guess whose it is."""
+"""Workers as keyed pseudonyms: the same person keeps one name per database, and nobody can guess whose it
+is."""
 
 from __future__ import annotations
 

@@ -52,7 +52,8 @@ class PublishPlan:
     cost: Cost
     already_up: int
     lost_rows: int
-    """Rows whose annotators were excluded or rejected, and that are not handed out again unless it is asked for."""
+    """Rows whose annotators were excluded or rejected, and that are not handed out again unless it is
+    asked for."""
     fees_unsplit: Decimal
     """The platform's fees if one HIT carried all these assignments: from ten on they are higher."""
     expected_minutes: float
@@ -96,8 +97,9 @@ def plan(
 ) -> PublishPlan:
     """Write down the HITs that carry the study's rows on this endpoint; a study that is up stays as it is.
 
-    Where the study says `top_up = "auto"`, or "ask" and `top_up` is set, rows lost in review get HITs of their own.
-    `dry_run` writes nothing. By link, `invitations` are planned instead, each once however often it is asked for.
+    Where the study says `top_up = "auto"`, or "ask" and `top_up` is set, rows lost in review get HITs of
+    their own. `dry_run` writes nothing. By link, `invitations` are planned instead, each once however often
+    it is asked for.
     """
     refuse_elsewhere(engine, name, platform)
     endpoint = platform.endpoint.name
@@ -198,8 +200,14 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portio
     session.flush()
     if portion.subject:
         invited = intend(
-            session, study_id=study.id, endpoint=endpoint, operation=INVITE, subject=portion.subject, key=hit.key, request={"hit": hit.id}
-        )  # fmt: skip
+            session,
+            study_id=study.id,
+            endpoint=endpoint,
+            operation=INVITE,
+            subject=portion.subject,
+            key=hit.key,
+            request={"hit": hit.id},
+        )
         invited.state, invited.confirmed_at = "confirmed", now()
     intend(
         session,
@@ -213,15 +221,20 @@ def _plan_hit(session: Session, study: StudyRow, endpoint: str, portion: _Portio
 
 
 def _portions(session: Session, study: StudyRow, endpoint: str, static: bool) -> list[_Portion]:
-    """For the rows that no HIT of this endpoint carries: all of them at first, later those that were added."""
+    """For the rows that no HIT of this endpoint carries: all of them at first, later those that were
+    added."""
     rows, hits = _row_ids(session, study), hits_of(session, study, endpoint)
     if static:
         carried = {hit.row_id for hit in hits}
         return [_Portion(1, row) for row in rows if row not in carried]
     # A row that was lost and is handed out again has had a second place.
-    again = select(func.count()).select_from(AssignmentRow).where(
-        AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.row_replaced
-    )  # fmt: skip
+    again = (
+        select(func.count())
+        .select_from(AssignmentRow)
+        .where(
+            AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint, AssignmentRow.row_replaced
+        )
+    )
     places = sum(hit.assignments for hit in hits) - (session.scalar(again) or 0)
     return _split(max(0, len(rows) - places))
 
@@ -288,8 +301,8 @@ def publish(
 def adopt(engine: Engine, name: str, platform: Platform) -> int:
     """Record HITs of the study that are up although the call that made them never was; returns how many.
 
-    The platform forgets tokens after a while, but not the annotations by which these are found. PlatformError, with
-    nothing changed, where the study's HITs are at another platform of this name.
+    The platform forgets tokens after a while, but not the annotations by which these are found.
+    PlatformError, with nothing changed, where the study's HITs are at another platform of this name.
     """
     found = orphans(engine, name, platform)
     with reading(engine) as session:
@@ -337,7 +350,8 @@ def _up(session: Session, key: str, lifetime: int, published: Published) -> dict
     return asdict(published)
 
 
-# Statements made once, not objects: this is done for every HIT, and loading three rows takes as long as the rest.
+# Statements made once, not objects: this is done for every HIT, and loading three rows takes as long as the
+# rest.
 _HIT_UP = (
     update(HitRow)
     .where(HitRow.key == bindparam("of"))
@@ -370,7 +384,8 @@ def _offer(
         key=hit.key,
         title=settings.hit.title,
         description=settings.hit.description,
-        # Platforms list HITs with equal terms as one group: the last word keeps two studies, or a pilot, apart.
+        # Platforms list HITs with equal terms as one group: the last word keeps two studies, or a pilot,
+        # apart.
         keywords=(*settings.hit.keywords, f"study {study.design_hash[:6]}"),
         reward=settings.hit.reward,
         assignments=hit.assignments,
@@ -383,7 +398,8 @@ def _offer(
 
 
 def _sufficient_balance(platform: Platform, offers: Iterable[Offer], settings: StudyFile) -> Decimal | None:
-    """The balance, before the first call: a batch that it cannot carry would stop half-way, so PlatformError."""
+    """The balance, before the first call: a batch that it cannot carry would stop half-way, so
+    PlatformError."""
     balance = platform.balance()
     masters = settings.participants.masters
     cost = sum(

@@ -38,7 +38,8 @@ class Reconciled(NamedTuple):
     unexplained: Decimal | None
     """balance_before − paid − held − balance: what other studies, programs or people took (minus: put in)."""
     others: Decimal
-    """What other studies of this database paid at the endpoint since then, with fees; what they hold is not known here."""
+    """What other studies of this database paid at the endpoint since then, with fees; what they hold is not
+    known here."""
     bonuses: Decimal
     """By our ledger, at the HITs whose bonuses the platform lists."""
     bonuses_there: Decimal
@@ -53,8 +54,14 @@ def note_balance(session: Session, study: StudyRow, endpoint: str, balance: Deci
     if balance is None:
         return
     row = intend(
-        session, study_id=study.id, endpoint=endpoint, operation=BALANCE, subject=f"study {study.id}", key=study.design_hash, request={},
-    )  # fmt: skip
+        session,
+        study_id=study.id,
+        endpoint=endpoint,
+        operation=BALANCE,
+        subject=f"study {study.id}",
+        key=study.design_hash,
+        request={},
+    )
     if row.state != "confirmed":
         row.answer, row.state, row.confirmed_at = {"balance": str(balance)}, "confirmed", now()
 
@@ -72,9 +79,11 @@ def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
         settings = settings_of(study)
         hits = [hit for hit in hits_of(session, study, endpoint) if hit.external_id is not None]
         prices = {
-            hit.id: platform.cost(
-                settings.hit.reward, hit.assignments, masters=settings.participants.masters
-            ).each(hit.assignments)
+            hit.id: (
+                platform.cost(
+                    settings.hit.reward, hit.assignments, masters=settings.participants.masters
+                ).each(hit.assignments)
+            )
             for hit in session.scalars(select(HitRow).where(HitRow.study_id == study.id))
         }
     for hit in hits:
@@ -107,13 +116,17 @@ def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
         )
         due = session.scalars(
             select(PaymentRow).where(
-                PaymentRow.study_id == study.id, PaymentRow.endpoint == endpoint, PaymentRow.state == "due", PaymentRow.kind == "compensation",
+                PaymentRow.study_id == study.id,
+                PaymentRow.endpoint == endpoint,
+                PaymentRow.state == "due",
+                PaymentRow.kind == "compensation",
             )
-        ).all()  # fmt: skip
+        ).all()
         others = _paid_by_others(session, study, endpoint, before.confirmed_at if before else None)
     held += sum((payment.amount + payment.fee for payment in due), ZERO)
     differences += [
-        f"bonus of ${amount} for {assignment}: {there[assignment, amount]} at {endpoint}, {here[assignment, amount]} in our ledger"
+        f"bonus of ${amount} for {assignment}: {there[assignment, amount]} at {endpoint},"
+        f" {here[assignment, amount]} in our ledger"
         for assignment, amount in sorted({*there, *here})
         if there[assignment, amount] != here[assignment, amount]
     ]
@@ -162,7 +175,8 @@ def _bonuses(
 def _states_differ(
     session: Session, study: StudyRow, endpoint: str, states: dict[tuple[str, str], str]
 ) -> list[str]:
-    """Work that is approved on one side only: what was submitted there and not collected here is no difference."""
+    """Work that is approved on one side only: what was submitted there and not collected here is no
+    difference."""
     ours = session.execute(
         select(HitRow.external_id, AssignmentRow.external_id, AssignmentRow.state)
         .join(HitRow, HitRow.id == AssignmentRow.hit_id)

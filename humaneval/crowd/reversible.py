@@ -1,4 +1,5 @@
-"""What can be done and undone again, such as a block: outbox rows in turn, of which the last one tells how it stands."""
+"""What can be done and undone again, such as a block: outbox rows in turn, of which the last one tells how it
+stands."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def turns(session: Session, endpoint: str, switch: Switch, about: str) -> list[O
 
 
 def last_turn(session: Session, endpoint: str, switch: Switch, about: str) -> OutboxRow | None:
-    """The turn that counts: the last one that the platform did not refuse. One that is only intended counts here."""
+    """The turn that counts: the last one that the platform did not refuse. One that is only intended
+    counts here."""
     rows = [row for row in turns(session, endpoint, switch, about) if row.state != "refused"]
     return rows[-1] if rows else None
 
@@ -70,7 +72,8 @@ def turn(
     on: bool,
     request: Mapping[str, Any],
 ) -> Intent | None:
-    """Intend to turn a switch; None where it stands so already. A turn that was interrupted or refused is tried again.
+    """Intend to turn a switch; None where it stands so already. A turn that was interrupted or refused is
+    tried again.
 
     What it undoes and was not sent yet is not sent any more.
     """
@@ -88,9 +91,14 @@ def turn(
         return None
     number = 1 + sum(row.operation == operation for row in rows)
     row = intend(
-        session, study_id=study.id, endpoint=endpoint, operation=operation, subject=f"{about} #{number}",
-        key=study.design_hash, request=request,
-    )  # fmt: skip
+        session,
+        study_id=study.id,
+        endpoint=endpoint,
+        operation=operation,
+        subject=f"{about} #{number}",
+        key=study.design_hash,
+        request=request,
+    )
     return _intent(row)
 
 

@@ -66,18 +66,25 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
             timed = [each for each in seconds if each is not None]
             reviewed.append(
                 Reviewed(
-                    assignment.external_id, assignment.worker.pseudonym, assignment.state, len(seconds),
+                    assignment.external_id,
+                    assignment.worker.pseudonym,
+                    assignment.state,
+                    len(seconds),
                     0 if assignment.is_stray else settings.design.row_size,
-                    round(sum(timed), 1) if timed else None, assignment.excluded, assignment.auto_approval_at, assignment.differences,
+                    round(sum(timed), 1) if timed else None,
+                    assignment.excluded,
+                    assignment.auto_approval_at,
+                    assignment.differences,
                 )
-            )  # fmt: skip
+            )
         return reviewed
 
 
 def decide_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
     """Note on every collected assignment why it does not count: by the study's own rule, as `score` applies it.
 
-    Who left out a passage, or under the rule "annotator" missed a control, is excluded with all of their forms.
+    Who left out a passage, or under the rule "annotator" missed a control, is excluded with all of their
+    forms.
     """
     settings = settings_of(study)
     work = session.scalars(
@@ -136,8 +143,8 @@ def _repeats(
 
 
 def lost_assignments(session: Session, study: StudyRow, endpoint: str) -> list[AssignmentRow]:
-    """Assignments whose places are lost to the study, and not replaced yet: excluded in `review`, rejected, or taken by
-    a submission that matches no form."""
+    """Assignments whose places are lost to the study, and not replaced yet: excluded in `review`, rejected,
+    or taken by a submission that matches no form."""
     return list(
         session.scalars(
             select(AssignmentRow)

@@ -33,17 +33,20 @@ class EndpointStatus(NamedTuple):
     hits_over: int
     """That were up, and were taken down, ran out, or were deleted."""
     hits_unsent: int
-    """That are planned, and of which the platform was never told: `publish` did not come so far. None once closed."""
+    """That are planned, and of which the platform was never told: `publish` did not come so far. None once
+    closed."""
     planned: int
     """Forms that the HITs carry; by link never more than there are rows."""
     opened: int
     """Forms that somebody has open under a lease that runs."""
     answered: int
-    """Safe on our server, and as far as we know not yet submitted at the platform; by link, not yet collected."""
+    """Safe on our server, and as far as we know not yet submitted at the platform; by link, not yet
+    collected."""
     crowded_out: int
     """By link: rows that nobody has and nobody will, since answers that came late took their places."""
     submitted: int
-    """Submitted, whatever was decided since. By link answers are submitted the moment that our server has them."""
+    """Submitted, whatever was decided since. By link answers are submitted the moment that our server has
+    them."""
     approved: int
     usable: int
     """Collected and not excluded by `review`."""
@@ -52,7 +55,8 @@ class EndpointStatus(NamedTuple):
     unconfirmed: int
     """Writes that were tried and of which nobody knows whether they got through."""
     refused: int
-    """Writes that the platform refused, or that never left here, and that are still wanted: nothing was done."""
+    """Writes that the platform refused, or that never left here, and that are still wanted: nothing was
+    done."""
     next_auto_approval: datetime | None
     """When the platform approves the first waiting assignment by itself."""
     rewards: Decimal
@@ -91,7 +95,8 @@ def about_done(submitted: int, planned: int, began: datetime | None, now: dateti
 
 
 def _median_minutes(work: Iterable[AssignmentRow]) -> float | None:
-    """Half of the forms took less. Where our server did not see the answers come, the platform's time stands in."""
+    """Half of the forms took less. Where our server did not see the answers come, the platform's time
+    stands in."""
     spans = [
         (answered - line.opened_at).total_seconds() / 60
         for line in work
@@ -101,7 +106,8 @@ def _median_minutes(work: Iterable[AssignmentRow]) -> float | None:
 
 
 def _crowded_out(work: Iterable[AssignmentRow], places: int, rows: int) -> int:
-    """A row goes to the next person when its time is over; where the first one answers all the same, both count."""
+    """A row goes to the next person when its time is over; where the first one answers all the same, both
+    count."""
     counting = [line for line in work if not line.row_replaced and (line.holds_row or line.state in DONE)]
     late = sum(not line.holds_row for line in counting)
     unheld = rows - (len(counting) - late)

@@ -90,7 +90,8 @@ def list_workers(engine: Engine, name: str, endpoint: str) -> list[Standing]:
 def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False) -> int:
     """The worker whom a pseudonym, or the platform's own id, names at this endpoint.
 
-    `new`: an id that was never seen here is a new worker. Raises UsageError for one of another endpoint, or unknown.
+    `new`: an id that was never seen here is a new worker. Raises UsageError for one of another endpoint, or
+    unknown.
     """
     query = select(WorkerRow.id, WorkerIdentityRow.endpoint).join(
         WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id
@@ -104,8 +105,9 @@ def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False)
         return int(here[0])
     if rows and _PSEUDONYM.fullmatch(who):
         raise UsageError(
-            f"{who} is a worker of {rows[0].endpoint}, not of {endpoint}", f"Say so with --to {rows[0].endpoint}."
-        )  # fmt: skip
+            f"{who} is a worker of {rows[0].endpoint}, not of {endpoint}",
+            f"Say so with --to {rows[0].endpoint}.",
+        )
     if new and not _PSEUDONYM.fullmatch(who) and _ID.fullmatch(who):
         return worker_row(session, endpoint, who).id
     raise UsageError(
@@ -130,7 +132,8 @@ def block(
     on: bool = True,
     dry_run: bool = False,
 ) -> Turned:
-    """Block workers from everything of this account, or (`on=False`) let them in again. Nothing blocks by itself."""
+    """Block workers from everything of this account, or (`on=False`) let them in again. Nothing blocks by
+    itself."""
     reason = plain_words("reason", reason, needed=on)
 
     def act(worker: str) -> None:
@@ -150,8 +153,8 @@ def exclude(
 ) -> Turned:
     """Put workers on the study's exclusion list, also some who were never seen here; or take them off it.
 
-    Who is readmitted after all the forms that the study allows may do as many again, never with a story that they have
-    met; for others it is as if they had never been on the list.
+    Who is readmitted after all the forms that the study allows may do as many again, never with a story that
+    they have met; for others it is as if they had never been on the list.
     """
 
     def act(worker: str) -> None:

@@ -1,7 +1,8 @@
-"""Balanced incomplete blocks: which `size` of v conditions a row shows, and in which order, where it cannot show all.
+"""Balanced incomplete blocks: which `size` of v conditions a row shows, and in which order, where it cannot
+show all.
 
-A *period* is a list of blocks. Over a period every condition is in equally many blocks, and, wherever a balanced
-incomplete block design is found, every pair of conditions is in equally many blocks too.
+A *period* is a list of blocks. Over a period every condition is in equally many blocks, and, wherever a
+balanced incomplete block design is found, every pair of conditions is in equally many blocks too.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ ALL = 1_000
 def period(v: int, size: int) -> tuple[Block, ...]:
     """The blocks of one period for conditions 0 … v − 1, in an order that keeps their first rows even.
 
-    A balanced incomplete block design, built from difference families (Bose 1939): subsets are taken with all their
-    shifts modulo v, or modulo v − 1 with one condition fixed. The smallest union of one, two or three such families
-    that is balanced is taken; then all subsets, if they are few; else blocks of the conditions that are behind.
+    A balanced incomplete block design, built from difference families (Bose 1939): subsets are taken with all
+    their shifts modulo v, or modulo v − 1 with one condition fixed. The smallest union of one, two or three
+    such families that is balanced is taken; then all subsets, if they are few; else blocks of the conditions
+    that are behind.
 
     >>> period(3, 2)
     ((0, 1), (0, 2), (1, 2))
@@ -81,7 +83,8 @@ def _families(v: int, size: int, modulus: int) -> list[tuple[Block, ...]]:
 
 
 def _union(families: Sequence[tuple[Block, ...]], v: int, modulus: int) -> tuple[Block, ...]:
-    """The smallest union of one, two or three of them in which every condition and every pair is equally often."""
+    """The smallest union of one, two or three of them in which every condition and every pair is equally
+    often."""
     smallest: dict[Block, tuple[Block, ...]] = {}
     for family in families:
         there = smallest.setdefault(_unevenness(family, v, modulus), family)
@@ -101,7 +104,8 @@ def _union(families: Sequence[tuple[Block, ...]], v: int, modulus: int) -> tuple
 
 
 def _unevenness(family: Sequence[Block], v: int, modulus: int) -> Block:
-    """By how much counts in a family differ from each other. Shifts keep counts: those that hold 0 stand for all."""
+    """By how much counts in a family differ from each other. Shifts keep counts: those that hold 0 stand
+    for all."""
     ones = Counter(one for block in family for one in block)
     pairs = Counter(pair for block in family for pair in combinations(block, 2))
     last = v - 1
@@ -111,7 +115,8 @@ def _unevenness(family: Sequence[Block], v: int, modulus: int) -> Block:
 
 
 def _ordered(blocks: Sequence[Block], v: int) -> tuple[Block, ...]:
-    """The same blocks so that the first ones, too, hold conditions, then pairs, as equally often as they can."""
+    """The same blocks so that the first ones, too, hold conditions, then pairs, as equally often as they
+    can."""
     blocks = sorted(blocks)
     holds = np.array([[one in block for one in range(v)] for block in blocks], dtype=np.int64)
     ones, pairs = np.zeros(v, dtype=np.int64), np.zeros((v, v), dtype=np.int64)
@@ -128,10 +133,11 @@ def _ordered(blocks: Sequence[Block], v: int) -> tuple[Block, ...]:
 
 
 def _nearly(v: int, size: int) -> tuple[Block, ...]:
-    """Blocks of the conditions that are furthest behind, of these always the one least met by those chosen before.
+    """Blocks of the conditions that are furthest behind, of these always the one least met by those chosen
+    before.
 
-    After any number of them each condition was in equally many blocks, or in one more; at the end of a period, in
-    equally many.
+    After any number of them each condition was in equally many blocks, or in one more; at the end of a
+    period, in equally many.
     """
     ones, pairs = np.zeros(v, dtype=np.int64), np.zeros((v, v), dtype=np.int64)
     blocks = []
@@ -155,19 +161,20 @@ def _count(ones: NDArray[np.int64], pairs: NDArray[np.int64], block: Block) -> N
 def even_places(rows: Sequence[Block]) -> list[list[int]]:
     """The rows, all of one length k, each in an order such that each condition is at each place equally often.
 
-    More is true: of every k rows in which a condition is, first to k-th, k + 1st to 2k-th and so on, it stands
-    once at each place. Each condition must be in a multiple of k rows.
+    More is true: of every k rows in which a condition is, first to k-th, k + 1st to 2k-th and so on, it
+    stands once at each place. Each condition must be in a multiple of k rows.
 
-    Such orders exist because a bipartite graph in which all nodes have k edges is the union of k perfect matchings
-    (König 1916): here rows on one side, every k appearances of a condition on the other, and places are the matchings.
-    Found by recolouring along alternating paths.
+    Such orders exist because a bipartite graph in which all nodes have k edges is the union of k perfect
+    matchings (König 1916): here rows on one side, every k appearances of a condition on the other, and places
+    are the matchings. Found by recolouring along alternating paths.
 
     >>> even_places([(0, 1), (0, 1)])
     [[1, 0], [0, 1]]
     """
     size = len(rows[0])
     seen: Counter[int] = Counter()
-    # at[node][place]: the node across the edge that has this place, for rows (row number) and groups (condition, number).
+    # at[node][place]: the node across the edge that has this place, for rows (row number) and groups
+    # (condition, number).
     at: dict[Node, dict[int, Node]] = {}
     for number, row in enumerate(rows):
         for one in row:
@@ -178,11 +185,13 @@ def even_places(rows: Sequence[Block]) -> list[list[int]]:
 
 
 def _join(at: dict[Node, dict[int, Node]], row: Node, group: Node, size: int) -> None:
-    """Give the edge between `row` and `group` a place that is free at both, making one free where there is none."""
+    """Give the edge between `row` and `group` a place that is free at both, making one free where there
+    is none."""
     mine, theirs = at.setdefault(row, {}), at.setdefault(group, {})
     free = next(place for place in range(size) if place not in mine)
     wanted = next(place for place in range(size) if place not in theirs)
-    # From the group along edges free, wanted, free, …: the path ends before it comes to the row. Swap the two on it.
+    # From the group along edges free, wanted, free, …: the path ends before it comes to the row. Swap the two
+    # on it.
     path = [group]
     place = free
     while place in at[path[-1]]:

@@ -9,8 +9,8 @@
   often; of those it takes the blank that most others have shown already, so that each blank is seen under every
   generator before many more are begun.
 
-The Human is among the others: every score, the ceiling too, then rests on equally many responses, and a short row is
-not spent on what is no competitor.
+The Human is among the others: every score, the ceiling too, then rests on equally many responses, and a short
+row is not spent on what is no competitor.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ def partial_rows(
     orders: Sequence[Sequence[int]],
     rng: Random,
 ) -> Iterator[list[Shown]]:
-    """Rows of `size` of the `generators`, for ever; each set of passages `responses` times running, in other orders.
+    """Rows of `size` of the `generators`, for ever; each set of passages `responses` times running, in other
+    orders.
 
-    `control` is the number of the one that is in every row, `orders` a Williams square of `size`. Raises DesignError
-    where a position has fewer than `size` stories: with so many there is always one that the row has not shown.
+    `control` is the number of the one that is in every row, `orders` a Williams square of `size`. Raises
+    DesignError where a position has fewer than `size` stories: with so many there is always one that the row
+    has not shown.
     """
     sets, cycle = _cycle(generators, size, control, responses)
     teller = _Teller(generators, size, control, blanks, positions, rng)
@@ -66,7 +68,8 @@ def partial_rows(
 def _cycle(
     generators: int, size: int, control: int | None, responses: int
 ) -> tuple[list[tuple[int, ...]], list[list[int]]]:
-    """The sets of one period, and the rows in order after which every generator stood at each place equally often."""
+    """The sets of one period, and the rows in order after which every generator stood at each place equally
+    often."""
     others = [g for g in range(generators) if g != control]
     always = [] if control is None else [control]
     blocks = period(len(others), size - len(always))
@@ -99,7 +102,8 @@ class _Teller:
         for position, fits in zip(positions, self.fits, strict=True):
             if fits.sum() < size:
                 raise DesignError(
-                    f"position {position} has only {int(fits.sum())} stories that all generators have filled; {size} are needed",
+                    f"position {position} has only {int(fits.sum())} stories that all generators have filled;"
+                    f" {size} are needed",
                     "Run every generator on all positions, or leave the position out of the study.",
                 )
         self.by = np.zeros((generators, *self.fits.shape), dtype=np.int64)

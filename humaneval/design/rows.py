@@ -1,7 +1,7 @@
 """Who sees what, in which order: seeded, balanced rows of passages.
 
-The design works in *squares* of p × m rows (p positions, m generators; 40 rows for 8 generators and 5 positions)
-over p × m blanks, each of which every generator fills once. Number the rows t = 0, 1, …:
+The design works in *squares* of p × m rows (p positions, m generators; 40 rows for 8 generators and 5
+positions) over p × m blanks, each of which every generator fills once. Number the rows t = 0, 1, …:
 
 - generator g's passage in row t is at position (t + a_g) mod p, with a_g spread over the positions anew in each
   square: every p rows hold each position once for each generator;
@@ -13,12 +13,12 @@ over p × m blanks, each of which every generator fills once. Number the rows t 
   once at each place, and every ordered pair of neighbours occurs once, in each m rows. The slow shift keeps place
   and position apart where m and p have a common divisor.
 
-So every count (generator × position, × place, ordered neighbours) is within 1 of equal after any number of rows.
-For odd m, where ordered neighbours balance only over 2m rows, those alone are within 2.
+So every count (generator × position, × place, ordered neighbours) is within 1 of equal after any number of
+rows. For odd m, where ordered neighbours balance only over 2m rows, those alone are within 2.
 
-Where each passage is to be judged by R annotators, R rows running show the same passages in other orders: then what
-is said of rows t holds of these sets of R, and generator × position is within R of equal; places and neighbours are as
-even as before. Rows that show only some of the generators: `humaneval.design.partial`.
+Where each passage is to be judged by R annotators, R rows running show the same passages in other orders:
+then what is said of rows t holds of these sets of R, and generator × position is within R of equal; places
+and neighbours are as even as before. Rows that show only some of the generators: `humaneval.design.partial`.
 """
 
 from __future__ import annotations
@@ -82,9 +82,10 @@ def make_design(
 ) -> Design:
     """A design of `annotators` rows. Its first rows are the design of fewer annotators.
 
-    `blanks` gives, for each story id, the positions that every generator has filled. A row shows every generator, or
-    `passages_per_row` of them; `control`, if it is one of them, is then in every row. Each passage stands in
-    `responses_per_passage` rows, for as many annotators (the last set in fewer, if rows do not go round).
+    `blanks` gives, for each story id, the positions that every generator has filled. A row shows every
+    generator, or `passages_per_row` of them; `control`, if it is one of them, is then in every row. Each
+    passage stands in `responses_per_passage` rows, for as many annotators (the last set in fewer, if rows do
+    not go round).
 
     Raises DesignError where there are too few stories, saying how many are needed.
     """
@@ -187,13 +188,15 @@ class _Dealer:
         self.used = np.zeros(self.fits.shape, dtype=np.int64)
         if len(self.stories) < m:
             raise DesignError(
-                f"{m} generators need at least {m} stories whose blanks all of them have filled; there are {len(self.stories)}",
+                f"{m} generators need at least {m} stories whose blanks all of them have filled; there are"
+                f" {len(self.stories)}",
                 "Generate for more stories, or check that every generator ran on the same ones.",
             )
         for at, position in enumerate(positions):
             if self.fits[at].sum() < m:
                 raise DesignError(
-                    f"position {position} has only {int(self.fits[at].sum())} stories that all generators have filled; {m} are needed",
+                    f"position {position} has only {int(self.fits[at].sum())} stories that all generators"
+                    f" have filled; {m} are needed",
                     "Run every generator on all positions, or leave the position out of the study.",
                 )
 
@@ -202,13 +205,16 @@ class _Dealer:
         dealt = self._deal(thrifty=False) or self._deal(thrifty=True)
         if dealt is None:
             raise DesignError(
-                "no way was found to keep every row free of repeated stories: too many stories lack a position",
-                f"{self.m} stories with all of positions {', '.join(map(str, self.positions))} filled are always enough.",
+                "no way was found to keep every row free of repeated stories: too many stories lack a"
+                " position",
+                f"{self.m} stories with all of positions {', '.join(map(str, self.positions))} filled are"
+                " always enough.",
             )
         return dealt
 
     def _deal(self, *, thrifty: bool) -> list[list[str]] | None:
-        """One try. A thrifty one keeps to whole stories, and m of those are enough for it; the other may get stuck."""
+        """One try. A thrifty one keeps to whole stories, and m of those are enough for it; the other may
+        get stuck."""
         pile = np.full(len(self.stories), -1, dtype=np.int64)
         used = self.used.copy()
         total = used.sum(axis=0)
@@ -224,7 +230,8 @@ class _Dealer:
                     cost = (pile == -1) * 1_000_000_000 + holes * 100_000_000 + used[at]
                 else:
                     # A blank is reused only when its position has no fresher one; then the least used story.
-                    # A story already in this pile is kept for when there is nothing else: more stories, more to learn.
+                    # A story already in this pile is kept for when there is nothing else: more stories, more
+                    # to learn.
                     cost = used[at] * 1_000_000 + total * 10 + (pile == number)
                 best = int(np.argmin(np.where(free, cost, np.iinfo(np.int64).max)))
                 pile[best] = number

@@ -22,7 +22,10 @@ def recognise(document: Document) -> str:
     header = document.header
     if {"username", "segmentID", "score", "itemType"} <= set(header) or _is_line(header):
         return ""
-    return "no columns username, segmentID, score and itemType, and no lines like user,system,segment,TGT,eng,deu,score"
+    return (
+        "no columns username, segmentID, score and itemType, and no lines like"
+        " user,system,segment,TGT,eng,deu,score"
+    )
 
 
 def read(document: Document, options: Options) -> Sheet:

@@ -1,4 +1,5 @@
-"""A binary judgment compared between groups, by each of the usual ways to allow for workers and items that recur."""
+"""A binary judgment compared between groups, by each of the usual ways to allow for workers and items that
+recur."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ CORRECTED = "Corrections: G is times G/(G-1), as R's vcovCL; G, n also times (n-
 
 
 class _Data(NamedTuple):
-    """One entry a judgment; workers and items by number in the order of the file, so that pseudonyms change nothing."""
+    """One entry a judgment; workers and items by number in the order of the file, so that pseudonyms change
+    nothing."""
 
     y: Floats
     group: list[str]
@@ -50,12 +52,14 @@ Made = tuple[list[tuple[Any, ...]], list[str]]
 
 
 def differences(frame: pd.DataFrame, by: Sequence[str], methods: Sequence[str] = ()) -> Summary:
-    """How much oftener 1 was said in each group than in the first by name, with a line for each of `methods` (all if none).
+    """How much oftener 1 was said in each group than in the first by name, with a line for each of `methods`
+    (all if none).
 
-    `frame` is of `humaneval.foreign.summaries.judged`, with its workers and items. On the logit: logistic regression with naive,
-    one-way and two-way clustered and CR2 standard errors, exchangeable GEE, and the mixed model with workers and items
-    crossed; on the share: percentile intervals of four bootstraps, 95 %. Raises UsageError where group, worker or item
-    are not named, InputError where values are not 0 and 1 or there is one group.
+    `frame` is of `humaneval.foreign.summaries.judged`, with its workers and items. On the logit: logistic
+    regression with naive, one-way and two-way clustered and CR2 standard errors, exchangeable GEE, and the
+    mixed model with workers and items crossed; on the share: percentile intervals of four bootstraps, 95 %.
+    Raises UsageError where group, worker or item are not named, InputError where values are not 0 and 1 or
+    there is one group.
     """
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
@@ -131,9 +135,10 @@ def _workers(data: _Data) -> Made:
 def _cr2(data: _Data) -> Made:
     x, _ = _design(data)
     fit = logistic(data.y, x)
-    return _coefficients(
-        data, "workers, CR2", fit.coefficients, cr2_covariance(fit, data.y, x, data.worker)
-    ), []
+    return (
+        _coefficients(data, "workers, CR2", fit.coefficients, cr2_covariance(fit, data.y, x, data.worker)),
+        [],
+    )
 
 
 def _two_way(data: _Data) -> Made:
@@ -160,7 +165,10 @@ def _gee(data: _Data) -> Made:
 def _mixed(data: _Data) -> Made:
     fit = mixed_model(data.y, data.worker, data.item, data.group)
     pairs = [fit.contrast(other, data.reference) for other in data.others]
-    rows = [("mixed model", _of(data, one.a), "logit", one.estimate, one.standard_error, *one.interval) for one in pairs]  # fmt: skip
+    rows = [
+        ("mixed model", _of(data, one.a), "logit", one.estimate, one.standard_error, *one.interval)
+        for one in pairs
+    ]
     return rows, [
         f"Mixed model: sd of workers {fit.worker_sd:.5f}, of items {fit.story_sd:.5f}; log-likelihood "
         f"{fit.log_likelihood:.4f}." + ("" if fit.converged else f" {fit.statement}")

@@ -1,4 +1,5 @@
-"""A file of judgments before anybody knows its format: rows of cells, or JSON, or one clear line on why it is neither."""
+"""A file of judgments before anybody knows its format: rows of cells, or JSON, or one clear line on why it is
+neither."""
 
 from __future__ import annotations
 

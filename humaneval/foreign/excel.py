@@ -107,7 +107,8 @@ def _check_formulas(formulas: list[Any], found: list[Any], path: Path) -> None:
     empty = [cell for cell in formulas if found[cell.row - 1][cell.column - 1].value is None]
     if empty:
         raise InputError(
-            f"{path}: {len(empty)} formulas have no stored value: {listed([cell.coordinate for cell in empty])}",
+            f"{path}: {len(empty)} formulas have no stored value:"
+            f" {listed([cell.coordinate for cell in empty])}",
             "Open it in Excel and save it again, or save it as CSV UTF-8.",
         )
 

@@ -23,9 +23,9 @@ NAMES = tuple(str(module.NAME) for module in FORMATS)
 def read_sheet(path: str | Path, options: Options | None = None) -> Sheet:
     """The rows of a file of judgments, in the format that `options` names or the first that fits.
 
-    The file is only read. Raises InputError in one line where it cannot be opened, is no table, is damaged or of no
-    format that is known (then with what was tried and why it did not fit); UsageError for a format that there is
-    not; PrerequisiteError for a workbook without openpyxl.
+    The file is only read. Raises InputError in one line where it cannot be opened, is no table, is damaged or
+    of no format that is known (then with what was tried and why it did not fit); UsageError for a format that
+    there is not; PrerequisiteError for a workbook without openpyxl.
     """
     options = options or Options()
     document = open_document(Path(path), options)

@@ -1,4 +1,5 @@
-"""Answers in the shapes that forms leave behind: JSON in a cell, one column for each option, Python's b'…'."""
+"""Answers in the shapes that forms leave behind: JSON in a cell, one column for each option, Python's
+b'…'."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ def as_text(value: object) -> str | None:
 def leaves(value: object, name: str, depth: int = 0) -> Iterator[tuple[str, str | None]]:
     """The answers in a value of JSON, each with its dotted name.
 
-    A choice among options ({"yes": false, "no": true}) is the option chosen, several are joined by |; a list of
-    one is what it holds; a list of {"name", "value"} is what it names.
+    A choice among options ({"yes": false, "no": true}) is the option chosen, several are joined by |; a list
+    of one is what it holds; a list of {"name", "value"} is what it names.
 
     >>> list(leaves([{"category": {"label": "no"}, "q": {"a": False, "b": True}}], "Answer"))
     [('Answer.category.label', 'no'), ('Answer.q', 'b')]
@@ -76,9 +77,9 @@ def leaves(value: object, name: str, depth: int = 0) -> Iterator[tuple[str, str 
 def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") -> Unfolded:
     """`frame` with the JSON in the columns `names` as columns of their own, called `COLUMN.key.key`.
 
-    The answers of a column that ends in `whole` (where Mechanical Turk puts a whole form) are called after what
-    stands before it. Only cells that are JSON are unfolded: any other stays what it is in its column, which goes where
-    none is left. Cells that begin like JSON and are none are counted in a remark.
+    The answers of a column that ends in `whole` (where Mechanical Turk puts a whole form) are called after
+    what stands before it. Only cells that are JSON are unfolded: any other stays what it is in its column,
+    which goes where none is left. Cells that begin like JSON and are none are counted in a remark.
     """
     notes: list[str] = []
     for name in names:
@@ -87,14 +88,16 @@ def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") 
         if not looks.any():
             continue
         base = name.removesuffix(f".{whole}") if name.endswith(f".{whole}") else name
-        found = [dict(leaves(value, base)) if yes and (value := _loaded(cell)) is not None else None
-                 for cell, yes in zip(cells, looks, strict=True)]  # fmt: skip
+        found = [
+            dict(leaves(value, base)) if yes and (value := _loaded(cell)) is not None else None
+            for cell, yes in zip(cells, looks, strict=True)
+        ]
         is_json = pd.Series([one is not None for one in found], index=frame.index)
         broken = list(frame.index[looks & ~is_json])
         if broken:
             notes.append(
-                f"{name}: {many(len(broken), 'cell', 'begins', 'begin')} like JSON, cannot be read as such, and "
-                f"{'stays' if len(broken) == 1 else 'stay'} as text: {at(broken)}"
+                f"{name}: {many(len(broken), 'cell', 'begins', 'begin')} like JSON, cannot be read as such,"
+                f" and {'stays' if len(broken) == 1 else 'stay'} as text: {at(broken)}"
             )
         if not is_json.any():
             continue
@@ -109,7 +112,8 @@ def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") 
 def _with_answers(
     frame: pd.DataFrame, name: str, found: list[dict[str, str | None] | None], is_json: pd.Series[bool]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """`frame` with the answers `found` in the cells of the column `name` that are JSON. What another column holds already stays."""
+    """`frame` with the answers `found` in the cells of the column `name` that are JSON. What another column
+    holds already stays."""
     notes: list[str] = []
     plain = frame[name].where(~is_json, None)
     keys = list(dict.fromkeys(key for one in found if one for key in one))
@@ -123,7 +127,8 @@ def _with_answers(
         lost = answers.notna() & there.notna() & answers.ne(there)
         if lost.any():
             notes.append(
-                f"{name} names the column {key}, which is there already and is left: {at(list(frame.index[lost]))}"
+                f"{name} names the column {key}, which is there already and is left:"
+                f" {at(list(frame.index[lost]))}"
             )
         new[key] = there.astype(object).where(there.notna(), answers)
     if keys != [name]:
@@ -132,7 +137,8 @@ def _with_answers(
     if others:
         lines = list(frame.index[is_json])
         notes.append(
-            f"{name}: {many(len(lines), 'cell')} of JSON beside {others} without, which stay as they are: {at(lines)}"
+            f"{name}: {many(len(lines), 'cell')} of JSON beside {others} without, which stay as they are:"
+            f" {at(lines)}"
         )
     place = list(frame.columns).index(name)
     old = frame.drop(columns=[one for one in new if one in frame.columns] + ([] if name in new else [name]))
@@ -143,7 +149,8 @@ def _with_answers(
 
 
 def chosen(frame: pd.DataFrame, names: list[str]) -> Unfolded:
-    """`frame` with one column for each question whose options have a column each (`Answer.q.a`, `Answer.q.b`: true or false).
+    """`frame` with one column for each question whose options have a column each (`Answer.q.a`, `Answer.q.b`:
+    true or false).
 
     Only where never more than one of them is true; the options' own columns stay.
     """

@@ -1,4 +1,5 @@
-"""From rows of cells to a frame: names made different, ragged rows told from broken ones, blank cells as None."""
+"""From rows of cells to a frame: names made different, ragged rows told from broken ones, blank cells as
+None."""
 
 from __future__ import annotations
 
@@ -22,9 +23,9 @@ def framed(
 ) -> Sheet:
     """The document's rows below the first `skip`, with `header` (its first row if None) as names of the columns.
 
-    Rows may end early where only columns of `may_lack` are missing; any other row with more or fewer cells than
-    the header makes the file unusable, or is left out and counted with `skip_bad`. Two columns of one name are one
-    where they hold the same, and else the later ones become `NAME (2)`. Raises InputError.
+    Rows may end early where only columns of `may_lack` are missing; any other row with more or fewer cells
+    than the header makes the file unusable, or is left out and counted with `skip_bad`. Two columns of one
+    name are one where they hold the same, and else the later ones become `NAME (2)`. Raises InputError.
     """
     names, notes = _names(list(header if header is not None else document.header))
     rows, lines = document.rows[skip:], document.lines[skip:]
@@ -55,7 +56,8 @@ def framed(
             *notes,
             *more,
             *(
-                f"{many(n, 'row', 'ends', 'end')} before the columns {missing}, which this format often leaves out"
+                f"{many(n, 'row', 'ends', 'end')} before the columns {missing}, which this format often"
+                " leaves out"
                 for missing, n in early.items()
             ),
         ),
@@ -65,7 +67,8 @@ def framed(
 
 
 def from_records(document: Document, format: str, records: Sequence[dict[str, object]]) -> Sheet:
-    """A sheet of JSON objects: their keys are the columns, nested values stay JSON. Raises InputError without any."""
+    """A sheet of JSON objects: their keys are the columns, nested values stay JSON. Raises InputError without
+    any."""
     from humaneval.foreign.form_cells import as_text
 
     if not records:
@@ -127,7 +130,7 @@ def _check_bad(document: Document, bad: list[int], width: int) -> None:
     options: Options = document.options
     if bad and not options.skip_bad:
         raise InputError(
-            f"{document.path}: {many(len(bad), 'row', 'has', 'have')} another number of cells than the header's {width}: "
-            f"{at(bad)}",
+            f"{document.path}: {many(len(bad), 'row', 'has', 'have')} another number of cells than the"
+            f" header's {width}: {at(bad)}",
             "Mend them, or leave them out with --skip-bad.",
         )

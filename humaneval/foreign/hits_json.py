@@ -1,4 +1,5 @@
-"""JSON by HIT, as scripts around Mechanical Turk's API write it: {"HIT": {"Answers": [{"WorkerID": …, …}, …]}, …}."""
+"""JSON by HIT, as scripts around Mechanical Turk's API write it: {"HIT": {"Answers": [{"WorkerID": …, …},
+…]}, …}."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which columns of a file hold the worker, the story, the generator and so on: told, known, or guessed and said."""
+"""Which columns of a file hold the worker, the story, the generator and so on: told, known, or guessed and
+said."""
 
 from __future__ import annotations
 
@@ -15,9 +16,19 @@ from humaneval.foreign.sheet import Sheet, listed
 from humaneval.scoring.judgments import REQUIRED
 
 OPTIONAL = (
-    "role", "hit", "assignment", "row", "row_passages", "order", "infill", "seconds", "words", "shown_at", "submitted_at",
+    "role",
+    "hit",
+    "assignment",
+    "row",
+    "row_passages",
+    "order",
+    "infill",
+    "seconds",
+    "words",
+    "shown_at",
+    "submitted_at",
     "test",
-)  # fmt: skip
+)
 ROLES = REQUIRED + OPTIONAL
 PLACE = "{}"
 """In the name of a column: any whole number. Columns that differ by it are the passages of one form."""
@@ -106,7 +117,8 @@ SYNONYMS: Names[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Role → column, or pattern with {}; role → text that is the same for all rows; and which roles were guessed."""
+    """Role → column, or pattern with {}; role → text that is the same for all rows; and which roles were
+    guessed."""
 
     columns: Names[str, str]
     constants: Names[str, str] = field(default_factory=dict)
@@ -128,9 +140,10 @@ class Mapping:
 def propose(sheet: Sheet, told: Names[str, str], constants: Names[str, str] | None = None) -> Mapping:
     """The mapping of a sheet's columns to those of a response table.
 
-    In this order: what is `told`, the same text for all rows (`constants`), what the format itself defines, a column
-    of exactly that name, and one whose name suggests it. Raises UsageError for a role or a column that there is not,
-    and, naming them, where two columns could be the same; InputError where a role that is needed cannot be found.
+    In this order: what is `told`, the same text for all rows (`constants`), what the format itself defines, a
+    column of exactly that name, and one whose name suggests it. Raises UsageError for a role or a column that
+    there is not, and, naming them, where two columns could be the same; InputError where a role that is
+    needed cannot be found.
     """
     constants = dict(constants or {})
     for role in (*told, *constants):

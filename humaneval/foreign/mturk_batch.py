@@ -1,4 +1,5 @@
-"""Mechanical Turk's batch results: HITId, AssignmentId, WorkerId, Input.…, Answer.…, as CSV or saved by Excel."""
+"""Mechanical Turk's batch results: HITId, AssignmentId, WorkerId, Input.…, Answer.…, as CSV or saved by
+Excel."""
 
 from __future__ import annotations
 
@@ -12,9 +13,14 @@ from humaneval.foreign.submission_status import leave_out
 
 NAME = "mturk"
 ROLES = {
-    "worker": "WorkerId", "hit": "HITId", "assignment": "AssignmentId", "status": "AssignmentStatus",
-    "accepted_at": "AcceptTime", "submitted_at": "SubmitTime", "work_seconds": "WorkTimeInSeconds",
-}  # fmt: skip
+    "worker": "WorkerId",
+    "hit": "HITId",
+    "assignment": "AssignmentId",
+    "status": "AssignmentStatus",
+    "accepted_at": "AcceptTime",
+    "submitted_at": "SubmitTime",
+    "work_seconds": "WorkTimeInSeconds",
+}
 LACKING = ("Approve", "Reject")
 """Mechanical Turk's own files name these columns and give the rows no cells for them."""
 

@@ -1,4 +1,5 @@
-"""Any other table: one header row, then one row a judgment or a form; or JSON objects, a list of them or one a line."""
+"""Any other table: one header row, then one row a judgment or a form; or JSON objects, a list of them or one
+a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Prolific's export of a study's submissions: who took part, when, and what became of it. It holds no answers."""
+"""Prolific's export of a study's submissions: who took part, when, and what became of it. It holds no
+answers."""
 
 from __future__ import annotations
 

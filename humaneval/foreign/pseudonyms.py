@@ -15,16 +15,18 @@ from humaneval.errors import InputError
 from humaneval.foreign.sheet import Sheet, at, many
 
 TELLING = 6
-"""Characters from which on an id is looked for in the other cells of its row too: shorter ones are in any text."""
+"""Characters from which on an id is looked for in the other cells of its row too: shorter ones are in any
+text."""
 PSEUDONYM = re.compile(r"w[0-9a-f]{12}")
 ROUNDED = r"\d(\.\d+)?[eE]\+\d+"
 
 
 def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sheet:
-    """The sheet with the ids of people in `column` replaced by what `rename` makes of them, also inside other cells.
+    """The sheet with the ids of people in `column` replaced by what `rename` makes of them, also inside other
+    cells.
 
-    Ids are stripped of spaces around them; blank ones stay blank. Ids that a spreadsheet has rounded (1.2E+10) are
-    refused, since different people have become one.
+    Ids are stripped of spaces around them; blank ones stay blank. Ids that a spreadsheet has rounded
+    (1.2E+10) are refused, since different people have become one.
     """
     told = sheet.frame[column]
     stripped = [
@@ -45,9 +47,13 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
         if name == column:
             continue
         cells = [
-            cell.replace(one, names[one]) if isinstance(cell, str) and one and len(one) >= TELLING and one in cell else cell
+            (
+                cell.replace(one, names[one])
+                if isinstance(cell, str) and one and len(one) >= TELLING and one in cell
+                else cell
+            )
             for cell, one in zip(frame[name], ids, strict=True)
-        ]  # fmt: skip
+        ]
         hidden += sum(new is not old for new, old in zip(cells, frame[name], strict=True))
         frame[name] = pd.Series(cells, index=frame.index, dtype=object)  # None stays None
     renamed = [names[one] if one is not None else None for one in ids]
@@ -58,14 +64,16 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
 
 
 def passing_pseudonyms() -> Callable[[str], str]:
-    """Pseudonyms under a key of this process that is kept nowhere: good for counting people, and nothing else."""
+    """Pseudonyms under a key of this process that is kept nowhere: good for counting people, and nothing
+    else."""
     return partial(_pseudonym, secrets.token_bytes(32))
 
 
 def are_ours(sheet: Sheet, column: str) -> bool:
     """Whether the ids in `column` are pseudonyms that an export or import of this toolkit has made.
 
-    Its tables say which study and which endpoint a response belongs to, and the pseudonyms have a form of their own.
+    Its tables say which study and which endpoint a response belongs to, and the pseudonyms have a form of
+    their own.
     """
     if not {"study", "endpoint"} <= set(sheet.frame.columns):
         return False
@@ -80,8 +88,8 @@ def _pseudonym(key: bytes, one: str) -> str:
 def only_counted(sheet: Sheet, column: str, submissions: Sheet, unfinished: tuple[str, ...]) -> Sheet:
     """The sheet without people whose submission, as another file says, does not count; ids are not hashed yet.
 
-    `submissions` is an export of who took part, all statuses in it; with `unfinished` those that do not count.
-    People who are not in it are kept, and counted in a remark.
+    `submissions` is an export of who took part, all statuses in it; with `unfinished` those that do not
+    count. People who are not in it are kept, and counted in a remark.
     """
     worker, status = submissions.roles["worker"], submissions.roles["status"]
     state = {
@@ -96,7 +104,10 @@ def only_counted(sheet: Sheet, column: str, submissions: Sheet, unfinished: tupl
         ids = ids[~gone]
     return sheet.noted(
         f"{len(unknown)} people are not in the file of submissions, and are kept" if unknown else "",
-        f"{len(set(state) - set(ids))} people are in the file of submissions and have no answers that count"
-        if set(state) - set(ids)
-        else "",
+        (
+            f"{len(set(state) - set(ids))} people are in the file of submissions and have no answers that"
+            " count"
+            if set(state) - set(ids)
+            else ""
+        ),
     )

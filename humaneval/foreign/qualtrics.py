@@ -11,13 +11,20 @@ from humaneval.foreign.sheet import Options, Sheet
 
 NAME = "qualtrics"
 ROLES = {
-    "assignment": "ResponseId", "accepted_at": "StartDate", "submitted_at": "EndDate",
+    "assignment": "ResponseId",
+    "accepted_at": "StartDate",
+    "submitted_at": "EndDate",
     "work_seconds": "Duration (in seconds)",
-}  # fmt: skip
+}
 PERSONAL = (
-    "IPAddress", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference",
-    "LocationLatitude", "LocationLongitude",
-)  # fmt: skip
+    "IPAddress",
+    "RecipientLastName",
+    "RecipientFirstName",
+    "RecipientEmail",
+    "ExternalReference",
+    "LocationLatitude",
+    "LocationLongitude",
+)
 NOT_REAL = {
     "1": "a preview",
     "survey preview": "a preview",
@@ -35,7 +42,8 @@ def recognise(document: Document) -> str:
 
 
 def read(document: Document, options: Options) -> Sheet:
-    """The responses; previews, tests, spam and unfinished ones left out, columns that tell who somebody is dropped."""
+    """The responses; previews, tests, spam and unfinished ones left out, columns that tell who somebody is
+    dropped."""
     place = _ids(document)
     sheet = framed(document, NAME, skip=place + 1)
     personal = [name for name in PERSONAL if name in sheet.frame.columns]
@@ -61,7 +69,8 @@ def read(document: Document, options: Options) -> Sheet:
 
 
 def time_zone(document: Document) -> str:
-    """The time zone that the third header row names, for example America/Denver; empty where it names none."""
+    """The time zone that the third header row names, for example America/Denver; empty where it names
+    none."""
     for cell in document.rows[_ids(document)]:
         try:
             name = json.loads(cell).get("timeZone", "")

@@ -1,4 +1,5 @@
-"""How far each worker of a file can be relied on, where nobody knows the right answers: by what the others say."""
+"""How far each worker of a file can be relied on, where nobody knows the right answers: by what the others
+say."""
 
 from __future__ import annotations
 
@@ -20,10 +21,10 @@ SMOOTHING = 0.1
 def reliability(frame: pd.DataFrame) -> Summary:
     """A line a worker: how many answers, and how far these agree with what is likely to be right.
 
-    `frame` is of `humaneval.foreign.summaries.judged`, with its workers and items. Shares 0..1: of answers, how much of the
-    item's majority they are (of k tied values each is 1/k), and how likely each is right by Dawid and Skene's model;
-    and the probability by MACE that the worker knows rather than answers from a habit. Raises UsageError where worker
-    or item are not named.
+    `frame` is of `humaneval.foreign.summaries.judged`, with its workers and items. Shares 0..1: of answers,
+    how much of the item's majority they are (of k tied values each is 1/k), and how likely each is right by
+    Dawid and Skene's model; and the probability by MACE that the worker knows rather than answers from a
+    habit. Raises UsageError where worker or item are not named.
     """
     need_items(frame)
     need_workers(frame)
@@ -36,9 +37,15 @@ def reliability(frame: pd.DataFrame) -> Summary:
     people = lines.groupby("worker", sort=True).agg(["mean", "size"])
     knows = dict(zip(spams.aggregate.workers, spams.knows, strict=True))
     rows: tuple[tuple[Any, ...], ...] = tuple(
-        (name, int(one["majority", "size"]), float(one["majority", "mean"]), float(one["skene", "mean"]), float(knows[name]))
+        (
+            name,
+            int(one["majority", "size"]),
+            float(one["majority", "mean"]),
+            float(one["skene", "mean"]),
+            float(knows[name]),
+        )
         for name, one in people.iterrows()
-    )  # fmt: skip
+    )
     slow = [name for name, fit in (("Dawid-Skene", skene), ("MACE", spams.aggregate)) if not fit.converged]
     notes = ["Nobody said which answers are right: who is alone and right looks as who is alone and wrong."]
     if slow:

@@ -1,4 +1,5 @@
-"""What is said of responses as a whole: who saw a story twice, what the file tells of what people were shown."""
+"""What is said of responses as a whole: who saw a story twice, what the file tells of what people were
+shown."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ NAMED = 8
 
 
 def said_of_all(frame: pd.DataFrame, sheet: Sheet, unanswered: pd.DataFrame) -> tuple[pd.DataFrame, Sheet]:
-    """The responses, and the sheet with remarks. `unanswered` are the passages without an answer, on lines of the file.
+    """The responses, and the sheet with remarks. `unanswered` are the passages without an answer, on lines of
+    the file.
 
-    Where the file has such passages it says what people were shown: then `row_passages` counts them for each form,
-    unless the file has that column itself.
+    Where the file has such passages it says what people were shown: then `row_passages` counts them for each
+    form, unless the file has that column itself.
     """
     frame = _shown(frame, unanswered)
     return frame, sheet.noted(_stories_again(frame), _unequal(frame), _few(frame))
@@ -49,9 +51,9 @@ def _stories_again(frame: pd.DataFrame) -> str:
     stories = list(dict.fromkeys(twice.index.get_level_values("story")))
     where = pd.MultiIndex.from_frame(frame[["worker", "story"]]).isin(twice.index)
     return (
-        f"{many(len(names), 'worker')} saw a story more than once, under different generators, and all of it counts: "
-        f"{listed(names, NAMED)} ({'story' if len(stories) == 1 else 'stories'} {listed(stories, NAMED)}; "
-        f"{at(list(frame.loc[where, 'line']), NAMED)})"
+        f"{many(len(names), 'worker')} saw a story more than once, under different generators, and all of it"
+        f" counts: {listed(names, NAMED)} ({'story' if len(stories) == 1 else 'stories'}"
+        f" {listed(stories, NAMED)}; {at(list(frame.loc[where, 'line']), NAMED)})"
     )
 
 
@@ -67,8 +69,9 @@ def _unequal(frame: pd.DataFrame) -> str:
     if not fewer:
         return ""
     return (
-        f"{fewer} of {many(len(judged), 'worker')} judged fewer than the {generators} generators; the file does not say "
-        "whether they were shown more, so nobody is left out for it (a column row_passages would say it)"
+        f"{fewer} of {many(len(judged), 'worker')} judged fewer than the {generators} generators; the file"
+        " does not say whether they were shown more, so nobody is left out for it (a column row_passages"
+        " would say it)"
     )
 
 

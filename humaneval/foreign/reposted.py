@@ -1,4 +1,5 @@
-"""A batch that was posted again: its answers take the place of those to the same passages in the first one."""
+"""A batch that was posted again: its answers take the place of those to the same passages in the first
+one."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str])
     """`first` without the rows whose `items` columns say what rows of `again` say, and with all rows of `again`.
 
     `name` is that of the second file. What is replaced, and what the second file adds, is counted. Raises
-    UsageError for a column that is not there, InputError where the formats differ or nothing would be replaced.
+    UsageError for a column that is not there, InputError where the formats differ or nothing would be
+    replaced.
     """
     if first.format != again.format:
         raise InputError(f"{name} is of the format {again.format}, and the first file of {first.format}")
@@ -28,7 +30,8 @@ def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str])
     common = set(keys[0]) & set(keys[1])
     if not common:
         raise InputError(
-            f"{name} has nothing in common with the first file in {', '.join(items)}: nothing would be replaced",
+            f"{name} has nothing in common with the first file in {', '.join(items)}: nothing would be"
+            " replaced",
             "Name the columns that say what was judged, as they are in both files: --item COLUMN.",
         )
     sheet = first.without(
@@ -44,8 +47,9 @@ def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str])
         + tuple(Left(left.cause, tuple(f"{label}:{line}" for line in left.lines)) for left in again.left_out),
     ).noted(
         *(f"{label}: {note}" for note in again.notes),
-        f"{label}: {many(len(common), 'passage', 'replaces', 'replace')} those of the first file" + (f", {fresh} {'is' if fresh == 1 else 'are'} new" if fresh else ""),
-    )  # fmt: skip
+        f"{label}: {many(len(common), 'passage', 'replaces', 'replace')} those of the first file"
+        + (f", {fresh} {'is' if fresh == 1 else 'are'} new" if fresh else ""),
+    )
 
 
 def _keys(frame: pd.DataFrame, names: list[str]) -> pd.Series[Any]:

@@ -1,4 +1,5 @@
-"""A sheet of judgments as a response table: one row a response, with an account of every row that did not become one."""
+"""A sheet of judgments as a response table: one row a response, with an account of every row that did not
+become one."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ Contradictions = Literal["refuse", "first", "last", "keep"]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A response table, and the sheet with what became of its rows. `mapping` says where the columns come from."""
+    """A response table, and the sheet with what became of its rows. `mapping` says where the columns come
+    from."""
 
     frame: pd.DataFrame
     sheet: Sheet
@@ -71,12 +73,12 @@ def responses(
 ) -> Imported:
     """The response table of a sheet whose worker ids are pseudonyms already.
 
-    A form with several passages (columns with {}) becomes a row for each. `position` and `choice` are read as whole
-    numbers 1–5 (counted from 0 with `from_zero`), also inside words with one number (`Sentence 3`). Left out and
-    counted: passages without an answer; a row that is there a second time, equal in every column (with `same_rows` it is
-    kept and said, for a rule that counts first answers). Two different answers to one passage by one worker in one form
-    are refused, or kept as `contradictions` says. Raises InputError with all the lines that cannot be read, unless
-    `options.skip_bad`.
+    A form with several passages (columns with {}) becomes a row for each. `position` and `choice` are read as
+    whole numbers 1–5 (counted from 0 with `from_zero`), also inside words with one number (`Sentence 3`).
+    Left out and counted: passages without an answer; a row that is there a second time, equal in every column
+    (with `same_rows` it is kept and said, for a rule that counts first answers). Two different answers to one
+    passage by one worker in one form are refused, or kept as `contradictions` says. Raises InputError with
+    all the lines that cannot be read, unless `options.skip_bad`.
     """
     options = options or Options()
     same = list(sheet.frame.index[sheet.frame.duplicated()])
@@ -104,7 +106,8 @@ def responses(
 def _readable(
     frame: pd.DataFrame, sheet: Sheet, options: Options, from_zero: bool
 ) -> tuple[pd.DataFrame, Sheet]:
-    """The responses that can be read, `position` and `choice` as numbers; the others are refused, all at once, or counted."""
+    """The responses that can be read, `position` and `choice` as numbers; the others are refused, all at
+    once, or counted."""
     bad: dict[str, pd.Series[bool]] = {}
     places = {name: frame[name].map(lambda cell: _place(cell, from_zero)) for name in ("position", "choice")}
     for name in REQUIRED:
@@ -217,7 +220,8 @@ def _dropped(sheet: Sheet, frame: pd.DataFrame, rows: pd.Series[bool], cause: st
 
 
 def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.DataFrame, Sheet]:
-    """Times in UTC, seconds as numbers, tests as truth; what is not understood becomes empty and is counted."""
+    """Times in UTC, seconds as numbers, tests as truth; what is not understood becomes empty and is
+    counted."""
     here = zone(options.time_zone or sheet.time_zone or None)
 
     def whole(text: str) -> int | None:
@@ -253,7 +257,8 @@ def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.Dat
 def _once(
     frame: pd.DataFrame, sheet: Sheet, contradictions: Contradictions, same: Sequence[Hashable]
 ) -> tuple[pd.DataFrame, Sheet]:
-    """What one worker said of one passage more than once in one form, and differently, is decided or refused."""
+    """What one worker said of one passage more than once in one form, and differently, is decided or
+    refused."""
     form = ["worker", "story", "generator"] + (["assignment"] if "assignment" in frame.columns else [])
     passage = frame.groupby(form, sort=False, dropna=False).ngroup()
     said = pd.DataFrame({"passage": passage, "position": frame["position"], "choice": frame["choice"]})
@@ -290,7 +295,8 @@ def _said_again(frame: pd.DataFrame, clash: pd.Series[bool], sheet: Sheet) -> Sh
 
 
 def the_study(sheet: Sheet) -> str:
-    """The study of which a file says that its rows are; empty where it does not say. Raises InputError for several."""
+    """The study of which a file says that its rows are; empty where it does not say. Raises InputError for
+    several."""
     names = [] if "study" not in sheet.frame.columns else list(sheet.frame["study"].dropna().unique())
     if len(names) > 1:
         raise InputError(
@@ -304,6 +310,9 @@ def anonymous(sheet: Sheet) -> tuple[Sheet, str]:
     """The sheet with a column of workers that counts every row as another person, and that column's name."""
     name = "(row as worker)"
     frame = sheet.frame.assign(**{name: [f"row {line}" for line in sheet.frame.index]}).astype(object)
-    return replace(sheet, frame=frame).noted(
-        "every row counts as another person: where people did several, intervals come out too narrow"
-    ), name
+    return (
+        replace(sheet, frame=frame).noted(
+            "every row counts as another person: where people did several, intervals come out too narrow"
+        ),
+        name,
+    )

@@ -1,4 +1,5 @@
-"""A file of judgments as a table of text: what every format is turned into, and what was left out on the way."""
+"""A file of judgments as a table of text: what every format is turned into, and what was left out on the
+way."""
 
 from __future__ import annotations
 
@@ -46,9 +47,9 @@ class Left:
 class Sheet:
     """The rows of a file, cells as text or None, and what is known about them.
 
-    `frame`'s index is the line of the file (or the number of the record), its columns the file's, made different
-    where two had one name. `roles` says which column holds what the format itself defines: worker, hit,
-    assignment, status, submitted_at and so on.
+    `frame`'s index is the line of the file (or the number of the record), its columns the file's, made
+    different where two had one name. `roles` says which column holds what the format itself defines: worker,
+    hit, assignment, status, submitted_at and so on.
     """
 
     format: str

@@ -1,4 +1,5 @@
-"""What platforms say became of a piece of work: what was never submitted, or was rejected, is left out and counted."""
+"""What platforms say became of a piece of work: what was never submitted, or was rejected, is left out and
+counted."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def leave_out(
     rejected: Collection[str],
     keep_rejected: bool,
 ) -> Sheet:
-    """The sheet without work that the status `column` calls unfinished or rejected; words are compared in any case.
+    """The sheet without work that the status `column` calls unfinished or rejected; words are compared in any
+    case.
 
     A status that is not known is kept, and said in a remark.
     """

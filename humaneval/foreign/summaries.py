@@ -1,4 +1,5 @@
-"""What a file of judgments says, in one table: means, counts, majorities, agreement, preferences, or who did how much."""
+"""What a file of judgments says, in one table: means, counts, majorities, agreement, preferences, or who did
+how much."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ LINE, COLUMN, NUMBER, VALUE, WORKER, ITEM = "(line)", "(column)", "(number)", "(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A table: names of the columns, rows of text and numbers (None where a figure cannot be had), and remarks."""
+    """A table: names of the columns, rows of text and numbers (None where a figure cannot be had), and
+    remarks."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -43,7 +45,8 @@ class Summary:
 
 
 def where(sheet: Sheet, conditions: Mapping[str, str]) -> Sheet:
-    """The rows whose columns say what `conditions` say, as text or as equal numbers; the others are counted."""
+    """The rows whose columns say what `conditions` say, as text or as equal numbers; the others are
+    counted."""
     for name, wanted in conditions.items():
         cells = sheet.frame[column(sheet.frame, name, "--where")]
         other = ~cells.map(lambda cell, wanted=wanted: _same(_text(cell), wanted))
@@ -65,8 +68,8 @@ def judged(
 ) -> pd.DataFrame:
     """One row for each judgment in the columns `values`, where {} stands for a number (in `numbers`, if given).
 
-    Blank cells are no judgments. With `ignore_case` spellings that differ in case only become the commonest one.
-    Raises UsageError for columns that are not there.
+    Blank cells are no judgments. With `ignore_case` spellings that differ in case only become the commonest
+    one. Raises UsageError for columns that are not there.
     """
     found: list[tuple[str, int | None]] = []
     for name in values:
@@ -107,9 +110,10 @@ def judged(
 def correct(frame: pd.DataFrame, sheet: Sheet, gold: Sequence[str | None]) -> pd.DataFrame:
     """The same judgments as 1 where they say what `gold` says, else 0.
 
-    `gold` has an entry for each HIT and number (1-2-3… of the file's first HIT, then of its second): as forms are made
-    whose passages come in the order of a file. Words are compared by the one number in them (Paragraph 2 is
-    paragraph_2), else as they are, in any case. Raises InputError where the numbers do not fit.
+    `gold` has an entry for each HIT and number (1-2-3… of the file's first HIT, then of its second): as forms
+    are made whose passages come in the order of a file. Words are compared by the one number in them
+    (Paragraph 2 is paragraph_2), else as they are, in any case. Raises InputError where the numbers do not
+    fit.
     """
     if "hit_number" not in sheet.frame.columns or frame[NUMBER].isna().any():
         raise UsageError("--gold needs a file by HIT and a --value with {}")
@@ -118,8 +122,8 @@ def correct(frame: pd.DataFrame, sheet: Sheet, gold: Sequence[str | None]) -> pd
     expected = int(hits.max()) * len(places)
     if expected != len(gold):
         raise InputError(
-            f"{int(hits.max())} HITs with {len(places)} passages each are {expected}, and the file of right answers "
-            f"has {len(gold)}",
+            f"{int(hits.max())} HITs with {len(places)} passages each are {expected}, and the file of right"
+            f" answers has {len(gold)}",
             "Name the passages that count: --numbers 1-5.",
         )
     rank = {number: place for place, number in enumerate(places)}
@@ -136,7 +140,8 @@ def all_numbers(frame: pd.DataFrame) -> bool:
 
 
 def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
-    """Number, mean, standard deviation (n − 1), median and range of the values, by group; all values are numbers."""
+    """Number, mean, standard deviation (n − 1), median and range of the values, by group; all values are
+    numbers."""
     numbers = pd.to_numeric(frame[VALUE], errors="coerce")
     if numbers.isna().any():
         words = list(dict.fromkeys(frame.loc[numbers.isna(), VALUE]))
@@ -148,9 +153,16 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
     for key, part in _groups(frame.assign(**{VALUE: numbers.astype(float)}), by):
         values = part[VALUE].to_numpy(dtype=float)
         rows.append(
-            (*key, len(values), values.mean(), values.std(ddof=1) if len(values) > 1 else None,
-             float(np.median(values)), values.min(), values.max())
-        )  # fmt: skip
+            (
+                *key,
+                len(values),
+                values.mean(),
+                values.std(ddof=1) if len(values) > 1 else None,
+                float(np.median(values)),
+                values.min(),
+                values.max(),
+            )
+        )
     return Summary((*by, "n", "mean", "sd", "median", "min", "max"), _plain(rows))
 
 
@@ -167,7 +179,8 @@ def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
 
 
 def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
-    """What most said of each item, and how many items that was; where two answers are equally frequent, a tie."""
+    """What most said of each item, and how many items that was; where two answers are equally frequent, a
+    tie."""
     need_items(frame)
     rows, sizes = [], []
     for key, part in _groups(frame, by):
@@ -186,8 +199,8 @@ def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
 def preference(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) -> Summary:
     """How often each system was shown, preferred and passed over, and 100·(preferred − passed over)/shown.
 
-    `options` says for each answer which column names the system that it stands for ({"A": "Input.system1", …}).
-    Other answers prefer nothing, and are counted as neither.
+    `options` says for each answer which column names the system that it stands for ({"A": "Input.system1",
+    …}). Other answers prefer nothing, and are counted as neither.
     """
     columns = {answer: column(sheet.frame, name, "--option") for answer, name in options.items()}
     shown: Counter[str] = Counter()
@@ -234,11 +247,12 @@ def workload(frame: pd.DataFrame) -> Summary:
 
 
 def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
-    """How far answers to the same item agree: coefficients, and the share of answers that are the item's majority.
+    """How far answers to the same item agree: coefficients, and the share of answers that are the item's
+    majority.
 
-    With the majority is an answer that more than half of the item's answers are; with `valid` other answers never
-    are. The mean over workers counts everybody alike, however much they did. Somebody's second answer to an item is
-    left out and counted: it is no agreement between people.
+    With the majority is an answer that more than half of the item's answers are; with `valid` other answers
+    never are. The mean over workers counts everybody alike, however much they did. Somebody's second answer
+    to an item is left out and counted: it is no agreement between people.
     """
     need_items(frame)
     notes = []

@@ -9,9 +9,20 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from humaneval.errors import UsageError
 
 ZONES = {
-    "UTC": 0, "GMT": 0, "Z": 0, "PST": -8, "PDT": -7, "MST": -7, "MDT": -6, "CST": -6, "CDT": -5, "EST": -5, "EDT": -4,
-}  # fmt: skip
-"""Hours from UTC of the zones that Mechanical Turk writes: Pacific time in batch files, others in older ones."""
+    "UTC": 0,
+    "GMT": 0,
+    "Z": 0,
+    "PST": -8,
+    "PDT": -7,
+    "MST": -7,
+    "MDT": -6,
+    "CST": -6,
+    "CDT": -5,
+    "EST": -5,
+    "EDT": -4,
+}
+"""Hours from UTC of the zones that Mechanical Turk writes: Pacific time in batch files, others in older
+ones."""
 
 _TURK = re.compile(
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (\w{3}) +(\d{1,2}) (\d{1,2}):(\d\d):(\d\d) ([A-Z]{1,4}) (\d{4})"
@@ -19,7 +30,8 @@ _TURK = re.compile(
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CLOCK = re.compile(r"(?:(\d+) days?, *)?(\d+):(\d\d):(\d\d)(?:\.(\d+))? *(AM|PM)?", re.IGNORECASE)
 _WORDS = re.compile(
-    r"(?:(\d+) *(?:h|hours?|hrs?) *)?(?:(\d+) *(?:m|min|mins|minutes?) *)?(?:(\d+(?:\.\d+)?) *(?:s|sec|secs|seconds?))?",
+    r"(?:(\d+) *(?:h|hours?|hrs?) *)?(?:(\d+) *(?:m|min|mins|minutes?) *)?(?:(\d+(?:\.\d+)?)"
+    r" *(?:s|sec|secs|seconds?))?",
     re.IGNORECASE,
 )
 _EXCEL_ZERO = datetime(1899, 12, 31)
@@ -40,9 +52,9 @@ def zone(name: str | None) -> ZoneInfo | None:
 def moment(text: str, assumed: ZoneInfo | timezone | None) -> datetime | None:
     """The moment in UTC, or None where the text does not say one for certain.
 
-    Read are Mechanical Turk's own form, ISO 8601, and seconds since 1970. `assumed` is the zone of times that name
-    none; without it these are not understood. Month and day as numbers with slashes could be either, and are not
-    guessed.
+    Read are Mechanical Turk's own form, ISO 8601, and seconds since 1970. `assumed` is the zone of times that
+    name none; without it these are not understood. Month and day as numbers with slashes could be either, and
+    are not guessed.
 
     >>> str(moment("Wed May 06 11:46:36 PDT 2020", None))
     '2020-05-06 18:46:36+00:00'
@@ -83,9 +95,9 @@ def _or_none(
 def duration(text: str) -> float | None:
     """Seconds, or None where the text does not say for certain how many.
 
-    Read are numbers, hours:minutes:seconds as Excel shows a duration (also as a time of day, or as a day in January
-    1900 where it is longer than a day), and words (3 min 26 s). Two numbers with a colon could be minutes and
-    seconds or hours and minutes, and are not guessed.
+    Read are numbers, hours:minutes:seconds as Excel shows a duration (also as a time of day, or as a day in
+    January 1900 where it is longer than a day), and words (3 min 26 s). Two numbers with a colon could be
+    minutes and seconds or hours and minutes, and are not guessed.
 
     >>> [duration(text) for text in ("206", "0:03:26", "12:03:26 AM", "1900-01-01T00:03:26", "3:26")]
     [206.0, 206.0, 206.0, 86606.0, None]

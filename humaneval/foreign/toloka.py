@@ -13,14 +13,18 @@ from humaneval.foreign.submission_status import leave_out
 
 NAME = "toloka"
 ROLES = {
-    "worker": "ASSIGNMENT:worker_id", "assignment": "ASSIGNMENT:assignment_id", "status": "ASSIGNMENT:status",
-    "accepted_at": "ASSIGNMENT:started", "submitted_at": "ASSIGNMENT:submitted",
-}  # fmt: skip
+    "worker": "ASSIGNMENT:worker_id",
+    "assignment": "ASSIGNMENT:assignment_id",
+    "status": "ASSIGNMENT:status",
+    "accepted_at": "ASSIGNMENT:started",
+    "submitted_at": "ASSIGNMENT:submitted",
+}
 UNFINISHED = ("expired", "skipped", "active")
 
 
 def recognise(document: Document) -> str:
-    """Why the file is not of this format; empty where it is. Raises InputError for a file of tasks without answers."""
+    """Why the file is not of this format; empty where it is. Raises InputError for a file of tasks without
+    answers."""
     header = document.header
     if not any(name.startswith(("INPUT:", "ASSIGNMENT:")) for name in header):
         return "no column is called INPUT:… or ASSIGNMENT:…"

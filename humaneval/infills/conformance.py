@@ -1,7 +1,7 @@
 """What every generator has to do, as rules that can be tried: `humaneval generators check KIND`.
 
-A rule is a function that gets a `Trial` and returns what is wrong, or nothing. What a generator raises breaks the rule that
-was being tried, and the others are tried all the same.
+A rule is a function that gets a `Trial` and returns what is wrong, or nothing. What a generator raises breaks
+the rule that was being tried, and the others are tried all the same.
 """
 
 from __future__ import annotations
@@ -29,8 +29,16 @@ SAME_TEXTS = 0.98
 SAME_LOGPROBS = 1e-4
 """How far the log-probabilities of equal texts may be apart, a token."""
 CONTROL = (
-    "<|endoftext|>", "<|infill_sentence|>", "[MASK]", "[SEP]", "<mask>", "</s>", "<extra_id_0>", "<fim_middle>", "<|fim_middle|>",
-)  # fmt: skip
+    "<|endoftext|>",
+    "<|infill_sentence|>",
+    "[MASK]",
+    "[SEP]",
+    "<mask>",
+    "</s>",
+    "<extra_id_0>",
+    "<fim_middle>",
+    "<|fim_middle|>",
+)
 """What is a signal to some model, and here words of a story."""
 
 
@@ -222,7 +230,8 @@ def first_and_last(trial: Trial) -> str | None:
 
 
 def several_blanks(trial: Trial) -> str | None:
-    """Two and three gaps in a text, also of a whole batch of texts with different numbers: one filling each, in order."""
+    """Two and three gaps in a text, also of a whole batch of texts with different numbers: one filling each,
+    in order."""
     generator = trial.filler()
     gap = _gap(generator)
     pieces = ("Anna came home. ", " She sat down. ", " It was late. ", " She slept.")
@@ -254,7 +263,10 @@ def limits(trial: Trial) -> str | None:
                 continue
             words = len(filling.text.split())
             if words < gap.min_words or 0 < gap.max_words < words:
-                return f"{filling.text!r} has {words} words; {gap.min_words} to {gap.max_words or 'any'} were asked for"
+                return (
+                    f"{filling.text!r} has {words} words; {gap.min_words} to {gap.max_words or 'any'} were"
+                    " asked for"
+                )
             if not filling.text.startswith(gap.beginning):
                 return f"{filling.text!r} does not begin with {gap.beginning!r}"
     return None

@@ -1,4 +1,5 @@
-"""Fills blanks: finds generators by entry point without importing them, runs them, and can be killed at any time."""
+"""Fills blanks: finds generators by entry point without importing them, runs them, and can be killed at any
+time."""
 
 from __future__ import annotations
 
@@ -87,7 +88,8 @@ class RunSummary:
 
 
 def configuration_hash(provenance: Provenance) -> str:
-    """Of what makes a generator itself: kind, checkpoint, seed, settings. Not of machine, batch or versions."""
+    """Of what makes a generator itself: kind, checkpoint, seed, settings. Not of machine, batch or
+    versions."""
     return _hash([provenance.kind, provenance.checkpoint, provenance.seed, dict(provenance.settings)])
 
 
@@ -98,7 +100,8 @@ def _hash(value: Any) -> str:
 
 
 def judge(infill: Infill) -> Infill:
-    """Give an `ok` infill the status that its text deserves; other statuses stand, but for text that cannot be kept.
+    """Give an `ok` infill the status that its text deserves; other statuses stand, but for text that cannot
+    be kept.
 
     The machine's sentence must be one printable sentence that differs from the original and its neighbours.
     """
@@ -186,7 +189,8 @@ def run(
     blanks: Sequence[Blank],
     advance: Callable[[int], None] = lambda amount: None,
 ) -> RunSummary:
-    """Fill the blanks that `generator` has not filled yet, committing as it goes. Run again after a kill: it goes on."""
+    """Fill the blanks that `generator` has not filled yet, committing as it goes. Run again after a kill: it
+    goes on."""
     check_stories(engine, generator)
     opened = open_run(engine, generator.name, generator.provenance, blanks)
     there = len(blanks) - len(opened.blanks)
@@ -223,12 +227,18 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[st
     judged = infills if opened.kind == "human" else [judge(infill) for infill in infills]
     lines = [
         {
-            "generator_id": opened.generator_id, "run_id": opened.run_id, "story_id": opened.story_ids[infill.blank.story.id],
-            "position": infill.blank.position, "sample": infill.blank.sample, "text": infill.text,
-            "status": str(infill.status), "detail": infill.detail, "extra": dict(infill.extra),
+            "generator_id": opened.generator_id,
+            "run_id": opened.run_id,
+            "story_id": opened.story_ids[infill.blank.story.id],
+            "position": infill.blank.position,
+            "sample": infill.blank.sample,
+            "text": infill.text,
+            "status": str(infill.status),
+            "detail": infill.detail,
+            "extra": dict(infill.extra),
         }
         for infill in judged
-    ]  # fmt: skip
+    ]
     insert = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
     with writing(engine) as session:
         # The same command may be running twice: the infill that came first stays.
@@ -246,8 +256,11 @@ def forget(engine: Engine, name: str) -> int:
                 f"there are no infills from {name!r}", f"There are from: {', '.join(known) or 'nobody'}."
             )
         shown = session.scalar(
-            select(StudyRow.name).join(PassageRow, PassageRow.study_id == StudyRow.id).where(PassageRow.generator_id == generator.id).limit(1)
-        )  # fmt: skip
+            select(StudyRow.name)
+            .join(PassageRow, PassageRow.study_id == StudyRow.id)
+            .where(PassageRow.generator_id == generator.id)
+            .limit(1)
+        )
         if shown is not None:
             raise UsageError(
                 f"study {shown!r} shows infills from {name!r}",
@@ -269,7 +282,8 @@ def in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
         if infill is None or infill.blank != blank:
             got = "nothing" if infill is None else f"{infill.blank.story.id} position {infill.blank.position}"
             raise InputError(
-                f"generator {generator.name!r} owed an infill for {blank.story.id} position {blank.position} and gave {got}",
+                f"generator {generator.name!r} owed an infill for {blank.story.id} position {blank.position}"
+                f" and gave {got}",
                 "A generator answers every blank, in order. This is a fault of its code.",
             )
         yield infill
@@ -301,9 +315,14 @@ def _register(session: Session, name: str, provenance: Provenance) -> tuple[int,
     )
     if run is None:
         run = RunRow(
-            generator_id=generator.id, checkpoint=provenance.checkpoint, seed=provenance.seed, settings=dict(provenance.settings),
-            batch=dict(provenance.batch), versions=dict(provenance.versions), hash=_hash(whole),
-        )  # fmt: skip
+            generator_id=generator.id,
+            checkpoint=provenance.checkpoint,
+            seed=provenance.seed,
+            settings=dict(provenance.settings),
+            batch=dict(provenance.batch),
+            versions=dict(provenance.versions),
+            hash=_hash(whole),
+        )
         session.add(run)
         session.flush()
     return generator.id, run.id

@@ -1,7 +1,8 @@
-"""What is done to every system's text alike, so that its form does not give the machine away; and systems matched in length.
+"""What is done to every system's text alike, so that its form does not give the machine away; and systems
+matched in length.
 
-Each is a generator around a generator, and part of what makes it itself: its settings name it, and the text as the model wrote
-it stays beside the infill as `raw`.
+Each is a generator around a generator, and part of what makes it itself: its settings name it, and the text
+as the model wrote it stays beside the infill as `raw`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ CHUNK = 32
 
 
 def labels(text: str, blank: Blank) -> str:
-    """Without a label before it (“Sentence 3:”), and without quotation marks around all of it that the story has none of."""
+    """Without a label before it (“Sentence 3:”), and without quotation marks around all of it that the story
+    has none of."""
     text = _LABEL.sub("", text).strip()
     for opening, closing in _QUOTED:
         inside = text[1:-1]
@@ -42,7 +44,8 @@ def labels(text: str, blank: Blank) -> str:
 
 
 def repeats(text: str, blank: Blank) -> str:
-    """Without the sentence before it and what follows from the sentence after it on, where a model repeats them."""
+    """Without the sentence before it and what follows from the sentence after it on, where a model
+    repeats them."""
     sentences, at = blank.story.sentences, blank.position - 1
     if at and text.startswith(sentences[at - 1]):
         text = text[len(sentences[at - 1]) :].strip()
@@ -86,7 +89,8 @@ STEPS: Mapping[str, Callable[[str, Blank], str]] = {
 
 
 def steps_of(text: str) -> tuple[str, ...]:
-    """`all`, or names with commas between, as names of STEPS in their order. UsageError names one that there is not."""
+    """`all`, or names with commas between, as names of STEPS in their order. UsageError names one that there
+    is not."""
     wanted = (
         list(STEPS) if text.strip() == "all" else [part.strip() for part in text.split(",") if part.strip()]
     )
@@ -137,10 +141,12 @@ def process(infill: Infill, steps: Sequence[str]) -> Infill:
 
 @dataclass(frozen=True, slots=True)
 class LengthMatched:
-    """A generator that draws several times for a blank and gives the one whose length is nearest to a length of people.
+    """A generator that draws several times for a blank and gives the one whose length is nearest to a length
+    of people.
 
-    That is the number of words of the sentence at the same position of another story, drawn by (seed, story): systems then
-    write as long as people do on the whole, and learn nothing of the sentence that was taken out.
+    That is the number of words of the sentence at the same position of another story, drawn by (seed, story):
+    systems then write as long as people do on the whole, and learn nothing of the sentence that was taken
+    out.
     """
 
     inner: Generator
@@ -193,7 +199,8 @@ class LengthMatched:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is asked for of every generator alike: steps of processing, and of how many draws the one that fits in length."""
+    """What is asked for of every generator alike: steps of processing, and of how many draws the one that
+    fits in length."""
 
     steps: tuple[str, ...] = ()
     draws: int = 0

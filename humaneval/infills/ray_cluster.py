@@ -1,7 +1,9 @@
-"""Fills blanks on a Ray cluster: actors build the generator and write, and this process alone stores what comes back.
+"""Fills blanks on a Ray cluster: actors build the generator and write, and this process alone stores what
+comes back.
 
-So a database in a file will do, and nothing is written twice. An actor that dies costs the part that it was at: another
-one does that part anew, and writes the same, for chance hangs on seed, story, position and sample alone.
+So a database in a file will do, and nothing is written twice. An actor that dies costs the part that it was
+at: another one does that part anew, and writes the same, for chance hangs on seed, story, position and sample
+alone.
 """
 
 from __future__ import annotations
@@ -63,8 +65,14 @@ class Cluster:
     """Actors that have built the generators of one request; `generators` says which these are."""
 
     def __init__(
-        self, ray: Any, request: GeneratorRequest, form: Form, stories: Mapping[str, Story], actors: int | None, gpus: float | None
-    ) -> None:  # fmt: skip
+        self,
+        ray: Any,
+        request: GeneratorRequest,
+        form: Form,
+        stories: Mapping[str, Story],
+        actors: int | None,
+        gpus: float | None,
+    ) -> None:
         there = ray.cluster_resources()
         if gpus is None:
             gpus = 1 if there.get("GPU", 0) >= 1 else 0
@@ -86,7 +94,8 @@ class Cluster:
             self._next()
 
     def fill(self, index: int, blanks: Sequence[Blank]) -> Iterator[list[Infill]]:
-        """What the generator at `index` writes for `blanks`, in parts, in the order in which they come back."""
+        """What the generator at `index` writes for `blanks`, in parts, in the order in which they come
+        back."""
         self._parts = parts_of(blanks, self.generators[index].provenance, self.size)
         self._deaths.clear()
         waiting = deque(range(len(self._parts)))
@@ -123,7 +132,8 @@ class Cluster:
         try:
             answer = self._ray.get(done)
         except self._ray.exceptions.RayTaskError as error:
-            # What the generator raised. Ours, and files that are not there, are told in one line; a fault stays one.
+            # What the generator raised. Ours, and files that are not there, are told in one line; a fault
+            # stays one.
             if isinstance(error.cause, (HumanEvalError, OSError)):
                 raise error.cause from None
             raise
@@ -147,8 +157,10 @@ class Cluster:
             part = self._parts[task]
             doing = f"filling the {len(part)} blanks from {part[0].story.id} position {part[0].position} on"
         raise InputError(
-            f"{DEATHS} Ray actors died one after the other while {doing} ({' '.join(str(error).split())[:200]})",
-            f"{self._kept} infills of this run are stored; the same command goes on from there. Too little memory? Try fewer --actors.",
+            f"{DEATHS} Ray actors died one after the other while {doing}"
+            f" ({' '.join(str(error).split())[:200]})",
+            f"{self._kept} infills of this run are stored; the same command goes on from there. Too little"
+            " memory? Try fewer --actors.",
         ) from error
 
     def _compare(self, found: list[Described]) -> None:
@@ -162,7 +174,8 @@ class Cluster:
                     if getattr(first.provenance, name) != getattr(other.provenance, name)
                 ]
                 raise InputError(
-                    f"the Ray actors have generators {first.name!r} that differ in {', '.join(fields) or 'name'}",
+                    f"the Ray actors have generators {first.name!r} that differ in"
+                    f" {', '.join(fields) or 'name'}",
                     "Give every node the same packages, files and devices.",
                 )
 
@@ -177,7 +190,8 @@ def cluster(
 ) -> Iterator[Cluster]:
     """Actors for `request`: on the cluster that RAY_ADDRESS names or that runs here, else on one made for this.
 
-    `actors` at most, one a GPU or one a CPU where it is None, with `gpus` GPUs each. They end with the context.
+    `actors` at most, one a GPU or one a CPU where it is None, with `gpus` GPUs each. They end with the
+    context.
     """
     try:
         import ray
@@ -247,7 +261,8 @@ def _room(there: Mapping[str, float], gpus: float) -> int:
         room = min(room, int(there.get("GPU", 0) / gpus))
     if not room:
         raise UsageError(
-            f"the Ray cluster has no room for an actor: {there.get('CPU', 0):g} CPUs, {there.get('GPU', 0):g} GPUs",
+            f"the Ray cluster has no room for an actor: {there.get('CPU', 0):g} CPUs, {there.get('GPU', 0):g}"
+            " GPUs",
             f"Each takes 1 CPU and {gpus:g} GPUs: see --gpus-per-actor.",
         )
     return room

@@ -1,4 +1,5 @@
-"""The marketplace as one Flask application: the requester protocol at POST /, the worker site everywhere else."""
+"""The marketplace as one Flask application: the requester protocol at POST /, the worker site everywhere
+else."""
 
 from __future__ import annotations
 
@@ -33,7 +34,10 @@ _WORDS = {
     404: "There is no page at this address. Perhaps a part of it was lost when it was copied.",
     405: "This address cannot be opened by itself. Begin with the list of HITs.",
     413: TOO_LARGE,
-    500: "The marketplace made a mistake, and it is not yours. What was stored before is still there: go back and try again.",
+    500: (
+        "The marketplace made a mistake, and it is not yours. What was stored before is still there: go back"
+        " and try again."
+    ),
 }
 """What people read, by HTTP status, where no page of the site has words of its own."""
 
@@ -51,10 +55,11 @@ def create_market_app(
 ) -> Flask:
     """The application over an opened market.
 
-    `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo` and invitations. With `keys` every call of the API
-    must be signed. `trouble` is asked what goes wrong with each step; where it is a plan of faults, it also moves
-    the clock and can be replaced while the application runs. `invited`: workers come by invitation, not by name alone.
-    `balance` is what a new account opens with; nothing is made before all else was found right.
+    `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo` and invitations. With `keys`
+    every call of the API must be signed. `trouble` is asked what goes wrong with each step; where it is a
+    plan of faults, it also moves the clock and can be replaced while the application runs. `invited`: workers
+    come by invitation, not by name alone. `balance` is what a new account opens with; nothing is made before
+    all else was found right.
     """
     check_site(public_url)
     if isinstance(trouble, Faults):

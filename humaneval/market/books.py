@@ -1,8 +1,10 @@
-"""What follows from a change: a HIT's status, the money held for it, and everything that time alone brings about.
+"""What follows from a change: a HIT's status, the money held for it, and everything that time alone brings
+about.
 
-Money lies in four pots: available, on hold, paid to workers, paid in fees. Making a HIT moves its whole price to
-the hold; an approval pays out of the hold; a rejection, a place that expired unused and work that ran out after
-the HIT did go back to available. A bonus and its fee leave available at once; a deposit is money that was not there.
+Money lies in four pots: available, on hold, paid to workers, paid in fees. Making a HIT moves its whole price
+to the hold; an approval pays out of the hold; a rejection, a place that expired unused and work that ran out
+after the HIT did go back to available. A bonus and its fee leave available at once; a deposit is money that
+was not there.
 """
 
 from __future__ import annotations
@@ -103,7 +105,8 @@ def post(
     paid: int = 0,
     fees: int = 0,
 ) -> None:
-    """Write one line of the journal. Raises RefusedError where the account cannot pay; a sandbox always can."""
+    """Write one line of the journal. Raises RefusedError where the account cannot pay; a sandbox always
+    can."""
     if available < 0 and work.mode is Mode.LOCAL and balance(work.session).available + available < 0:
         raise insufficient_funds()
     work.session.add(
@@ -167,8 +170,8 @@ def turning_points(work: Transaction) -> list[datetime]:
 
 
 def let_time_pass(work: Transaction, until: datetime) -> None:
-    """Abandon what ran out, approve what waited too long, expire what is past its time, each as of its own moment;
-    dispose of what has been kept for long enough."""
+    """Abandon what ran out, approve what waited too long, expire what is past its time, each as of its own
+    moment; dispose of what has been kept for long enough."""
     moments = _moments(until)
     late = work.session.scalars(_LATE, moments).all()
     for assignment in late:

@@ -1,7 +1,8 @@
 """Events of HITs: what a requester asked to be told of, kept in the market's file.
 
-Mechanical Turk sent events by e-mail, to an SQS queue or to an SNS topic. None of these can be reached from here, so
-an event becomes a row with the very document that would have been sent: `humaneval market events` prints them.
+Mechanical Turk sent events by e-mail, to an SQS queue or to an SNS topic. None of these can be reached from
+here, so an event becomes a row with the very document that would have been sent: `humaneval market events`
+prints them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _DESTINATIONS = {
 
 
 def update_notification_settings(work: Transaction, params: Params) -> Reply:
-    """UpdateNotificationSettings: with a specification and no Active the HIT type's events are kept from now on."""
+    """UpdateNotificationSettings: with a specification and no Active the HIT type's events are kept from
+    now on."""
     hit_type = find_hit_type(work, params["HITTypeId"])
     given = params.get("Notification")
     if given is None and "Active" not in params:

@@ -76,7 +76,8 @@ def list_hits_for_qualification_type(work: Transaction, params: Params) -> Reply
 
 
 def update_hit_type_of_hit(work: Transaction, params: Params) -> Reply:
-    """UpdateHITTypeOfHIT: also the reward of what is not paid yet, so that more or less money is held for it."""
+    """UpdateHITTypeOfHIT: also the reward of what is not paid yet, so that more or less money is held for
+    it."""
     hit = _kept_hit(work, params["HITId"])
     hit.hit_type = find_hit_type(work, params["HITTypeId"])
     hit.fee_cents = _fee(hit.hit_type, hit.max_assignments)
@@ -85,7 +86,8 @@ def update_hit_type_of_hit(work: Transaction, params: Params) -> Reply:
 
 
 def update_expiration(work: Transaction, params: Params) -> Reply:
-    """UpdateExpirationForHIT: a time that is past expires the HIT at once; work in hand may still be finished."""
+    """UpdateExpirationForHIT: a time that is past expires the HIT at once; work in hand may still be
+    finished."""
     hit = _kept_hit(work, params["HITId"])
     expires_at: datetime = params["ExpireAt"]
     if expires_at > work.now + timedelta(seconds=YEAR):
@@ -179,7 +181,8 @@ def _create(work: Transaction, params: Params, hit_type: HitType) -> Hit:
     if params.get("HITLayoutId") or params.get("HITLayoutParameters"):
         raise RefusedError(
             "HITLayoutDoesNotExist",
-            "There are no HIT layouts here: they were made on Mechanical Turk's requester site. Send a Question.",
+            "There are no HIT layouts here: they were made on Mechanical Turk's requester site. Send a"
+            " Question.",
         )
     if "Question" not in params:
         raise invalid("A Question must be given.")

@@ -1,8 +1,8 @@
 """Access keys: whose requests may spend the account's money. AWS's Signature Version 4, verified.
 
-A client signs what it sends with a secret that both sides know and that never travels. The steps are those that
-AWS documents for Signature Version 4; only what this protocol needs is taken: signatures in the Authorization
-header, for this one service in its one region.
+A client signs what it sends with a secret that both sides know and that never travels. The steps are those
+that AWS documents for Signature Version 4; only what this protocol needs is taken: signatures in the
+Authorization header, for this one service in its one region.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _LETTERS = string.ascii_letters + string.digits
 
 
 class NotSignedError(Exception):
-    """A request that nobody with a key has signed. `kind` is AWS's name for what is wrong, `status` its status."""
+    """A request that nobody with a key has signed. `kind` is AWS's name for what is wrong, `status` its
+    status."""
 
     def __init__(self, kind: str, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -81,13 +82,15 @@ class Keys:
         self._pairs = dict(pairs)
 
     def check(self, request: Request, now: datetime) -> None:
-        """Raises NotSignedError unless `request` was signed with one of the pairs, within 15 minutes of `now`."""
+        """Raises NotSignedError unless `request` was signed with one of the pairs, within 15 minutes of
+        `now`."""
         claim = _claim(request.headers.get("Authorization", ""))
         secret = self._pairs.get(claim.id)
         if secret is None:
             raise NotSignedError(
                 "UnrecognizedClientException",
-                "This marketplace does not know the access key. AWS_ACCESS_KEY_ID counts before a credentials file.",
+                "This marketplace does not know the access key. AWS_ACCESS_KEY_ID counts before a credentials"
+                " file.",
             )
         moment = request.headers.get("X-Amz-Date", "")
         if (claim.day, claim.region, claim.service) != (moment[:8], REGION, SERVICE):

@@ -1,4 +1,5 @@
-"""The marketplace itself: every operation, each in one transaction, with what time alone has done brought in first."""
+"""The marketplace itself: every operation, each in one transaction, with what time alone has done brought in
+first."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ LONGEST_REASON = 1024
 
 
 def create_worker_block(work: Transaction, params: Params) -> Reply:
-    """CreateWorkerBlock: from now on the worker sees and takes no HITs. A second block replaces the reason."""
+    """CreateWorkerBlock: from now on the worker sees and takes no HITs. A second block replaces the
+    reason."""
     worker = find_panellist(work, params["WorkerId"])
     reason = text(params, "Reason", LONGEST_REASON, empty=False)
     block = work.session.scalar(select(WorkerBlock).where(WorkerBlock.worker_number == worker.number))

@@ -1,4 +1,5 @@
-"""Review policies at work: known answers when an assignment comes in, agreement when a HIT becomes Reviewable."""
+"""Review policies at work: known answers when an assignment comes in, agreement when a HIT becomes
+Reviewable."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Agreed(NamedTuple):
 
 
 def list_review_policy_results(work: Transaction, params: Params) -> Reply:
-    """ListReviewPolicyResultsForHIT: results and actions in the order they came about, both unless told otherwise."""
+    """ListReviewPolicyResultsForHIT: results and actions in the order they came about, both unless told
+    otherwise."""
     hit = find_hit(work, params["HITId"])
     wanted = [
         kind
@@ -76,14 +78,22 @@ def score_known_answers(work: Transaction, assignment: Assignment) -> None:
         _act(work, hit, "Assignment", "extend", hit, lambda: _extend(work, hit, policy["seconds"]))
     if policy["approve"] is not None and score >= policy["approve"]:
         _act(
-            work, hit, "Assignment", "approve", assignment,
+            work,
+            hit,
+            "Assignment",
+            "approve",
+            assignment,
             lambda: _approve(work, assignment, policy["approve_reason"]),
-        )  # fmt: skip
+        )
     elif policy["reject"] is not None and score < policy["reject"]:
         _act(
-            work, hit, "Assignment", "reject", assignment,
+            work,
+            hit,
+            "Assignment",
+            "reject",
+            assignment,
             lambda: _reject(work, assignment, policy["reject_reason"]),
-        )  # fmt: skip
+        )
 
 
 def apply_due_policies(work: Transaction) -> None:
@@ -96,7 +106,8 @@ def apply_due_policies(work: Transaction) -> None:
 
 
 def _measure_agreement(work: Transaction, hit: Hit) -> None:
-    """SimplePlurality. While it extends the HIT nothing is approved or rejected: the scores may still change."""
+    """SimplePlurality. While it extends the HIT nothing is approved or rejected: the scores may still
+    change."""
     policy = hit.hit_policy or {}
     counted = _counted(work, hit, policy)
     if not counted:
@@ -152,16 +163,22 @@ def _worker_scores(
     given: Mapping[str, Mapping[str, tuple[str, ...]]],
     agreed: Mapping[str, Agreed],
 ) -> dict[str, int]:
-    """Of each assignment how many per cent of the questions with an agreed answer it agrees in; empty without any."""
+    """Of each assignment how many per cent of the questions with an agreed answer it agrees in; empty without
+    any."""
     scores: dict[str, int] = {}
     for assignment_id, answers in given.items():
         of_it = {"SubjectId": assignment_id, "SubjectType": "Assignment"}
         same = {question: answers[question] == found.answer for question, found in agreed.items()}
         for question, agrees in same.items():
             _result(
-                work, hit, "HIT", **of_it,
-                QuestionId=question, Key="AgreedWithPlurality", Value=f"{agrees:d}",
-            )  # fmt: skip
+                work,
+                hit,
+                "HIT",
+                **of_it,
+                QuestionId=question,
+                Key="AgreedWithPlurality",
+                Value=f"{agrees:d}",
+            )
         if same:
             scores[assignment_id] = _percent(sum(same.values()), len(same))
             _result(work, hit, "HIT", **of_it, Key="WorkerAgreementScore", Value=str(scores[assignment_id]))
@@ -188,9 +205,11 @@ def _known_answers_met(policy: Mapping[str, Any], assignment: Assignment) -> dic
 def _compared(assignment: Assignment, questions: Sequence[str]) -> dict[str, tuple[str, ...]]:
     given = answered_values(assignment.answer or "")
     return {
-        question: ()
-        if any(len(value) > LONGEST_COMPARED for value in given.get(question, ()))
-        else _stripped(given.get(question, ()))
+        question: (
+            ()
+            if any(len(value) > LONGEST_COMPARED for value in given.get(question, ()))
+            else _stripped(given.get(question, ()))
+        )
         for question in questions
     }
 

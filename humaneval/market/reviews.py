@@ -64,10 +64,12 @@ def approve(work: Transaction, assignment: Assignment, feedback: str, *, overrid
         if assignment.hit.disposed or work.now > assignment.submitted_at + timedelta(days=OVERRIDE_DAYS):
             raise RefusedError(
                 "InvalidAssignmentState",
-                f"A rejection can be overridden within {OVERRIDE_DAYS} days of the submission, while the HIT is there.",
+                f"A rejection can be overridden within {OVERRIDE_DAYS} days of the submission, while the HIT"
+                " is there.",
             )
     assignment.feedback = feedback or assignment.feedback
-    # After a rejection nothing is held for it any more: `refresh` takes the price from what is available, or refuses.
+    # After a rejection nothing is held for it any more: `refresh` takes the price from what is available, or
+    # refuses.
     pay_reward(work, assignment)
     assignment.state, assignment.approved_at = State.APPROVED, work.now
     refresh(work, assignment.hit)

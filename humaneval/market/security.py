@@ -18,7 +18,8 @@ FRAME_SANDBOX = "allow-scripts allow-forms allow-modals allow-popups allow-top-n
 
 
 class Pass(NamedTuple):
-    """What a worker's link or cookie says: whose it is, and how many of their links were revoked before it was made."""
+    """What a worker's link or cookie says: whose it is, and how many of their links were revoked before it
+    was made."""
 
     worker_id: str
     links_revoked: int
@@ -123,28 +124,32 @@ def safe_path(path: str) -> str:
 
 
 def protect_page(response: Response, frame_origin: str = "") -> Response:
-    """Headers for a page of the site itself. It may frame the question's origin and can be framed by nobody."""
+    """Headers for a page of the site itself. It may frame the question's origin and can be framed by
+    nobody."""
     frames = " ".join(part for part in ("'self'", frame_origin) if part)
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'self'; img-src 'self' data:; frame-src {frames}; frame-ancestors 'none'; form-action 'self'; "
-        "base-uri 'none'; object-src 'none'"
+        f"default-src 'self'; img-src 'self' data:; frame-src {frames}; frame-ancestors 'none'; form-action"
+        " 'self'; base-uri 'none'; object-src 'none'"
     )
     return _common(response)
 
 
 def protect_answer(response: Response, public_origin: str) -> Response:
-    """Headers for what a frame shows after a submission: it is framed by us, or by the requester's page within ours."""
+    """Headers for what a frame shows after a submission: it is framed by us, or by the requester's page
+    within ours."""
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src {public_origin}; frame-ancestors *; form-action 'none'; base-uri 'none'"
+        f"default-src 'none'; style-src {public_origin}; frame-ancestors *; form-action 'none'; base-uri"
+        " 'none'"
     )
     return _common(response)
 
 
 def protect_hand_on(response: Response, public_origin: str) -> Response:
-    """Headers for a page in the frame that sends the answers in its address on to us, and does nothing else."""
+    """Headers for a page in the frame that sends the answers in its address on to us, and does nothing
+    else."""
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src {public_origin}; script-src {public_origin}; form-action {public_origin}; "
-        "frame-ancestors *; base-uri 'none'"
+        f"default-src 'none'; style-src {public_origin}; script-src {public_origin}; form-action"
+        f" {public_origin}; frame-ancestors *; base-uri 'none'"
     )
     return _common(response)
 

@@ -1,4 +1,5 @@
-"""The marketplace as a running server: in a thread for tests and the demo, in the foreground for the command."""
+"""The marketplace as a running server: in a thread for tests and the demo, in the foreground for the
+command."""
 
 from __future__ import annotations
 
@@ -128,7 +129,8 @@ def _refuse_others(host: str, url: str) -> None:
     for name in (host, urlsplit(url).hostname or ""):
         if not is_loopback(name):
             raise SettingsError(
-                f"Other machines can reach {name}, and without access keys all of them could spend the account's money",
+                f"Other machines can reach {name}, and without access keys all of them could spend the"
+                " account's money",
                 "Make a key pair with `humaneval market key FILE` and serve with --keys FILE.",
             )
 

@@ -32,8 +32,9 @@ def submit(
 ) -> Assignment:
     """Keep the answer to an accepted assignment. A second submission changes nothing.
 
-    The assignment's unguessable id is the only key: in a frame on another site there is no cookie. To a QuestionForm
-    the fields are those of the form that the worker site shows. Raises NotPossibleError, UnusableAnswerError.
+    The assignment's unguessable id is the only key: in a frame on another site there is no cookie. To a
+    QuestionForm the fields are those of the form that the worker site shows. Raises NotPossibleError,
+    UnusableAnswerError.
     """
     assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
     if assignment is None:
@@ -61,7 +62,8 @@ def fill_in(
     posted: MultiDict[str, str],
     files: Mapping[str, FileStorage],
 ) -> Filled:
-    """Keep the answers to a QuestionForm, unless something in them must be mended. Raises UnusableAnswerError."""
+    """Keep the answers to a QuestionForm, unless something in them must be mended. Raises
+    UnusableAnswerError."""
     filled = read_filled(form, posted, files)
     if not filled.faults:
         _keep(work, assignment, answers_xml(filled.answers))
@@ -76,7 +78,8 @@ def _fill_in_blindly(
     posted: MultiDict[str, str],
     files: Mapping[str, FileStorage],
 ) -> None:
-    """As `fill_in`, for who has not seen the form and may send what it has not: nothing of that is lost silently."""
+    """As `fill_in`, for who has not seen the form and may send what it has not: nothing of that is lost
+    silently."""
     strange = sorted({*posted, *files} - field_names(form))
     if strange:
         raise NotPossibleError(f"This HIT's form has no field {strange[0]!r}.", 400)

@@ -1,8 +1,9 @@
-"""Mechanical Turk's requester protocol over HTTP: JSON 1.1 in, JSON 1.1 out, checked against botocore's model.
+"""Mechanical Turk's requester protocol over HTTP: JSON 1.1 in, JSON 1.1 out, checked against botocore's
+model.
 
-There is one requester account. With access keys a request must be signed with one of them; without, any key pair
-will do, and the server answers this machine only. Web pages can never call: browsers name the page's origin with a
-POST, programs do not, and a request that has one is refused.
+There is one requester account. With access keys a request must be signed with one of them; without, any key
+pair will do, and the server answers this machine only. Web pages can never call: browsers name the page's
+origin with a POST, programs do not, and a request that has one is refused.
 """
 
 from __future__ import annotations

@@ -10,11 +10,15 @@ from typing import NamedTuple
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
-TOO_LARGE = "What was sent is larger than the 4 MB that can be sent at once, so nothing was stored. Go back and send less."
+TOO_LARGE = (
+    "What was sent is larger than the 4 MB that can be sent at once, so nothing was stored. Go back and send"
+    " less."
+)
 
 
 class NotPossibleError(Exception):
-    """A worker's step that cannot be taken; the message is for the worker, `status` is the page's HTTP status."""
+    """A worker's step that cannot be taken; the message is for the worker, `status` is the page's HTTP
+    status."""
 
     def __init__(self, message: str, status: int = 409) -> None:
         super().__init__(message)

@@ -1,4 +1,5 @@
-"""Files that workers hand in with a QuestionForm: kept in the market's file, given out at an address that soon ends."""
+"""Files that workers hand in with a QuestionForm: kept in the market's file, given out at an address that
+soon ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The worker's side: sign up, look, accept, return, see what was done. `humaneval.market.submissions` takes answers."""
+"""The worker's side: sign up, look, accept, return, see what was done. `humaneval.market.submissions` takes
+answers."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ class Work:
 
 
 def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) -> Worker:
-    """The worker of this name, who is made on their first visit. A country that is given replaces the earlier one.
+    """The worker of this name, who is made on their first visit. A country that is given replaces the earlier
+    one.
 
     `new`: a name that somebody has is refused, for they come by a link of their own.
     """
@@ -121,7 +123,8 @@ def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | Non
 
 
 def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> tuple[Hit, list[Obstacle]]:
-    """A HIT, and in words what keeps this worker from accepting it. Raises NotPossibleError where it may not be seen."""
+    """A HIT, and in words what keeps this worker from accepting it. Raises NotPossibleError where it may not
+    be seen."""
     hit = _hit(work, worker, hit_id)
     record, asked = record_of(work.session, worker), hit.hit_type.qualifications
     known = types_of(work.session, asked)
@@ -143,7 +146,8 @@ def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignmen
 
 
 def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
-    """Take one place of a HIT. Asking again while it is in hand gives the same one. Raises NotPossibleError."""
+    """Take one place of a HIT. Asking again while it is in hand gives the same one. Raises
+    NotPossibleError."""
     hit = _hit(work, worker, hit_id)
     mine = work.session.scalar(
         select(Assignment).where(

@@ -1,6 +1,7 @@
 """What annotators who understand nothing would score: they go by length, place or rare words, not by sense.
 
-A study whose infills can be found by such a cue measures the cue. So this is looked at before anybody is paid.
+A study whose infills can be found by such a cue measures the cue. So this is looked at before anybody is
+paid.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Cue = Callable[[Sequence[str]], list[float]]
 
 
 class Shown(NamedTuple):
-    """A passage: its sentences, the generator, and the position (from 1) of the machine's or held-out sentence."""
+    """A passage: its sentences, the generator, and the position (from 1) of the machine's or held-out
+    sentence."""
 
     sentences: tuple[str, ...]
     generator: str
@@ -41,7 +43,8 @@ class CueScore(NamedTuple):
 
     @property
     def score(self) -> float:
-        """The share that goes unnoticed: a score as annotators get it, to be compared with the chance ceiling."""
+        """The share that goes unnoticed: a score as annotators get it, to be compared with the chance
+        ceiling."""
         return 1 - self.noticed / self.passages
 
 
@@ -52,7 +55,9 @@ def word_counts(texts: Iterable[str]) -> Counter[str]:
 
 def cues(frequencies: Mapping[str, int], places: Collection[int] = ()) -> dict[str, Cue]:
     """The cues by name. Lengths are in characters; rarity is the mean of −log of a word's smoothed share of
-    `frequencies`, 0 for a sentence without words. First and last are always among them, and `places` (from 1)."""
+    `frequencies`, 0 for a sentence without words. First and last are always among them, and `places` (from
+    1).
+    """
     total = sum(frequencies.values()) + len(frequencies) + 1
 
     def rarity(sentence: str) -> float:
@@ -84,7 +89,8 @@ def cue_scores(passages: Iterable[Shown], frequencies: Mapping[str, int]) -> tup
         by_generator.setdefault(passage.generator, []).append(passage)
     if not by_generator:
         raise InputError("There are no passages to look at", "Generate infills and create the study first.")
-    # Where sentences stand at every place, none of these tells; where not, whoever marks the right one finds them all.
+    # Where sentences stand at every place, none of these tells; where not, whoever marks the right one finds
+    # them all.
     taken = {one.position for shown in by_generator.values() for one in shown}
     places = taken if len(taken) < len(PLACES) else ()
     return tuple(
@@ -95,7 +101,8 @@ def cue_scores(passages: Iterable[Shown], frequencies: Mapping[str, int]) -> tup
 
 
 def _noticed(cue: Cue, passage: Shown) -> float:
-    """The odds with which the cue marks the passage's sentence: 1 over the number of sentences that are tied with it."""
+    """The odds with which the cue marks the passage's sentence: 1 over the number of sentences that are tied
+    with it."""
     marks = cue(passage.sentences)
     most = max(marks)
     return 1 / marks.count(most) if marks[passage.position - 1] == most else 0.0

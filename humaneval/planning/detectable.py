@@ -55,11 +55,12 @@ def power_of(
 ) -> float:
     """The odds that scores of `low` and `high` are told apart by n responses to each, at p of `error` or less.
 
-    The variance of the difference is that of the model: (a(1−a) + b(1−b) − 2cλ)/n, c the covariance of an annotator's
-    answers and λ the share of forms with both generators, and what several forms of a person and several responses to
-    a story add. What they add makes n smaller. Where every form shows both the power is that of the exact McNemar
-    test, else of the permutation test, by its normal approximation. The interval has to leave out 0 too. Spammers who
-    pass the gate answer by chance. `paired=False`: different annotators for each.
+    The variance of the difference is that of the model: (a(1−a) + b(1−b) − 2cλ)/n, c the covariance of an
+    annotator's answers and λ the share of forms with both generators, and what several forms of a person and
+    several responses to a story add. What they add makes n smaller. Where every form shows both the power is
+    that of the exact McNemar test, else of the permutation test, by its normal approximation. The interval
+    has to leave out 0 too. Spammers who pass the gate answer by chance. `paired=False`: different annotators
+    for each.
     """
     a, b, honest = plan.measured(low), plan.measured(high), 1 - plan.gate.left
     by_worker, by_story = (_covariances(sd, low, high, honest) for sd in (plan.worker_sd, plan.story_sd))
@@ -87,7 +88,8 @@ def power_of(
 
 
 def fewest_annotators(plan: Plan, enough: Callable[[Plan], bool]) -> int | None:
-    """The smallest `annotators` (a multiple of the responses to a passage) with which the plan is `enough`."""
+    """The smallest `annotators` (a multiple of the responses to a passage) with which the plan is
+    `enough`."""
     unit = plan.responses_per_passage
 
     def fits(times: int) -> bool:
@@ -126,7 +128,8 @@ def _covariances(sd: float, low: float, high: float, honest: float) -> _Covarian
 
 
 def chances(plan: Plan, low: float, high: float, comparisons: int, *, one_sided: bool = False) -> Chances:
-    """Of so many comparisons of two scores; `one_sided`: whether the lower is below the higher, which is fixed."""
+    """Of so many comparisons of two scores; `one_sided`: whether the lower is below the higher, which is
+    fixed."""
 
     def found(other: Plan, error: float) -> float:
         return power_of(other, low, high, other.responses, error, one_sided=one_sided)
@@ -159,8 +162,8 @@ def chances(plan: Plan, low: float, high: float, comparisons: int, *, one_sided:
 
 
 def _reach(plan: Plan, n: float, *, one_sided: bool) -> float:
-    """Standard errors to the end of a difference's interval, or to its one-sided bound: t with as many degrees of freedom
-    as there are clusters, less one."""
+    """Standard errors to the end of a difference's interval, or to its one-sided bound: t with as many
+    degrees of freedom as there are clusters, less one."""
     people = n / plan.share_of_forms / plan.forms_each
     fewest = min(people, float(plan.stories or n))
     half = plan.level if one_sided else (1 + plan.level) / 2

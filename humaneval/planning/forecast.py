@@ -1,4 +1,5 @@
-"""Everything that can be said of a study before it is published: what it can find, how wide its intervals, what it costs."""
+"""Everything that can be said of a study before it is published: what it can find, how wide its intervals,
+what it costs."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class Outlook:
     correlation: float
     """Of an annotator's answers to two generators in one form."""
     worker_icc: float
-    """The correlation of an annotator's answers to one generator; `story_icc` that of answers to one story."""
+    """The correlation of an annotator's answers to one generator; `story_icc` that of answers to one
+    story."""
     story_icc: float
     systems: Chances | None
     """None where no two systems are compared."""
@@ -33,7 +35,8 @@ class Outlook:
     half_width: float
     """Of a score's interval, near the expected score, with what recurs taken into account."""
     annotators_for_width: int | None
-    """Counted as in the study file; None where no number reaches the width with the stories that there are."""
+    """Counted as in the study file; None where no number reaches the width with the stories that there
+    are."""
     gate: Gate
     controls_needed: int | None
     rewards: Decimal
@@ -43,7 +46,8 @@ class Outlook:
 
     @property
     def decisive(self) -> Chances | None:
-        """The family that says whether the study is large enough: of the systems, else of those below Human."""
+        """The family that says whether the study is large enough: of the systems, else of those below
+        Human."""
         return self.systems or self.below_human
 
     @property
@@ -72,13 +76,18 @@ class Outlook:
         """Plain values; shares 0..1, money as text."""
         of_systems = asdict(self.systems) if self.systems else dict.fromkeys(Chances.__slots__)
         return {
-            **asdict(self), **of_systems, "gate": self.gate._asdict(), "rewards": str(self.rewards), "fees": str(self.fees),
+            **asdict(self),
+            **of_systems,
+            "gate": self.gate._asdict(),
+            "rewards": str(self.rewards),
+            "fees": str(self.fees),
             "cost": str(self.cost),
-        }  # fmt: skip
+        }
 
 
 def outlook(plan: Plan) -> Outlook:
-    """By formula: see `power_of`. The family's hardest comparison is tested at alpha / comparisons, if it is adjusted."""
+    """By formula: see `power_of`. The family's hardest comparison is tested at alpha / comparisons, if it is
+    adjusted."""
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     forms = plan.handed_out
     fee = reward_fee(plan.reward, MANY_ASSIGNMENTS - 1, masters=plan.masters)
@@ -89,9 +98,11 @@ def outlook(plan: Plan) -> Outlook:
         worker_icc=answers_correlation(plan.worker_sd, low, low),
         story_icc=answers_correlation(plan.story_sd, low, low),
         systems=chances(plan, low, high, plan.comparisons) if plan.comparisons else None,
-        below_human=chances(plan, short, CHANCE, plan.below_human, one_sided=True)
-        if plan.below_human and short > 0
-        else None,
+        below_human=(
+            chances(plan, short, CHANCE, plan.below_human, one_sided=True)
+            if plan.below_human and short > 0
+            else None
+        ),
         half_width=width_of(plan),
         annotators_for_width=fewest_annotators(plan, lambda wider: width_of(wider) <= plan.width),
         gate=plan.gate,

@@ -62,7 +62,8 @@ def controls_needed(spammers: float, most_left: float = 0.01, honest: float = 1.
 
 
 def describe(made: Gate, most_left: float = 0.01) -> str:
-    """What the gate does, in sentences, and where more than `most_left` get through: how annotators can meet more Controls.
+    """What the gate does, in sentences, and where more than `most_left` get through: how annotators can meet
+    more Controls.
 
     A form shows one Control, so an annotator meets as many as they do forms.
 
@@ -90,7 +91,8 @@ def describe(made: Gate, most_left: float = 0.01) -> str:
 
 
 def _percent(share: float) -> str:
-    """Fine enough that no share looks like a round one that it is not: 1.04% is more than 1%, 99.9% are not all."""
+    """Fine enough that no share looks like a round one that it is not: 1.04% is more than 1%, 99.9% are
+    not all."""
     for digits in range(3):
         if abs(round(share, digits + 2) - share) <= 0.01 * min(share, 1 - share):
             break

@@ -14,7 +14,8 @@ from humaneval.planning.gate import GUESS, Gate, gate
 WIDTH = 0.05
 """Half of the interval that is asked for where nobody says: ± 5 points."""
 CHANCE = 1 - GUESS
-"""The score of who marks anywhere, and of a generator whose sentences nobody can tell: Human's, as it is planned."""
+"""The score of who marks anywhere, and of a generator whose sentences nobody can tell: Human's, as it is
+planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class Plan:
             )
         if not 0 < self.expected_score < self.expected_score + self.smallest_effect < 1:
             raise UsageError(
-                f"a score of {self.expected_score:g} and one {self.smallest_effect:g} above it are not both shares",
+                f"a score of {self.expected_score:g} and one {self.smallest_effect:g} above it are not both"
+                " shares",
                 "expected_score and smallest_effect are shares: 0.40 and 0.10, for example.",
             )
         if not 0 < self.width < 0.5:
@@ -125,7 +127,8 @@ class Plan:
         return (1 - self.level) / (max(comparisons, 1) if self.adjust != "none" else 1)
 
     def measured(self, score: float) -> float:
-        """The score found for one of `score`, where those who only click and are not found out pull it to chance."""
+        """The score found for one of `score`, where those who only click and are not found out pull it to
+        chance."""
         return score + self.gate.left * (CHANCE - score)
 
     def per_story(self, n: float) -> float:

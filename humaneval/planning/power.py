@@ -1,8 +1,9 @@
 """Power, numbers and detectable differences of comparisons of two scores.
 
-Two different sets of annotators: the normal approximation that R's power.prop.test uses. The same annotators for both
-generators: the exact power of McNemar's exact test, and Connor's (1987) approximation to it, which is a little too
-hopeful. The far tail is left out, as is usual: to find the wrong one higher is not to find the difference.
+Two different sets of annotators: the normal approximation that R's power.prop.test uses. The same annotators
+for both generators: the exact power of McNemar's exact test, and Connor's (1987) approximation to it, which
+is a little too hopeful. The far tail is left out, as is usual: to find the wrong one higher is not to find
+the difference.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def responses_unpaired(a: float, b: float, power: float = 0.8, alpha: float = 0.
 
 
 def responses_arcsine(a: float, b: float, power: float = 0.8, alpha: float = 0.05) -> float:
-    """As `responses_unpaired` by Cohen's (1988) arcsine transformation, which R's pwr.2p.test uses: 2·((z_α + z_β)/h)².
+    """As `responses_unpaired` by Cohen's (1988) arcsine transformation, which R's pwr.2p.test uses: 2·((z_α +
+    z_β)/h)².
 
     >>> round(responses_arcsine(0.45, 0.41), 2)
     2403.31
@@ -73,9 +75,11 @@ def responses_arcsine(a: float, b: float, power: float = 0.8, alpha: float = 0.0
 
 
 def discordance(a: float, b: float, correlation: float = 0.0) -> float:
-    """The share of annotators who notice exactly one of two generators' sentences: a(1 − b) + b(1 − a) − 2ρ√(a(1−a)b(1−b)).
+    """The share of annotators who notice exactly one of two generators' sentences: a(1 − b) + b(1 − a) −
+    2ρ√(a(1−a)b(1−b)).
 
-    `correlation` is that of an annotator's two answers, ρ. Raises UsageError where two scores cannot be so alike.
+    `correlation` is that of an annotator's two answers, ρ. Raises UsageError where two scores cannot be so
+    alike.
     """
     _check(a, b)
     share = a * (1 - b) + b * (1 - a) - 2 * correlation * sqrt(a * (1 - a) * b * (1 - b))
@@ -109,10 +113,10 @@ def power_exact(
 ) -> float:
     """The odds that McNemar's exact test finds the higher of two scores, `n` annotators having judged both.
 
-    `share` is the discordance, `difference` that of the scores, 0 or more: of n pairs Bin(n, share) differ, and of
-    these Bin(·, (share + difference) / (2 share)) speak for the higher score. Found is what has p of `error` or less,
-    and a Bonett–Price interval, of `reach` standard errors (0: it is not asked), that leaves out 0. Between whole
-    numbers n is interpolated.
+    `share` is the discordance, `difference` that of the scores, 0 or more: of n pairs Bin(n, share) differ,
+    and of these Bin(·, (share + difference) / (2 share)) speak for the higher score. Found is what has p of
+    `error` or less, and a Bonett–Price interval, of `reach` standard errors (0: it is not asked), that leaves
+    out 0. Between whole numbers n is interpolated.
 
     >>> round(power_exact(0.5, 0.1, 38), 3), round(power_paired(0.4, 0.5, 38), 3)
     (0.094, 0.136)
@@ -140,7 +144,8 @@ def _exactly(share: float, difference: float, n: int, error: float, one_sided: b
         gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1) + xlogy(m, share) + xlogy(n - m, 1 - share)
     )
     most = _most_against(m, error if one_sided else error / 2)
-    # Bonett and Price's interval leaves out 0 where d exceeds reach·√(share'/(n + 2 + reach²)), share' = (m + 2)/(n + 2).
+    # Bonett and Price's interval leaves out 0 where d exceeds reach·√(share'/(n + 2 + reach²)), share' = (m +
+    # 2)/(n + 2).
     least = reach * np.sqrt((m + 2) * (n + 2) / (n + 2 + reach**2))
     most = np.minimum(most, np.ceil((m - least) / 2) - 1)
     lost = (share - difference) / (2 * share)
@@ -148,7 +153,8 @@ def _exactly(share: float, difference: float, n: int, error: float, one_sided: b
 
 
 def _most_against(m: NDArray[np.float64], tail: float) -> NDArray[np.float64]:
-    """How many of m discordant pairs may speak against the higher score and P(Bin(m, ½) ≤ as many) be `tail`; −1: none."""
+    """How many of m discordant pairs may speak against the higher score and P(Bin(m, ½) ≤ as many) be `tail`;
+    −1: none."""
     return _critical(tail, 1 << int(m.max()).bit_length())[m.astype(np.int64)]
 
 
@@ -181,7 +187,8 @@ def responses_paired(
 
 
 def detectable(power_at: Callable[[float], float], score: float, power: float = 0.8) -> float | None:
-    """The smallest difference above `score` that `power_at(other score)` finds with `power`; None if 1 is too near.
+    """The smallest difference above `score` that `power_at(other score)` finds with `power`; None if 1 is too
+    near.
 
     0 where no difference at all is found so often: by chance, if `power` is no more than half the error.
 
@@ -199,10 +206,12 @@ def detectable(power_at: Callable[[float], float], score: float, power: float = 
 
 
 def answers_correlation(sd: float, a: float, b: float) -> float:
-    """The correlation of an annotator's answers to two generators of scores `a` and `b`; for one score twice, the ICC.
+    """The correlation of an annotator's answers to two generators of scores `a` and `b`; for one score twice,
+    the ICC.
 
-    `sd` is the spread of annotators on the logit scale, as mixed models give it. The correlation of two answers is
-    cov(p, q) / √(a(1−a)b(1−b)), with p and q the annotator's own shares, which vary with the same normal deviate.
+    `sd` is the spread of annotators on the logit scale, as mixed models give it. The correlation of two
+    answers is cov(p, q) / √(a(1−a)b(1−b)), with p and q the annotator's own shares, which vary with the same
+    normal deviate.
 
     >>> round(answers_correlation(0.54, 0.45, 0.41), 3)
     0.063

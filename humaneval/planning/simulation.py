@@ -1,7 +1,9 @@
-"""Power by simulation: studies drawn from a mixed model, each tested as the real one will be. Annotators here are simulated.
+"""Power by simulation: studies drawn from a mixed model, each tested as the real one will be. Annotators here
+are simulated.
 
-Who reads overlooks generator m's sentence with the probability expit(β_m + u + v): u of the annotator, v of the story,
-both normal. β_m is such that the mean over both is the score that is assumed. Who does not read marks anywhere.
+Who reads overlooks generator m's sentence with the probability expit(β_m + u + v): u of the annotator, v of
+the story, both normal. β_m is such that the mean over both is the score that is assumed. Who does not read
+marks anywhere.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ LOOKED_AT = 500
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Who judges what of two generators: arrays with an entry a response, codes from 0; `worker_of` has one a form."""
+    """Who judges what of two generators: arrays with an entry a response, codes from 0; `worker_of` has one a
+    form."""
 
     forms: Codes
     stories: Codes
@@ -50,7 +53,8 @@ class Layout:
 
 
 def layout(rows: Rows, forms_each: int, pair: tuple[str, str]) -> Layout:
-    """The responses to the two generators of `pair` in `rows`, dealt to people who fill in at most `forms_each` forms.
+    """The responses to the two generators of `pair` in `rows`, dealt to people who fill in at most
+    `forms_each` forms.
 
     A person takes the first form that is left, and the next ones that show her no story again.
     """
@@ -96,7 +100,8 @@ def draw(
     rng: np.random.Generator,
     spams: Outcomes | None = None,
 ) -> Outcomes:
-    """One simulated study: whether each response overlooks the machine's sentence. `spams` says which workers do not read."""
+    """One simulated study: whether each response overlooks the machine's sentence. `spams` says which workers
+    do not read."""
     levels = np.array([location(score, hypot(worker_sd, story_sd)) for score in scores])
     logits = levels[where.generators]
     workers, stories = int(where.worker_of.max()) + 1, int(where.stories.max()) + 1
@@ -111,7 +116,8 @@ def draw(
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """A power found by simulation, alone and as the hardest of its family, with the number of studies behind it."""
+    """A power found by simulation, alone and as the hardest of its family, with the number of studies
+    behind it."""
 
     power: float
     power_in_family: float
@@ -130,11 +136,12 @@ class Power:
 
 
 def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: int = 0) -> Power:
-    """In what share of simulated studies with the forms `rows` the generators of `pair`, higher one first, are told apart.
+    """In what share of simulated studies with the forms `rows` the generators of `pair`, higher one first,
+    are told apart.
 
-    Tested as reports test it, by `humaneval.statistics.headline.paired_differences`, and decided as they decide, by
-    `humaneval.scoring.comparisons.decide`: p and interval. Two systems where the plan compares any, else a system and Human.
-    Raises UsageError where nothing is compared.
+    Tested as reports test it, by `humaneval.statistics.headline.paired_differences`, and decided as they
+    decide, by `humaneval.scoring.comparisons.decide`: p and interval. Two systems where the plan compares
+    any, else a system and Human. Raises UsageError where nothing is compared.
     """
     if studies < 1:
         raise UsageError(f"{studies} studies tell nothing", "Give 100 or more.")

@@ -1,1 +1,2 @@
-"""A study as something to read: page, Markdown, LaTeX, terminal, datasheet, archive. The doors: `from_study`, `page`."""
+"""A study as something to read: page, Markdown, LaTeX, terminal, datasheet, archive. The doors: `from_study`,
+`page`."""

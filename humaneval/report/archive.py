@@ -1,7 +1,9 @@
-"""One zip from which a study's scores can be recomputed without its database: responses, study file, design, scores, papers.
+"""One zip from which a study's scores can be recomputed without its database: responses, study file, design,
+scores, papers.
 
-The same study in the same state gives the same bytes: files in order of their names, one fixed time, no date of making.
-Floats are kept to `DIGITS` significant digits: quantiles of scipy 1.15 and 1.17 differ in the twelfth.
+The same study in the same state gives the same bytes: files in order of their names, one fixed time, no date
+of making. Floats are kept to `DIGITS` significant digits: quantiles of scipy 1.15 and 1.17 differ in the
+twelfth.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ class Archived(NamedTuple):
 def write_archive(engine: Engine, name: str, path: Path, *, tests: bool = False) -> Archived:
     """Write the archive of study `name` to `path`, whole or not at all.
 
-    Raises InputError where there are no responses or `path` cannot be written, UsageError for an unknown study, and
-    as `humaneval.scoring.scores.score` does.
+    Raises InputError where there are no responses or `path` cannot be written, UsageError for an unknown
+    study, and as `humaneval.scoring.scores.score` does.
     """
     files = archive_files(engine, name, tests=tests)
     part = path.with_name(path.name + ".part")
@@ -121,7 +123,8 @@ class Recomputed(NamedTuple):
 def recompute(files: Mapping[str, bytes]) -> Recomputed:
     """The scores and details that follow from the responses and settings of an archive, without any database.
 
-    Raises InputError where these files are not what an archive has, and as `humaneval.scoring.scores.score` does.
+    Raises InputError where these files are not what an archive has, and as `humaneval.scoring.scores.score`
+    does.
     """
     about = json.loads(files[STUDY])
     with TemporaryDirectory() as folder:
@@ -141,7 +144,8 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
 
 
 def document(value: Any, digits: int = 17) -> bytes:
-    """`value` as JSON whose bytes depend on nothing else: keys sorted, floats to `digits` significant digits."""
+    """`value` as JSON whose bytes depend on nothing else: keys sorted, floats to `digits` significant
+    digits."""
     text = json.dumps(_rounded(value, digits), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
     return (text + "\n").encode()
 
@@ -200,12 +204,15 @@ def _rules(settings: StudyFile, tests: bool) -> list[dict[str, Any]]:
 
 def _design(session: Session, study: StudyRow) -> dict[str, Any]:
     rows = session.scalars(
-        select(RowRow).where(RowRow.study_id == study.id).order_by(RowRow.ordinal).options(
-            selectinload(RowRow.places).joinedload(RowPassageRow.passage).options(
-                joinedload(PassageRow.generator), joinedload(PassageRow.story)
-            )
+        select(RowRow)
+        .where(RowRow.study_id == study.id)
+        .order_by(RowRow.ordinal)
+        .options(
+            selectinload(RowRow.places)
+            .joinedload(RowPassageRow.passage)
+            .options(joinedload(PassageRow.generator), joinedload(PassageRow.story))
         )
-    )  # fmt: skip
+    )
     return {
         "hash": study.design_hash,
         "rows": [
@@ -213,12 +220,13 @@ def _design(session: Session, study: StudyRow) -> dict[str, Any]:
                 "row": row.ordinal,
                 "shown_hash": row.shown_hash,
                 "passages": [
-                    [place.passage.story.key, place.passage.position, place.passage.generator.name] for place in row.places
+                    [place.passage.story.key, place.passage.position, place.passage.generator.name]
+                    for place in row.places
                 ],
             }
             for row in rows
         ],
-    }  # fmt: skip
+    }
 
 
 WHAT = {
@@ -248,9 +256,12 @@ def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]
         [
             f"# {known.name}: a study of machine-written sentences",
             "",
-            f"{about['responses']} responses of people who marked the sentence that a machine wrote, and all that follows from them."
-            if not about["simulated"]
-            else f"{about['responses']} responses of programs, and all that follows from them.",
+            (
+                f"{about['responses']} responses of people who marked the sentence that a machine wrote, and"
+                " all that follows from them."
+                if not about["simulated"]
+                else f"{about['responses']} responses of programs, and all that follows from them."
+            ),
             "",
             *simulated,
             "| file | what it is |",
@@ -262,10 +273,12 @@ def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]
             "    pip install humaneval-toolkit",
             "    humaneval archive --check THIS.zip",
             "",
-            f"checks every hash and computes `{SCORES}` again from `{RESPONSES}` and `{STUDY}`, without a database. It has to come out "
-            "byte for byte, or it is said what differs.",
+            (
+                f"checks every hash and computes `{SCORES}` again from `{RESPONSES}` and `{STUDY}`, without a"
+                " database. It has to come out byte for byte, or it is said what differs."
+            ),
             "",
             f"Made with {versions}.",
             "",
         ]
-    )  # fmt: skip
+    )

@@ -1,4 +1,5 @@
-"""Reads an archive and computes its scores again. Nothing is unpacked to disk, and nothing in it is believed unseen."""
+"""Reads an archive and computes its scores again. Nothing is unpacked to disk, and nothing in it is believed
+unseen."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ BROKEN = (
 )
 """What a zip that is damaged, encrypted or of an unknown make may end in."""
 CLOSE = 1e-4
-"""Details are taken for equal up to this share: fits end a little differently from one version to the next."""
+"""Details are taken for equal up to this share: fits end a little differently from one version to the
+next."""
 
 
 class Checked(NamedTuple):
@@ -59,7 +61,8 @@ class Checked(NamedTuple):
 def check_archive(path: Path) -> Checked:
     """Check every hash of the archive at `path`, and that its responses give its scores, byte for byte.
 
-    Its rules have to be those of its study file, and its details those that come out now, up to one in ten thousand.
+    Its rules have to be those of its study file, and its details those that come out now, up to one in ten
+    thousand.
 
     Raises InputError in one line: what is no archive, what is damaged or changed, what comes out differently.
     """
@@ -100,7 +103,8 @@ def _more(differences: Sequence[str]) -> str:
 
 
 def read_archive(path: Path) -> dict[str, bytes]:
-    """Every file of the archive, its hash checked. Raises InputError where it is none, or a file is not the archived one."""
+    """Every file of the archive, its hash checked. Raises InputError where it is none, or a file is not the
+    archived one."""
     try:
         with ZipFile(path) as archive:
             return _files(archive, path)
@@ -143,8 +147,10 @@ def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
         files[name] = archive.read(name)
         if sha256(files[name]) != digest:
             raise InputError(
-                f"{path}: {name} is not the file that was archived: its SHA-256 is {sha256(files[name])}, not {digest}", CHANGED
-            )  # fmt: skip
+                f"{path}: {name} is not the file that was archived: its SHA-256 is {sha256(files[name])}, not"
+                f" {digest}",
+                CHANGED,
+            )
     if lacking := {RESPONSES, STUDY, SCORES, DETAILS, RULES} - set(files):
         raise InputError(f"{path}: this is no archive of a study: it has no {min(lacking)}")
     return files

@@ -28,7 +28,8 @@ NO_SPREAD = "Stories do not differ by the model, so none of them stands out."
 
 
 def chapters(data: ReportData) -> dict[str, Section]:
-    """By key: the parts of a report that stand beside scores, exclusions and the design audit. None without an analysis."""
+    """By key: the parts of a report that stand beside scores, exclusions and the design audit. None without
+    an analysis."""
     if data.analysis is None:
         return {}
     analysis = data.analysis
@@ -68,8 +69,10 @@ def rules(analysis: Analysis) -> Section:
         "rules",
         "Scores under other rules",
         (
-            "A result that hangs on who was left out should be seen to do so. The first rule is this report’s; its steps are "
-            "in the table of exclusions.",
+            (
+                "A result that hangs on who was left out should be seen to do so. The first rule is this"
+                " report’s; its steps are in the table of exclusions."
+            ),
             rules_table(analysis),
             intervals_table(analysis),
         ),
@@ -95,7 +98,10 @@ def plan(data: ReportData, analysis: Analysis) -> Section:
 
 def cues(data: ReportData, analysis: Analysis) -> Section:
     """What annotators who understand nothing would score."""
-    words = "What annotators who understand nothing would score on these very passages, by going by one cue alone."
+    words = (
+        "What annotators who understand nothing would score on these very passages, by going by one cue"
+        " alone."
+    )
     return Section("cues", "Cues", (words, cues_table(data.cues, analysis)) if data.cues else ())
 
 

@@ -1,4 +1,5 @@
-"""What a report tells, as plain values: fill in what is known; a section without values is left out of the page."""
+"""What a report tells, as plain values: fill in what is known; a section without values is left out of the
+page."""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ class RepeatFacts:
 
 @dataclass(frozen=True, slots=True)
 class ExampleFacts:
-    """A blank as the annotators met it: a story with one sentence taken out, and what each generator put there."""
+    """A blank as the annotators met it: a story with one sentence taken out, and what each generator put
+    there."""
 
     title: str
     sentences: tuple[str, ...]

@@ -1,4 +1,5 @@
-"""A study's datasheet after HEDS, filled in from what the store knows: as the web form's JSON, and as Markdown."""
+"""A study's datasheet after HEDS, filled in from what the store knows: as the web form's JSON, and as
+Markdown."""
 
 from __future__ import annotations
 
@@ -42,8 +43,10 @@ class Datasheet:
             for number, meaning in question.options.items():
                 ticked = number in said.ticks
                 document[f"heds-{question.key}-{number}"] = {
-                    "data": {of: ticked}, "control": {}, "text": {of: f"{number}. {meaning}" if ticked else ""},
-                }  # fmt: skip
+                    "data": {of: ticked},
+                    "control": {},
+                    "text": {of: f"{number}. {meaning}" if ticked else ""},
+                }
             field = question.words if question.options else question.key
             if field:
                 document[f"heds-{field}"] = {"data": {of: said.text}, "control": {}}
@@ -58,9 +61,11 @@ class Datasheet:
         lines = [
             f"# Human evaluation datasheet: {self.study}",
             "",
-            "After HEDS (Shimorina and Belz 2022, <https://aclanthology.org/2022.humeval-1.6>), by question number. "
-            f"Written by humaneval-toolkit {self.version} from what it knows of the study: {self.filled} of "
-            f"{len(self.lines)} questions carry a value.",
+            (
+                "After HEDS (Shimorina and Belz 2022, <https://aclanthology.org/2022.humeval-1.6>), by"
+                f" question number. Written by humaneval-toolkit {self.version} from what it knows of the"
+                f" study: {self.filled} of {len(self.lines)} questions carry a value."
+            ),
             "",
             "## To fill in",
             "",

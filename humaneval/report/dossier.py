@@ -1,4 +1,5 @@
-"""All that is known about a study when its paper is written: its file, its answers' analysis, its plan, what it paid."""
+"""All that is known about a study when its paper is written: its file, its answers' analysis, its plan, what
+it paid."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class Dossier:
 
 
 def dossier(engine: Engine, name: str, *, tests: bool = False) -> Dossier:
-    """What the store knows of study `name`. Raises InputError where there are no responses, and as `score` does."""
+    """What the store knows of study `name`. Raises InputError where there are no responses, and as
+    `score` does."""
     found = collected(engine, name, tests=tests)
     analysis = found.analysis()
     data = study_report(engine, name, analysis.table, analysis=analysis)

@@ -1,4 +1,5 @@
-"""Sections about what else there is to say: plan, cues, positions and order, agreement, the mixed model, annotators, pay."""
+"""Sections about what else there is to say: plan, cues, positions and order, agreement, the mixed model,
+annotators, pay."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def achieved(analysis: Analysis) -> tuple[float, float]:
 
 
 def achieved_plan(plan: Plan, analysis: Analysis) -> Plan | None:
-    """The plan with the annotators and scores that there are; None where a score leaves no room for the effect."""
+    """The plan with the annotators and scores that there are; None where a score leaves no room for the
+    effect."""
     n, score = achieved(analysis)
     if not 0 < score < score + plan.smallest_effect < 1:
         return None
@@ -54,7 +56,8 @@ def achieved_plan(plan: Plan, analysis: Analysis) -> Plan | None:
 
 
 def achieved_outlook(plan: Plan, analysis: Analysis) -> Outlook | None:
-    """What the responses that there are can find, from the scores that there are; None where a score leaves no room."""
+    """What the responses that there are can find, from the scores that there are; None where a score leaves
+    no room."""
     found = achieved_plan(plan, analysis)
     return outlook(found) if found else None
 
@@ -76,11 +79,22 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
     rows = (
         (text("Annotators"), whole(plan.people), whole(analysis.table.annotators.analysed)),
         (text("Responses to each system"), number(before.responses, 1), number(n, 1)),
-        (Cell("Score that it starts from, %", "Score that it starts from"), share(plan.expected_score), share(score)),
-        (text("Design effect, median over systems"), Cell(""), number(median(effects))),
-        (Cell("Detectable difference, points: one comparison", "Detectable difference: one comparison"), found(before, "detectable"), found(after, "detectable")),
         (
-            Cell("Detectable difference, points: hardest of its family", "Detectable difference: hardest of its family"),
+            Cell("Score that it starts from, %", "Score that it starts from"),
+            share(plan.expected_score),
+            share(score),
+        ),
+        (text("Design effect, median over systems"), Cell(""), number(median(effects))),
+        (
+            Cell("Detectable difference, points: one comparison", "Detectable difference: one comparison"),
+            found(before, "detectable"),
+            found(after, "detectable"),
+        ),
+        (
+            Cell(
+                "Detectable difference, points: hardest of its family",
+                "Detectable difference: hardest of its family",
+            ),
             found(before, "detectable_in_family"),
             found(after, "detectable_in_family"),
         ),
@@ -92,9 +106,20 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
             found(before, "power"),
             found(after, "power"),
         ),
-        (Cell("… as the hardest of its family", f"Power for a difference of {plan.smallest_effect:g}: hardest of its family"), found(before, "power_in_family"), found(after, "power_in_family")),
-        (Cell("Half width of a score’s interval, points", "Half width of a score’s interval"), share(before.half_width), found(after, "half_width")),
-    )  # fmt: skip
+        (
+            Cell(
+                "… as the hardest of its family",
+                f"Power for a difference of {plan.smallest_effect:g}: hardest of its family",
+            ),
+            found(before, "power_in_family"),
+            found(after, "power_in_family"),
+        ),
+        (
+            Cell("Half width of a score’s interval, points", "Half width of a score’s interval"),
+            share(before.half_width),
+            found(after, "half_width"),
+        ),
+    )
     return ReportTable(
         "plan",
         "Plan against what was achieved",
@@ -108,8 +133,9 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
             ),
         ),
         rows,
-        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {before.decisive.comparisons if before.decisive else 0} comparisons. Planned: "
-        "behind the gate of the Control passages. Achieved: medians over the systems. "
+        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of"
+        f" {before.decisive.comparisons if before.decisive else 0} comparisons. Planned: behind the gate of"
+        " the Control passages. Achieved: medians over the systems. "
         + (
             ""
             if after
@@ -147,8 +173,8 @@ def cues_table(cues: tuple[CueScore, ...], analysis: Analysis) -> ReportTable:
             Column("score", "In this study", unit="share"),
         ),
         rows,
-        "Each column marks, say, the longest of the five sentences, whatever it says. A value far below chance means that "
-        "the sentences can be told without being understood.",
+        "Each column marks, say, the longest of the five sentences, whatever it says. A value far below"
+        " chance means that the sentences can be told without being understood.",
     )
 
 
@@ -176,7 +202,8 @@ def agreement_table(analysis: Analysis) -> ReportTable | str:
             Column("interval", interval_head(analysis.table), span=True),
         ),
         tuple(rows),
-        f"Over {found.passages:,} passages with two answers or more, Control aside. {provenance(analysis)} {reasons}".strip(),
+        f"Over {found.passages:,} passages with two answers or more, Control aside. {provenance(analysis)}"
+        f" {reasons}".strip(),
     )
 
 
@@ -190,8 +217,9 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
         test = effects.picking.significance
         few = " Fewer than five a place are expected: this is rough." if effects.picking.few else ""
         sentences.append(
-            f"Favourite places: on Human passages, places 1 to 5 were marked {', '.join(map(str, effects.picking.picks))} "
-            f"times (against equal shares: χ²({test.degrees}) = {test.statistic:.2f}, p{NBSP}{_p(test.p)}).{few}"
+            "Favourite places: on Human passages, places 1 to 5 were marked"
+            f" {', '.join(map(str, effects.picking.picks))} times (against equal shares: χ²({test.degrees}) ="
+            f" {test.statistic:.2f}, p{NBSP}{_p(test.p)}).{few}"
         )
     position = effects.position
     if isinstance(position, NotEstimable):
@@ -206,9 +234,9 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
             f"{100 * hit / n:.0f}" for hit, n in zip(position.detected, position.responses, strict=True)
         )
         sentences.append(
-            f"Position: the systems’ sentences were detected in {shares}{NBSP}% at positions "
-            f"{', '.join(map(str, position.positions))} (the same at all, within generators: χ²({test.degrees}) = "
-            f"{test.statistic:.2f}, p{NBSP}{_p(test.p)})."
+            f"Position: the systems’ sentences were detected in {shares}{NBSP}% at positions"
+            f" {', '.join(map(str, position.positions))} (the same at all, within generators:"
+            f" χ²({test.degrees}) = {test.statistic:.2f}, p{NBSP}{_p(test.p)})."
         )
     trend = effects.learning
     if isinstance(trend, NotEstimable):
@@ -216,8 +244,9 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
     else:
         low, high = (float(np.exp(at)) for at in trend.interval)
         sentences.append(
-            f"Learning: from one passage of a form to the next, the odds of detection are multiplied by "
-            f"{trend.odds_ratio:.2f} ({interval_head(analysis.table)} {low:.2f} to {high:.2f}, p{NBSP}{_p(trend.p)})."
+            "Learning: from one passage of a form to the next, the odds of detection are multiplied by"
+            f" {trend.odds_ratio:.2f} ({interval_head(analysis.table)} {low:.2f} to {high:.2f},"
+            f" p{NBSP}{_p(trend.p)})."
         )
     return tuple(sentences)
 
@@ -229,9 +258,11 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
         return (f"The mixed model is not estimable, because {model.because}.",)
     level = analysis.table.level
     words = (
-        f"Logistic, with crossed random effects of annotators and stories, on {model.responses:,} responses of systems and "
-        f"Human. {model.statement} Standard deviations on the logit: annotators {model.worker_sd:.2f}, stories "
-        f"{model.story_sd:.2f}. Log likelihood {model.log_likelihood:.2f}.".replace("-", "\N{MINUS SIGN}")
+        f"Logistic, with crossed random effects of annotators and stories, on {model.responses:,} responses"
+        f" of systems and Human. {model.statement} Standard deviations on the logit: annotators"
+        f" {model.worker_sd:.2f}, stories {model.story_sd:.2f}. Log likelihood {model.log_likelihood:.2f}.".replace(
+            "-", "\N{MINUS SIGN}"
+        )
     )
     order = {row.generator: at for at, row in enumerate(analysis.table.scores)}
     scores = {row.generator: row for row in analysis.table.scores}
@@ -251,7 +282,8 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
             (text(str(one.name)), share(one.probability), span(one.interval), share(scores[one.name].score))
             for one in marginals
         ),
-        f"Probabilities over all annotators and stories; intervals take the spreads as known. {provenance(analysis)}",
+        "Probabilities over all annotators and stories; intervals take the spreads as known."
+        f" {provenance(analysis)}",
     )
     second = ReportTable(
         "model_contrasts",
@@ -266,14 +298,18 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
         ),
         tuple(
             (
-                Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"), number(one.estimate), number(one.standard_error), number(one.z),
-                probability(one.p), number_span(one.interval),
+                Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"),
+                number(one.estimate),
+                number(one.standard_error),
+                number(one.z),
+                probability(one.p),
+                number_span(one.interval),
             )
             for one in contrasts[:CONTRASTS]
         ),
         "A sensitivity analysis: verdicts come from the declared comparisons, not from these p-values."
         + (f" The first {CONTRASTS} of {len(contrasts)}." if len(contrasts) > CONTRASTS else ""),
-    )  # fmt: skip
+    )
     return words, first, second
 
 
@@ -283,12 +319,18 @@ def workers_table(analysis: Analysis) -> ReportTable:
     for one in analysis.workers:
         rows.append(
             (
-                Cell(short_pseudonym(one.worker), one.worker), Cell("yes" if one.counted else "no", int(one.counted)), whole(one.responses),
-                Cell(f"{one.noticed} / {one.controls}", one.noticed), Cell(f"{one.detected} / {one.systems}", one.detected),
-                Cell("", None) if one.spam is None else probability(one.spam), probability(one.straight), number(one.median_seconds, 1),
-                number(one.words_per_second, 1), text("; ".join(one.flags)),
+                Cell(short_pseudonym(one.worker), one.worker),
+                Cell("yes" if one.counted else "no", int(one.counted)),
+                whole(one.responses),
+                Cell(f"{one.noticed} / {one.controls}", one.noticed),
+                Cell(f"{one.detected} / {one.systems}", one.detected),
+                Cell("", None) if one.spam is None else probability(one.spam),
+                probability(one.straight),
+                number(one.median_seconds, 1),
+                number(one.words_per_second, 1),
+                text("; ".join(one.flags)),
             )
-        )  # fmt: skip
+        )
     return ReportTable(
         "workers",
         "Annotators one by one",
@@ -305,9 +347,9 @@ def workers_table(analysis: Analysis) -> ReportTable:
             Column("flags", "Flags", False),
         ),
         tuple(rows),
-        "Pseudonyms, shortened. Not reading: the probability of it by the Control passages. One place: how often chance marks "
-        "one place as much as this annotator did. Seconds and words: medians over passages. Flags leave nobody out; "
-        "the rule does.",
+        "Pseudonyms, shortened. Not reading: the probability of it by the Control passages. One place: how"
+        " often chance marks one place as much as this annotator did. Seconds and words: medians over"
+        " passages. Flags leave nobody out; the rule does.",
     )
 
 
@@ -331,10 +373,15 @@ def pay_table(
         under = None if target is None else float((known < float(target)).mean())
         rows.append(
             (
-                text(name), number(one.median), number(one.overall), share(under), number(one.seconds / 3600, 1), whole(one.workers),
+                text(name),
+                number(one.median),
+                number(one.overall),
+                share(under),
+                number(one.seconds / 3600, 1),
+                whole(one.workers),
                 whole(one.unknown),
             )
-        )  # fmt: skip
+        )
     aim = f" of {target:.2f}" if target is not None else ""
     return (
         ReportTable(
@@ -350,9 +397,9 @@ def pay_table(
                 Column("unknown", "Forms without time"),
             ),
             tuple(rows),
-            f"Rewards and bonuses over time. Median: over annotators; overall: all pay over all hours; target{aim} an hour. "
-            "Opened to submitted counts a queue of forms several times over; the page’s timers leave out looking for work. "
-            + why_not(ways.items()),
+            "Rewards and bonuses over time. Median: over annotators; overall: all pay over all hours;"
+            f" target{aim} an hour. Opened to submitted counts a queue of forms several times over; the"
+            " page’s timers leave out looking for work. " + why_not(ways.items()),
         ),
     )
 

@@ -1,4 +1,5 @@
-"""The report in other forms: Markdown, LaTeX tables, CSV files. All are written from the tables of the page."""
+"""The report in other forms: Markdown, LaTeX tables, CSV files. All are written from the tables of the
+page."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ LONG = 40
 
 
 def sections(data: ReportData) -> tuple[Section, ...]:
-    """Scores and exclusions, then everything that an analysis fills. Raises UsageError without an analysis."""
+    """Scores and exclusions, then everything that an analysis fills. Raises UsageError without an
+    analysis."""
     if data.analysis is None:
         raise UsageError("a report in this form needs an analysis", "Give ReportData one.")
     table = data.table
@@ -106,14 +108,36 @@ def _latex_table(table: ReportTable, origin: str = "") -> str:
         head = " & ".join(_stacked(column) for column in table.columns) + r" \\"
         size = r"\tiny" if _characters(table) > SCRIPT_LINE else r"\scriptsize"
         lines = [
-            rf"\begingroup{size}\setlength{{\tabcolsep}}{{2pt}}", f"\\begin{{longtable}}{{{kinds}}}", f"\\caption{{{caption}}}{label}\\\\", r"\toprule", head, r"\midrule", r"\endhead", *body,
-            r"\bottomrule", r"\end{longtable}", r"\endgroup", *note,
-        ]  # fmt: skip
+            rf"\begingroup{size}\setlength{{\tabcolsep}}{{2pt}}",
+            f"\\begin{{longtable}}{{{kinds}}}",
+            f"\\caption{{{caption}}}{label}\\\\",
+            r"\toprule",
+            head,
+            r"\midrule",
+            r"\endhead",
+            *body,
+            r"\bottomrule",
+            r"\end{longtable}",
+            r"\endgroup",
+            *note,
+        ]
     else:
         lines = [
-            r"\begin{table}", r"\centering", f"\\caption{{{caption}}}", label, r"\tablefitted{%", f"\\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule",
-            *body, r"\bottomrule", r"\end{tabular}}", *note, r"\end{table}",
-        ]  # fmt: skip
+            r"\begin{table}",
+            r"\centering",
+            f"\\caption{{{caption}}}",
+            label,
+            r"\tablefitted{%",
+            f"\\begin{{tabular}}{{{kinds}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}}",
+            *note,
+            r"\end{table}",
+        ]
     return "\n".join(lines)
 
 
@@ -143,11 +167,33 @@ FITTED = (
 """A table that is wider than the text is made as wide as it."""
 
 LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    "\N{MINUS SIGN}": "$-$", "\N{EN DASH}": "--", "\N{NO-BREAK SPACE}": "~", "…": r"\ldots{}", "′": "$'$", "’": "'", "±": r"$\pm$",
-    "χ": r"$\chi$", "²": r"$^2$", "∞": r"$\infty$", "κ": r"$\kappa$", "α": r"$\alpha$", '"': r"\textquotedbl{}",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "\N{MINUS SIGN}": "$-$",
+    "\N{EN DASH}": "--",
+    "\N{NO-BREAK SPACE}": "~",
+    "…": r"\ldots{}",
+    "′": "$'$",
+    "’": "'",
+    "±": r"$\pm$",
+    "χ": r"$\chi$",
+    "²": r"$^2$",
+    "∞": r"$\infty$",
+    "κ": r"$\kappa$",
+    "α": r"$\alpha$",
+    '"': r"\textquotedbl{}",
+}
 
 
 def _latex(text: str) -> str:
@@ -160,10 +206,11 @@ def _one_line(text: str) -> str:
 
 
 def csv_files(data: ReportData) -> Mapping[str, str]:
-    """A CSV for each table, by file name, with the numbers behind the digits shown, and a codebook of all columns.
+    """A CSV for each table, by file name, with the numbers behind the digits shown, and a codebook of all
+    columns.
 
-    Shares and differences are 0..1 there; an interval has two columns, `…_low` and `…_high`. Text that a spreadsheet
-    would run as a formula is made harmless.
+    Shares and differences are 0..1 there; an interval has two columns, `…_low` and `…_high`. Text that a
+    spreadsheet would run as a formula is made harmless.
     """
     files, book = {}, []
     for section in sections(data):
@@ -190,7 +237,8 @@ def csv_files(data: ReportData) -> Mapping[str, str]:
 
 
 def r_files(frame: pd.DataFrame, analysis: Analysis) -> Mapping[str, str]:
-    """The responses that count, as R wants them, what their columns hold, and a script with the model's formula."""
+    """The responses that count, as R wants them, what their columns hold, and a script with the model's
+    formula."""
     rows = rows_for_models(frame, analysis.table.rule)
     values = rows.astype(object).where(rows.notna(), None).to_numpy().tolist()
     return {

@@ -1,4 +1,5 @@
-"""Fills a report from the store: generators with their provenance, the design, the money, what is needed to repeat it."""
+"""Fills a report from the store: generators with their provenance, the design, the money, what is needed to
+repeat it."""
 
 from __future__ import annotations
 
@@ -72,9 +73,11 @@ def study_report(
             title=title or name,
             table=table,
             analysis=analysis,
-            plan=plan_of(settings, stories=stories_of(engine, name), rows=len(study.rows))
-            if analysis
-            else None,
+            plan=(
+                plan_of(settings, stories=stories_of(engine, name), rows=len(study.rows))
+                if analysis
+                else None
+            ),
             cues=cues_of(engine, name) if analysis else (),
             hourly=_hourly(session, study, settings, lines) if analysis else None,
             margin=settings.analysis.equivalence_margin,
@@ -106,9 +109,17 @@ def _generator(session: Session, study: StudyRow, settings: StudyFile, name: str
     if run is None:
         return facts
     return GeneratorFacts(
-        name, facts.role, row.kind, run.checkpoint, run.seed, run.settings, run.batch, {k: str(v) for k, v in run.versions.items()},
-        facts.infills, run.hash,
-    )  # fmt: skip
+        name,
+        facts.role,
+        row.kind,
+        run.checkpoint,
+        run.seed,
+        run.settings,
+        run.batch,
+        {k: str(v) for k, v in run.versions.items()},
+        facts.infills,
+        run.hash,
+    )
 
 
 def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFacts:
@@ -129,9 +140,9 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         passages_per_row=design.row_size,
         annotators=-(-len(study.rows) // design.rows_per_annotator),
         rows_per_annotator=design.rows_per_annotator,
-        order="Williams square"
-        if design.row_size == len(design.generators)
-        else "balanced incomplete blocks",
+        order=(
+            "Williams square" if design.row_size == len(design.generators) else "balanced incomplete blocks"
+        ),
         top_up=design.top_up,
         preset=preset,
         seed=study.seed,
@@ -141,7 +152,8 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
 
 
 def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[ExampleFacts, ...]:
-    """For each position the blank that the study's seed draws among those that every generator of the study fills."""
+    """For each position the blank that the study's seed draws among those that every generator of the study
+    fills."""
     found: dict[int, dict[int, dict[str, PassageRow]]] = defaultdict(lambda: defaultdict(dict))
     passages = select(PassageRow).where(PassageRow.study_id == study.id).order_by(PassageRow.id)
     for passage in session.scalars(passages.options(joinedload(PassageRow.generator))):
@@ -220,7 +232,13 @@ def _hourly(
     )
     extra = {assignment: Decimal(amount) for assignment, amount in bonuses}
     forms = [
-        (one.worker.pseudonym, settings.hit.reward + extra.get(one.id, 0), one.opened_at, one.submitted_at or one.answered_at, one.external_id)
+        (
+            one.worker.pseudonym,
+            settings.hit.reward + extra.get(one.id, 0),
+            one.opened_at,
+            one.submitted_at or one.answered_at,
+            one.external_id,
+        )
         for one in session.scalars(
             select(AssignmentRow)
             .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved")))
@@ -228,7 +246,7 @@ def _hourly(
             .order_by(AssignmentRow.id)
         )
         if (one.worker.pseudonym, one.external_id) in seconds
-    ]  # fmt: skip
+    ]
     if not forms:
         return NotEstimable("no form was paid")
     workers, paid, opened, sent, ids = zip(*forms, strict=True)

@@ -1,4 +1,5 @@
-"""What the store can answer of the Human Evaluation Datasheet. What only the researcher knows is not guessed."""
+"""What the store can answer of the Human Evaluation Datasheet. What only the researcher knows is not
+guessed."""
 
 from __future__ import annotations
 
@@ -29,14 +30,19 @@ class Answer(NamedTuple):
 def answers(known: Dossier) -> dict[str, Answer]:
     """By the question's key; questions that are not here are to be filled in."""
     found = {
-        **_systems(known), **_sample(known), **_evaluators(known), **_design(known), **_criterion(known), **_elicitation(known),
+        **_systems(known),
+        **_sample(known),
+        **_evaluators(known),
+        **_design(known),
+        **_criterion(known),
+        **_elicitation(known),
         "ethics-personal_data": Answer(
-            "Platform ids of evaluators are personal data. The database keeps them in a table of their own; every "
-            "export, report and archive has pseudonyms instead."
+            "Platform ids of evaluators are personal data. The database keeps them in a table of their own;"
+            " every export, report and archive has pseudonyms instead."
             if not known.data.simulated
             else "None: the evaluators are programs."
         ),
-    }  # fmt: skip
+    }
     return found
 
 
@@ -63,34 +69,44 @@ def _sample(known: Dossier) -> dict[str, Answer]:
     table, design, plan, seen = known.analysis.table, known.data.design, known.plan, known.outlook
     assert design is not None
     each = "; ".join(
-        f"{row.generator}: {several(row.n, 'passage', 'passages')} from {several(row.stories, 'story', 'stories')}"
+        f"{row.generator}: {several(row.n, 'passage', 'passages')} from"
+        f" {several(row.stories, 'story', 'stories')}"
         for row in table.scores
     )
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     if seen.systems:
         power = (
-            f"{percent(seen.systems.power)} % for two scores of {percent(low)} % and {percent(high)} %, and {percent(seen.systems.power_in_family)} % "
-            f"where that is the hardest of the {several(plan.comparisons, 'declared comparison', 'declared comparisons')}, with "
-            f"{seen.responses:.1f} responses to each generator expected behind the Control gate, before the study."
+            f"{percent(seen.systems.power)} % for two scores of {percent(low)} % and {percent(high)} %, and"
+            f" {percent(seen.systems.power_in_family)} % where that is the hardest of the"
+            f" {several(plan.comparisons, 'declared comparison', 'declared comparisons')}, with"
+            f" {seen.responses:.1f} responses to each generator expected behind the Control gate, before the"
+            " study."
         )
     else:
-        power = f"No systems are compared; the interval of a score was expected to reach ± {percent(seen.half_width)} points."
+        power = (
+            "No systems are compared; the interval of a score was expected to reach ±"
+            f" {percent(seen.half_width)} points."
+        )
     return {
         f"{SAMPLE}-number_of_system_outputs": Answer(f"Analysed, {each}."),
         f"{SAMPLE}-system_output_selection": _tick(
             2,
-            text=f"Passages were drawn at random (seed {design.seed}) from {several(design.stories or 0, 'story', 'stories')}, balanced over "
-            "the positions of the sentence and over places in a form.",
+            text=(
+                f"Passages were drawn at random (seed {design.seed}) from"
+                f" {several(design.stories or 0, 'story', 'stories')}, balanced over the positions of the"
+                " sentence and over places in a form."
+            ),
         ),
         f"{SAMPLE}-statistical_power-value": Answer(power),
         f"{SAMPLE}-statistical_power-method": Answer(
-            "Exact power of McNemar’s exact test of paired answers (normal approximation to the permutation test where forms "
-            "show some of the systems only); the correlation of an evaluator’s answers "
-            f"({seen.correlation:.3f}) from a standard deviation of evaluators of {plan.worker_sd:g} on the logit scale. Error "
-            f"{1 - plan.level:.3g}, within the family divided by the number of comparisons."
+            "Exact power of McNemar’s exact test of paired answers (normal approximation to the permutation"
+            " test where forms show some of the systems only); the correlation of an evaluator’s answers"
+            f" ({seen.correlation:.3f}) from a standard deviation of evaluators of {plan.worker_sd:g} on the"
+            f" logit scale. Error {1 - plan.level:.3g}, within the family divided by the number of"
+            " comparisons."
         ),
         f"{SAMPLE}-statistical_power-script": Answer(f"humaneval study plan {known.name} --json"),
-    }  # fmt: skip
+    }
 
 
 def _evaluators(known: Dossier) -> dict[str, Answer]:
@@ -100,17 +116,22 @@ def _evaluators(known: Dossier) -> dict[str, Answer]:
     pilot = " The study is a pilot or test." if data.test or table.rule.tests == "only" else ""
     found = {
         f"{EVALUATORS}-number_of_evaluators": Answer(
-            f"{people.collected:,}, of whom {people.analysed:,} {'is' if people.analysed == 1 else 'are'} analysed.{programs}"
+            f"{people.collected:,}, of whom {people.analysed:,} {'is' if people.analysed == 1 else 'are'}"
+            f" analysed.{programs}"
         ),
         f"{KIND}-description": Answer(f"{_where(known)}{programs}{pilot}"),
         f"{KIND}-payment": _payment(known),
         f"{EVALUATORS}-recruitment_method": Answer(f"{_where(known)} {_asked_for(known)}{programs}"),
         f"{EVALUATORS}-training_practice": Answer(
             "No training and no practice. "
-            + (f"Instructions above the passages: “{' '.join(settings.page.instructions.split())}”" if settings.page.instructions else "There are no instructions beside the question.")
+            + (
+                f"Instructions above the passages: “{' '.join(settings.page.instructions.split())}”"
+                if settings.page.instructions
+                else "There are no instructions beside the question."
+            )
         ),
         f"{EVALUATORS}-characteristics": Answer(f"{_asked_for(known)} Nothing else is asked or recorded."),
-    }  # fmt: skip
+    }
     if data.simulated:
         found[f"{KIND}-expertise"] = _tick(3, text="Programs, not people.")
         found[f"{KIND}-known_to_authors"] = _tick(3, text="Programs, not people.")
@@ -177,18 +198,23 @@ def _design(known: Dossier) -> dict[str, Answer]:
     minutes = settings.hit.assignment_minutes
     return {
         f"{DESIGN}-preregistered": Answer(
-            f"This software knows of no registry. Design (SHA-256 {design.hash}), study file (SHA-256 {data.repeat.study_hash}) and with "
-            f"it the exclusion rule and the comparisons were fixed {fixed}."
+            f"This software knows of no registry. Design (SHA-256 {design.hash}), study file (SHA-256"
+            f" {data.repeat.study_hash}) and with it the exclusion rule and the comparisons were fixed"
+            f" {fixed}."
         ),
         f"{DESIGN}-collection_method": Answer(f"A web form of humaneval-toolkit. {_where(known)}"),
         f"{DESIGN}-quality_assurance-method": _tick(*(checked or [6])),
-        f"{DESIGN}-quality_assurance-description": Answer(f"{rule.describe()}{noticed} {words.excluded(table)}"),
+        f"{DESIGN}-quality_assurance-description": Answer(
+            f"{rule.describe()}{noticed} {words.excluded(table)}"
+        ),
         f"{DESIGN}-what_evaluators_see-description": Answer(
-            f"Consent (version {settings.consent.version}), instructions, and {several(design.passages_per_row or 0, 'passage', 'passages')} of five "
-            "sentences, each with one button a sentence; below, a field for comments."
+            f"Consent (version {settings.consent.version}), instructions, and"
+            f" {several(design.passages_per_row or 0, 'passage', 'passages')} of five sentences, each with"
+            " one button a sentence; below, a field for comments."
         ),
         f"{DESIGN}-evaluator_freedom": _tick(
-            4, text=f"A whole form within {several(minutes, 'minute', 'minutes')}; no limit for one assessment."
+            4,
+            text=f"A whole form within {several(minutes, 'minute', 'minutes')}; no limit for one assessment.",
         ),
         f"{DESIGN}-evaluators_can_ask_questions": _tick(
             *([1, 2, 3] if contact else [3]),
@@ -197,7 +223,7 @@ def _design(known: Dossier) -> dict[str, Answer]:
         ),
         f"{DESIGN}-experimental_conditions": _tick(8, text="Programs.") if data.simulated else _tick(1),
         f"{DESIGN}-evaluators_place_of_choosing": Answer("N/A"),
-    }  # fmt: skip
+    }
 
 
 def _criterion(known: Dossier) -> dict[str, Answer]:
@@ -227,8 +253,8 @@ def _elicitation(known: Dossier) -> dict[str, Answer]:
         f"{ASKED}-verbatim_question": Answer(page.question),
         f"{ASKED}-form_of_response": _tick(7, text="The sentence that is taken for the machine’s is marked."),
         f"{ASKED}-response_aggregation": Answer(
-            "Score of a generator: share of its passages whose evaluator did not mark its sentence (for Human, the sentence at "
-            f"the held-out position). {words.chance(table)} " + _scores(known)
+            "Score of a generator: share of its passages whose evaluator did not mark its sentence (for"
+            f" Human, the sentence at the held-out position). {words.chance(table)} " + _scores(known)
         ),
         f"{ASKED}-effect_size_method": Answer(
             "Effect size: difference of two scores. " + " ".join(filter(None, methods))
@@ -245,8 +271,10 @@ def _elicitation(known: Dossier) -> dict[str, Answer]:
 def _scores(known: Dossier) -> str:
     table = known.analysis.table
     each = "; ".join(
-        f"{row.generator} {percent(row.score)} % ({row.not_identified:,} of {row.n:,}; {between(row.interval)})" for row in table.scores
-    )  # fmt: skip
+        f"{row.generator} {percent(row.score)} % ({row.not_identified:,} of {row.n:,};"
+        f" {between(row.interval)})"
+        for row in table.scores
+    )
     return f"Scores, with {percent(table.level, 0)} % intervals: {each}."
 
 
@@ -254,13 +282,15 @@ def _agreement(found: Agreement | NotEstimable) -> str:
     if isinstance(found, NotEstimable):
         return f"Not estimable: {found.because}."
     figures = [
-        f"{one.name} not estimable ({one.value.because})"
-        if isinstance(one.value, NotEstimable)
-        else f"{one.name} {one.value:.3f}"
-        + (
-            ""
-            if isinstance(one.interval, NotEstimable)
-            else f" ({one.interval.low:.3f} to {one.interval.high:.3f})"
+        (
+            f"{one.name} not estimable ({one.value.because})"
+            if isinstance(one.value, NotEstimable)
+            else f"{one.name} {one.value:.3f}"
+            + (
+                ""
+                if isinstance(one.interval, NotEstimable)
+                else f" ({one.interval.low:.3f} to {one.interval.high:.3f})"
+            )
         )
         for one in found.coefficients
     ]

@@ -1,7 +1,8 @@
 """Infills and passages as a folder to publish, with a codebook: what `export --infills` writes.
 
-The stories themselves are often not ours to give away. Unless they are asked for, the folder holds what generators
-wrote, and whoever has the stories can put the passages together again and prove it by their hashes.
+The stories themselves are often not ours to give away. Unless they are asked for, the folder holds what
+generators wrote, and whoever has the stories can put the passages together again and prove it by their
+hashes.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def write_release(
 ) -> Counts:
     """Write every infill and every passage, or those of `study` (its generators, at its stories), to `folder`.
 
-    With `stories` the stories' own sentences are there, too: in `stories.csv`, in the passages, and as the infills
-    of the kind `human`. The folder appears whole or not at all.
+    With `stories` the stories' own sentences are there, too: in `stories.csv`, in the passages, and as the
+    infills of the kind `human`. The folder appears whole or not at all.
 
     Raises InputError where `folder` holds anything or cannot be written, UsageError for an unknown study,
     DesignError where there is nothing to write.
@@ -60,8 +61,11 @@ def write_release(
     _refuse_occupied(folder)
     release = _collect(engine, study, stories)
     counts = Counts(
-        len(release.infills), len(release.passages), len({line[3] for line in release.infills}), len(release.stories)
-    )  # fmt: skip
+        len(release.infills),
+        len(release.passages),
+        len({line[3] for line in release.infills}),
+        len(release.stories),
+    )
     if not (counts.infills or counts.passages):
         raise DesignError("there are no infills yet", "`humaneval generate` writes them.")
     files = {
@@ -81,8 +85,9 @@ def write_release(
 def _refuse_occupied(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
-            f"{folder} is there already", "Name a folder that is not there, or an empty one; nothing was written."
-        )  # fmt: skip
+            f"{folder} is there already",
+            "Name a folder that is not there, or an empty one; nothing was written.",
+        )
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
@@ -112,26 +117,42 @@ def _collect(engine: Engine, study: str, stories: bool) -> _Release:
         [(*line[:-1], *(line.sentences if stories else ())) for line in passages],
         [
             {
-                "run": run.id, "generator": name, "kind": kind, "checkpoint": run.checkpoint, "seed": run.seed, "settings": run.settings,
-                "batch": run.batch, "versions": run.versions, "hash": run.hash, "started": run.created_at.isoformat(),
+                "run": run.id,
+                "generator": name,
+                "kind": kind,
+                "checkpoint": run.checkpoint,
+                "seed": run.seed,
+                "settings": run.settings,
+                "batch": run.batch,
+                "versions": run.versions,
+                "hash": run.hash,
+                "started": run.created_at.isoformat(),
             }
             for name, kind, run in runs
             if run.id in shown or (kind == "human" and name in names)
         ],
         [(story.key, story.title, *(getattr(story, name) for name in SENTENCES)) for story in told],
-    )  # fmt: skip
+    )
 
 
 def _infills(study: int | None, stories: bool) -> Select[*tuple[Any, ...]]:
     query = (
         select(
-            StoryRow.key.label("story"), InfillRow.position, InfillRow.sample, GeneratorRow.name.label("generator"), InfillRow.text,
-            InfillRow.status, InfillRow.detail, InfillRow.id.label("infill"), InfillRow.run_id.label("run"), InfillRow.extra,
+            StoryRow.key.label("story"),
+            InfillRow.position,
+            InfillRow.sample,
+            GeneratorRow.name.label("generator"),
+            InfillRow.text,
+            InfillRow.status,
+            InfillRow.detail,
+            InfillRow.id.label("infill"),
+            InfillRow.run_id.label("run"),
+            InfillRow.extra,
         )
         .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
         .join(StoryRow, StoryRow.id == InfillRow.story_id)
         .order_by(GeneratorRow.id, StoryRow.id, InfillRow.position, InfillRow.sample)
-    )  # fmt: skip
+    )
     if not stories:
         query = query.where(GeneratorRow.kind != "human")
     if study is not None:
@@ -149,14 +170,20 @@ def _in_study(column: Any, study: int) -> Select[*tuple[Any, ...]]:
 def _passages(study: int | None) -> Select[*tuple[Any, ...]]:
     query = (
         select(
-            StudyRow.name.label("study"), StoryRow.key.label("story"), PassageRow.position, GeneratorRow.name.label("generator"),
-            PassageRow.role, PassageRow.infill_id.label("infill"), PassageRow.shown_hash, PassageRow.sentences,
+            StudyRow.name.label("study"),
+            StoryRow.key.label("story"),
+            PassageRow.position,
+            GeneratorRow.name.label("generator"),
+            PassageRow.role,
+            PassageRow.infill_id.label("infill"),
+            PassageRow.shown_hash,
+            PassageRow.sentences,
         )
         .join(StudyRow, StudyRow.id == PassageRow.study_id)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .order_by(PassageRow.study_id, StoryRow.id, PassageRow.position, GeneratorRow.id)
-    )  # fmt: skip
+    )
     return query if study is None else query.where(PassageRow.study_id == study)
 
 
@@ -181,18 +208,23 @@ def _codebook(counts: Counts, study: str, stories: bool, excel: bool) -> str:
     lines = [
         "# Codebook",
         "",
-        f"Sentences written for five-sentence stories with one sentence taken out, {what}: {counts.infills} infills,"
-        f" {counts.passages} passages, {counts.generators} generators. No annotator and no answer is in this folder.",
+        (
+            f"Sentences written for five-sentence stories with one sentence taken out, {what}:"
+            f" {counts.infills} infills, {counts.passages} passages, {counts.generators} generators. No"
+            " annotator and no answer is in this folder."
+        ),
         "",
         "The CSV files are UTF-8, quoted as RFC 4180 says, one header line, lines ended by a line feed"
         + (
-            "; a byte order mark and apostrophes before what a spreadsheet would run as a formula are for looking at them there."
+            "; a byte order mark and apostrophes before what a spreadsheet would run as a formula are for"
+            " looking at them there."
             if excel
             else "."
         ),
         "",
         *_table(
-            "infills.csv", "one line a sentence that a generator wrote, or failed to",
+            "infills.csv",
+            "one line a sentence that a generator wrote, or failed to",
             ("story", "the story's id"),
             ("position", "1–5: which sentence was taken out"),
             ("sample", "1 or more: which draw for that blank"),
@@ -202,47 +234,74 @@ def _codebook(counts: Counts, study: str, stories: bool, excel: bool) -> str:
             ("detail", "in words, where the status needs them"),
             ("infill", "this line's number; `passages.csv` refers to it"),
             ("run", "the run that wrote it, in `runs.json`"),
-            ("extra", "JSON: what the generator says of it, such as `logprob` (natural logarithm, of all its tokens) and `raw` (as written, where its form was mended)"),
+            (
+                "extra",
+                (
+                    "JSON: what the generator says of it, such as `logprob` (natural logarithm, of all its"
+                    " tokens) and `raw` (as written, where its form was mended)"
+                ),
+            ),
         ),
         *_table(
-            "passages.csv", "one line a passage that people were shown, or would be",
+            "passages.csv",
+            "one line a passage that people were shown, or would be",
             ("study", "the study's name"),
-            ("story, position, generator", "as above: a passage is the story with that sentence replaced by the infill"),
+            (
+                "story, position, generator",
+                "as above: a passage is the story with that sentence replaced by the infill",
+            ),
             ("role", f"of the generator in the study: {roles}"),
-            ("infill", "the line of `infills.csv`" + ("" if stories else "; that of a `human` passage is not there, for its sentence is the story's own")),
+            (
+                "infill",
+                "the line of `infills.csv`"
+                + (
+                    ""
+                    if stories
+                    else "; that of a `human` passage is not there, for its sentence is the story's own"
+                ),
+            ),
             ("shown_hash", "SHA-256 of the five sentences as shown: NFC, UTF-8, joined by line feeds"),
             *([(", ".join(SENTENCES), "the sentences as shown")] if stories else []),
         ),
-    ]  # fmt: skip
+    ]
     if stories:
         lines += _table(
-            "stories.csv", "one line a story; `humaneval stories import` reads it",
+            "stories.csv",
+            "one line a story; `humaneval stories import` reads it",
             ("storyid, storytitle", "its id and title"),
             (", ".join(SENTENCES), "what people wrote"),
-        )  # fmt: skip
+        )
         lines += ["The stories may have a licence of their own. See that you may give them away.", ""]
     else:
         lines += [
             "## The stories",
             "",
-            "The stories' own sentences are not in this folder. Who has the stories puts a passage together by replacing"
-            " the sentence at `position` by the infill; `shown_hash` tells whether it is the passage that was shown."
-            " An infill with the status `same as the original` repeats the story's sentence.",
+            (
+                "The stories' own sentences are not in this folder. Who has the stories puts a passage"
+                " together by replacing the sentence at `position` by the infill; `shown_hash` tells whether"
+                " it is the passage that was shown. An infill with the status `same as the original` repeats"
+                " the story's sentence."
+            ),
             "",
         ]
     lines += [
         "## runs.json",
         "",
-        "A list, one entry a run: `generator`, its `kind`, the `checkpoint` with its hash, `seed`, all `settings`, the shape of the"
-        " `batch`, the `versions` of what it ran on, the `hash` of all of these, and when it `started` (UTC).",
+        (
+            "A list, one entry a run: `generator`, its `kind`, the `checkpoint` with its hash, `seed`, all"
+            " `settings`, the shape of the `batch`, the `versions` of what it ran on, the `hash` of all of"
+            " these, and when it `started` (UTC)."
+        ),
         "",
     ]
     if not excel:
         lines += [
             "## Use it",
             "",
-            "`humaneval generate --generator replay --checkpoint infills.csv` brings these infills into another database that"
-            " holds the stories, each generator under its name.",
+            (
+                "`humaneval generate --generator replay --checkpoint infills.csv` brings these infills into"
+                " another database that holds the stories, each generator under its name."
+            ),
             "",
         ]
     return "\n".join(lines)
@@ -250,6 +309,15 @@ def _codebook(counts: Counts, study: str, stories: bool, excel: bool) -> str:
 
 def _table(name: str, what: str, *columns: tuple[str, str]) -> Iterable[str]:
     return [
-        f"## {name}", "", f"{what[0].upper()}{what[1:]}.", "", "| column | meaning |", "| --- | --- |",
-        *(f"| {', '.join(f'`{one}`' for one in names.split(', '))} | {meaning} |" for names, meaning in columns), "",
-    ]  # fmt: skip
+        f"## {name}",
+        "",
+        f"{what[0].upper()}{what[1:]}.",
+        "",
+        "| column | meaning |",
+        "| --- | --- |",
+        *(
+            f"| {', '.join(f'`{one}`' for one in names.split(', '))} | {meaning} |"
+            for names, meaning in columns
+        ),
+        "",
+    ]

@@ -1,6 +1,8 @@
-"""The methods paragraph of a paper, ready to paste: what was done, by whom, under which rule, and how it was counted.
+"""The methods paragraph of a paper, ready to paste: what was done, by whom, under which rule, and how it was
+counted.
 
-Every sentence says what this study was: nothing of a Control that it did not have, and programs are not called people.
+Every sentence says what this study was: nothing of a Control that it did not have, and programs are not
+called people.
 """
 
 from __future__ import annotations
@@ -25,12 +27,39 @@ HASH = 12
 """So many digits of a hash are enough to recognise it by in print."""
 
 LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    '"': r"\textquotedbl{}", "“": "``", "”": "''", "‘": "`", "’": "'", "–": "--", "—": "---", "…": r"\ldots{}",
-    "\N{NO-BREAK SPACE}": "~", "\N{MINUS SIGN}": "$-$", "×": r"$\times$", "±": r"$\pm$", "≤": r"$\leq$", "≥": r"$\geq$",
-    "′": r"$'$", "α": r"$\alpha$", "κ": r"$\kappa$", "χ": r"$\chi$", "²": r"$^2$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "“": "``",
+    "”": "''",
+    "‘": "`",
+    "’": "'",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "\N{NO-BREAK SPACE}": "~",
+    "\N{MINUS SIGN}": "$-$",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "′": r"$'$",
+    "α": r"$\alpha$",
+    "κ": r"$\kappa$",
+    "χ": r"$\chi$",
+    "²": r"$^2$",
+}
 
 
 def latex_escaped(text: str) -> str:
@@ -45,8 +74,8 @@ def latex_escaped(text: str) -> str:
 def methods_paragraph(data: ReportData, *, margin: float = 0.0, latex: bool = False) -> str:
     """What was done, as one paragraph of plain text, or of LaTeX.
 
-    `margin` is the declared margin of equivalence, 0 where there was none. A report of a bare table of responses says
-    less: what it does not know it leaves out.
+    `margin` is the declared margin of equivalence, 0 where there was none. A report of a bare table of
+    responses says less: what it does not know it leaves out.
     """
     sentences = [
         *_kind(data),
@@ -111,11 +140,14 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
     )
     stories = f" from {several(design.stories, 'story', 'stories')}" if design.stories else ""
     sentences = [
-        f"Passages of five sentences were made{stories} by taking out {where} and putting a generator’s in its place; "
-        f"the generators were {listed(whose)}."
+        f"Passages of five sentences were made{stories} by taking out {where} and putting a generator’s in"
+        f" its place; the generators were {listed(whose)}."
     ]
     if design.passages_per_row:
-        form = f"A form showed {counted(design.passages_per_row, 'passage')}, one by each generator and no two from one story"
+        form = (
+            f"A form showed {counted(design.passages_per_row, 'passage')}, one by each generator and no two"
+            " from one story"
+        )
         made = f"; {counted(design.rows, 'form')} were made" if design.rows and design.rows > 1 else ""
         if design.rows == 1:
             made = "; 1 form was made"
@@ -123,7 +155,8 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
         by = "orders by a " if design.order.endswith("square") else ""
         order = f", in {by}{design.order}" if design.order else ""
         sentences.append(
-            f"{form}{order}{made} at random{seed}, so that generators are balanced over positions and places in the form."
+            f"{form}{order}{made} at random{seed}, so that generators are balanced over positions and places"
+            " in the form."
         )
     if design.question:
         sentences.append(
@@ -135,8 +168,8 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
 def _passages(table: ScoreTable) -> list[str]:
     names = [row.generator for row in table.scores]
     return [
-        f"Annotators read passages of five sentences, one of which was by {listed(names)}, and marked the one that "
-        "they took for the machine’s."
+        f"Annotators read passages of five sentences, one of which was by {listed(names)}, and marked the one"
+        " that they took for the machine’s."
     ]
 
 
@@ -174,8 +207,8 @@ def _exclusions(data: ReportData) -> list[str]:
     if table.control is not None:
         gate = table.control
         sentences.append(
-            f"Before anybody was left out for missing it, {gate.passed:,} of {counted(gate.n, 'Control passage')} "
-            f"{'was' if gate.n == 1 else 'were'} noticed."
+            f"Before anybody was left out for missing it, {gate.passed:,} of"
+            f" {counted(gate.n, 'Control passage')} {'was' if gate.n == 1 else 'were'} noticed."
         )
     return sentences
 
@@ -190,8 +223,10 @@ def _score(table: ScoreTable) -> list[str]:
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     plural = "response" if sizes[-1] == 1 else "responses"
     return [
-        "The score of a generator is the share of its passages whose annotator did not mark its sentence "
-        f"({n} {plural} to each generator).{human}",
+        (
+            "The score of a generator is the share of its passages whose annotator did not mark its sentence "
+            f"({n} {plural} to each generator).{human}"
+        ),
         words.chance(table),
     ]
 
@@ -216,14 +251,16 @@ def _comparisons(table: ScoreTable, margin: float) -> list[str]:
     sentences = [
         f"Compared were {'; and, as a family of its own, '.join(families)}.",
         verdicts.method(table.comparisons),
-        f"A generator is called higher where the {'' if among and among[0].adjust == 'none' else 'adjusted '}p is "
-        f"{alpha} or less and the interval of the difference leaves out 0"
+        "A generator is called higher where the"
+        f" {'' if among and among[0].adjust == 'none' else 'adjusted '}p is {alpha} or less and the interval"
+        " of the difference leaves out 0"
         + (f" (below {below[0].b}: its one-sided bound)." if below else "."),
     ]
     if margin:
         sentences.append(
-            f"Two generators are called equivalent where the {percent(2 * table.level - 1, 0)}\N{NO-BREAK SPACE}% interval "
-            f"lies within ± {percent(margin)} points (two one-sided tests)."
+            "Two generators are called equivalent where the"
+            f" {percent(2 * table.level - 1, 0)}\N{NO-BREAK SPACE}% interval lies within ± {percent(margin)}"
+            " points (two one-sided tests)."
         )
     return sentences
 

@@ -31,26 +31,30 @@ def render_report(data: ReportData) -> str:
     """
     before = {row.generator: row for row in data.table.before_exclusions}
     sections = chapters(data)
-    page = _environment().get_template("report.html").render(
-        data=data,
-        table=data.table,
-        rows=[(row, before[row.generator]) for row in data.table.scores],
-        shown={row.role.value for row in data.table.scores},
-        plot=Markup(score_plot(data.table)),
-        narrow_plot=Markup(score_plot(data.table, narrow=True)),
-        main=main_table(data.analysis) if data.analysis else None,
-        sections=sections,
-        later=[key for key in sections if key not in ("comparisons", "ranks", "rules")],
-        ceiling=ceiling_band(data.table),
-        chart_style=Markup(STYLE),
-        numbers=Numbers(),
-        origin=origin(data),
-        warnings=warnings(data),
-        key=_key_facts(data),
-        dates=_dates(data),
-        hashes=_hashes(data),
-        payments=_payments(data.money) if data.money else [],
-    )  # fmt: skip
+    page = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            data=data,
+            table=data.table,
+            rows=[(row, before[row.generator]) for row in data.table.scores],
+            shown={row.role.value for row in data.table.scores},
+            plot=Markup(score_plot(data.table)),
+            narrow_plot=Markup(score_plot(data.table, narrow=True)),
+            main=main_table(data.analysis) if data.analysis else None,
+            sections=sections,
+            later=[key for key in sections if key not in ("comparisons", "ranks", "rules")],
+            ceiling=ceiling_band(data.table),
+            chart_style=Markup(STYLE),
+            numbers=Numbers(),
+            origin=origin(data),
+            warnings=warnings(data),
+            key=_key_facts(data),
+            dates=_dates(data),
+            hashes=_hashes(data),
+            payments=_payments(data.money) if data.money else [],
+        )
+    )
     return page + "\n"
 
 

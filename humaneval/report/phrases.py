@@ -64,7 +64,10 @@ def excluded(table: ScoreTable) -> str:
         if step.annotators_out and step.step not in ("tests", "collected")
     ]
     why = f" ({'; '.join(reasons)})" if reasons else ""
-    return f"{people.excluded:,} of {counted(people.collected, 'annotator')} excluded{why}; {people.analysed:,} analysed."
+    return (
+        f"{people.excluded:,} of {counted(people.collected, 'annotator')} excluded{why}; {people.analysed:,}"
+        " analysed."
+    )
 
 
 def chance(table: ScoreTable) -> str:
@@ -99,7 +102,8 @@ def few(table: ScoreTable) -> str:
 
 
 def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
-    """What intervals cannot know, once each, with what it is said of: of (name, note), the note empty where there is none.
+    """What intervals cannot know, once each, with what it is said of: of (name, note), the note empty where
+    there is none.
 
     >>> notes([("ilm", "Too narrow."), ("lm", ""), ("sa", "Too narrow.")])
     ['ilm, sa: Too narrow.']
@@ -136,6 +140,7 @@ def method(scores: Sequence[GeneratorScore]) -> str:
 def sentence(row: GeneratorScore, level: float) -> str:
     """One generator's result as a sentence for those who cannot see the plot."""
     return (
-        f"{row.generator}: {percent(row.score)}\N{NO-BREAK SPACE}%, {percent(level, 0)}\N{NO-BREAK SPACE}% interval {percent(row.interval.low)} to "
-        f"{percent(row.interval.high)}\N{NO-BREAK SPACE}%, {row.not_identified} of {row.n}."
+        f"{row.generator}: {percent(row.score)}\N{NO-BREAK SPACE}%, {percent(level, 0)}\N{NO-BREAK SPACE}%"
+        f" interval {percent(row.interval.low)} to {percent(row.interval.high)}\N{NO-BREAK SPACE}%,"
+        f" {row.not_identified} of {row.n}."
     )

@@ -1,4 +1,5 @@
-"""The tables of scores and comparisons: the main one, one a family, other rules, other intervals, the exclusion flow."""
+"""The tables of scores and comparisons: the main one, one a family, other rules, other intervals, the
+exclusion flow."""
 
 from __future__ import annotations
 
@@ -64,16 +65,23 @@ def main_table(analysis: Analysis) -> ReportTable:
         one = off.get(row.generator)
         rows.append(
             (
-                named(row), share(row.score, strong=True), span(row.interval), whole(row.not_identified), whole(row.n),
-                share(one.detection.normalised if one else None), span(one.detection.normalised_interval if one else None),
-                number(one.d_prime if one else None), number(analysis.seconds.get(row.generator), 1),
+                named(row),
+                share(row.score, strong=True),
+                span(row.interval),
+                whole(row.not_identified),
+                whole(row.n),
+                share(one.detection.normalised if one else None),
+                span(one.detection.normalised_interval if one else None),
+                number(one.d_prime if one else None),
+                number(analysis.seconds.get(row.generator), 1),
             )
-        )  # fmt: skip
+        )
     ceiling = next((one.ceiling for one in analysis.luck_off), table.chance.nominal)
     note = (
-        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here; 100 is a system whose "
-        "sentences nobody can tell. d′: how far its sentences stand out, in standard deviations of an annotator’s "
-        "impression; 0 is not at all. Seconds: mean time on a passage, by the page’s timer. "
+        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here; 100 is a"
+        " system whose sentences nobody can tell. d′: how far its sentences stand out, in standard"
+        " deviations of an annotator’s impression; 0 is not at all. Seconds: mean time on a passage, by the"
+        " page’s timer. "
     )
     note += why_not((f"d′ of {one.generator}", one.d_prime) for one in analysis.luck_off)
     return ReportTable(
@@ -134,15 +142,19 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
         ),
         tuple(
             (
-                Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"), points(one.difference), points_span(one.interval),
-                *([points(one.bound)] if bounded and one.bound is not None else []), probability(one.p),
-                probability(one.p_adjusted), whole(one.pairs),
+                Cell(f"{one.a} – {one.b}", f"{one.a} - {one.b}"),
+                points(one.difference),
+                points_span(one.interval),
+                *([points(one.bound)] if bounded and one.bound is not None else []),
+                probability(one.p),
+                probability(one.p_adjusted),
+                whole(one.pairs),
                 Cell(verdicts.outcome(one), one.verdict, one.verdict != "inconclusive"),
             )
             for one in ordered
         ),
         " ".join([*said, provenance(analysis)]),
-    )  # fmt: skip
+    )
 
 
 def exclusion_table(table: ScoreTable) -> ReportTable:
@@ -211,8 +223,8 @@ def intervals_table(analysis: Analysis) -> ReportTable:
         rows.append((named(row), share(row.score), span(row.interval), *map(span, others)))
     level = f"{percent(analysis.table.level, 0)}{NBSP}%"
     note = (
-        "Naive, exact and Jeffreys take responses as unrelated. Bootstraps draw annotators, stories, or both anew; the "
-        "two-way one is conservative: it is wider than it need be. " + provenance(analysis) + " "
+        "Naive, exact and Jeffreys take responses as unrelated. Bootstraps draw annotators, stories, or both"
+        " anew; the two-way one is conservative: it is wider than it need be. " + provenance(analysis) + " "
     )
     note += why_not(
         (f"{name} of {one.generator}", value)

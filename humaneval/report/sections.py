@@ -1,4 +1,5 @@
-"""A report as values: sections of sentences, tables and figures, from which page, Markdown, LaTeX and CSV are made."""
+"""A report as values: sections of sentences, tables and figures, from which page, Markdown, LaTeX and CSV are
+made."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ Scalar = str | int | float | None
 
 
 class Cell(NamedTuple):
-    """What a reader sees, and the value behind it: shares are 0..1, an interval is a pair, None is not known."""
+    """What a reader sees, and the value behind it: shares are 0..1, an interval is a pair, None is not
+    known."""
 
     text: str
     value: Scalar | Interval = None
@@ -26,7 +28,8 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column: `key` heads it in CSV, `head` for readers. `number`: set to the right. `span`: holds intervals."""
+    """A column: `key` heads it in CSV, `head` for readers. `number`: set to the right. `span`: holds
+    intervals."""
 
     key: str
     head: str
@@ -38,7 +41,8 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """A table; `key` names its file. The first column names the row. Rows numbered in `apart` have a line above them."""
+    """A table; `key` names its file. The first column names the row. Rows numbered in `apart` have a line
+    above them."""
 
     key: str
     title: str

@@ -1,4 +1,5 @@
-"""Comparisons in words. Every sentence about who is better comes from here, and says no more than its verdict."""
+"""Comparisons in words. Every sentence about who is better comes from here, and says no more than its
+verdict."""
 
 from __future__ import annotations
 
@@ -59,7 +60,10 @@ def reading(one: Comparison, level: float) -> str:
     bound = f", one-sided at most {signed(one.bound)}" if one.bound is not None else ""
     facts = f"{percent(level, 0)}\N{NO-BREAK SPACE}% interval {_span(one)}{bound}; {test}"
     if one.verdict == "equivalent":
-        return f"{one.a} and {one.b} are equivalent within the declared margin: {signed(one.difference)} points ({facts})."
+        return (
+            f"{one.a} and {one.b} are equivalent within the declared margin: {signed(one.difference)} points"
+            f" ({facts})."
+        )
     if one.verdict == "inconclusive":
         whether = (
             f"It is not shown that {one.a} is below {one.b}"
@@ -92,7 +96,8 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     if told:
         parts.append(
             "; ".join(
-                f"{one.a if one.verdict == 'a_higher' else one.b} above {one.b if one.verdict == 'a_higher' else one.a}"
+                f"{one.a if one.verdict == 'a_higher' else one.b} above"
+                f" {one.b if one.verdict == 'a_higher' else one.a}"
                 for one in told
             )
         )
@@ -134,14 +139,20 @@ def method(comparisons: Sequence[Comparison]) -> str:
         if adjust == "none"
         else f"p-values are adjusted within each family by {ADJUSTED[adjust]}"
     )
-    return f"Differences are within annotators. Interval: {intervals}; test: {tests}; {how}.{bounds(comparisons)}"
+    return (
+        f"Differences are within annotators. Interval: {intervals}; test: {tests};"
+        f" {how}.{bounds(comparisons)}"
+    )
 
 
 def bounds(comparisons: Sequence[Comparison]) -> str:
     """What the one-sided verdicts go by, as a sentence with a space before it; empty where there are none."""
     for one in comparisons:
         if one.bound is not None:
-            return f" Below {one.b} the test is one-sided, and the verdict goes by the one-sided bound (at most)."
+            return (
+                f" Below {one.b} the test is one-sided, and the verdict goes by the one-sided bound (at"
+                " most)."
+            )
     return ""
 
 

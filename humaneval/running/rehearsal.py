@@ -1,4 +1,5 @@
-"""One pretend worker goes through a copy of a study, on a marketplace and a form server that exist for this alone."""
+"""One pretend worker goes through a copy of a study, on a marketplace and a form server that exist for this
+alone."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ BATCH = 500
 def rehearse(engine: Engine, name: str, *, as_new_marketplace: bool) -> Iterator[Finding]:
     """Walk from publishing to paying; each step is a finding, and the first that fails is the last.
 
-    `as_new_marketplace`: workers are asked for what the study asks for. Else only for what a new worker can have.
+    `as_new_marketplace`: workers are asked for what the study asks for. Else only for what a new worker can
+    have.
     """
     with TemporaryDirectory(prefix="humaneval-") as folder:
         copy = open_engine(f"sqlite:///{folder}/copy.db")

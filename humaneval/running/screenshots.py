@@ -28,9 +28,17 @@ def screenshot(page: Path, picture: Path, width: int) -> None:
         )
     with tempfile.TemporaryDirectory() as profile:
         command = [
-            chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
-            f"--user-data-dir={profile}", "--force-device-scale-factor=2", "--virtual-time-budget=2000",
-        ]  # fmt: skip
+            chromium,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--no-first-run",
+            "--disable-background-networking",
+            f"--user-data-dir={profile}",
+            "--force-device-scale-factor=2",
+            "--virtual-time-budget=2000",
+        ]
         height = _height(command, page, width)
         _run(
             [
@@ -50,7 +58,10 @@ def _height(command: list[str], page: Path, width: int) -> int:
     """How tall the page is at this width: measured by a script in a copy that writes it into the document."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "measure.html"
-        script = "<script>document.documentElement.dataset.height = Math.ceil(document.body.getBoundingClientRect().height)</script>"
+        script = (
+            "<script>document.documentElement.dataset.height ="
+            " Math.ceil(document.body.getBoundingClientRect().height)</script>"
+        )
         copy.write_text(
             page.read_text(encoding="utf-8").replace("</body>", f"{script}</body>"), encoding="utf-8"
         )

@@ -1,7 +1,8 @@
-"""Which generator scores higher, and which cannot be told apart: the declared pairs, adjusted for their number.
+"""Which generator scores higher, and which cannot be told apart: the declared pairs, adjusted for their
+number.
 
-Systems are compared with each other in one family, two-sided; that each is below Human is a family of its own,
-one-sided. Control is a gate and Human a ceiling: neither competes.
+Systems are compared with each other in one family, two-sided; that each is below Human is a family of its
+own, one-sided. Control is a gate and Human a ceiling: neither competes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ Verdict = Literal["a_higher", "b_higher", "equivalent", "inconclusive"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What is compared. The default is every pair of systems, and each system with Human, by Holm's adjustment."""
+    """What is compared. The default is every pair of systems, and each system with Human, by Holm's
+    adjustment."""
 
     pairs: tuple[tuple[str, str], ...] | None = None
     """Of systems; None for all."""
@@ -66,29 +68,41 @@ class Comparison:
     """Pairs of answers by one annotator."""
     note: str = ""
     bound: float | None = None
-    """Below Human: the upper end at this level, one-sided: what the verdict goes by. None in the other family."""
+    """Below Human: the upper end at this level, one-sided: what the verdict goes by. None in the other
+    family."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as an entry of `comparisons` in `score --json`."""
         return {
-            "a": self.a, "b": self.b, "family": self.family, "difference": self.difference, "interval": list(self.interval),
-            "interval_method": self.interval_method, "test": self.test, "p": self.p, "p_adjusted": self.p_adjusted,
-            "adjust": self.adjust, "verdict": self.verdict, "pairs": self.pairs, "note": self.note,
+            "a": self.a,
+            "b": self.b,
+            "family": self.family,
+            "difference": self.difference,
+            "interval": list(self.interval),
+            "interval_method": self.interval_method,
+            "test": self.test,
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+            "adjust": self.adjust,
+            "verdict": self.verdict,
+            "pairs": self.pairs,
+            "note": self.note,
             "bound": self.bound,
-        }  # fmt: skip
+        }
 
 
 def compare(
     answers: Judgments, sums: Cells, declared: Declared, level: float = 0.95
 ) -> tuple[Comparison, ...]:
-    """The declared comparisons; `sums` are those of the responses that count, by the generators' codes in `answers`.
+    """The declared comparisons; `sums` are those of the responses that count, by the generators' codes in
+    `answers`.
 
     What has no response any more is not compared.
 
-    "Higher" needs both: an adjusted p of 1 − level or less, and an interval that leaves out 0; below Human, where the
-    test is one-sided, the upper end of the interval at 2·level − 1, which is the one-sided bound at level. "Equivalent"
-    needs the interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises UsageError where a declared name is
-    not among the generators.
+    "Higher" needs both: an adjusted p of 1 − level or less, and an interval that leaves out 0; below Human,
+    where the test is one-sided, the upper end of the interval at 2·level − 1, which is the one-sided bound at
+    level. "Equivalent" needs the interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises
+    UsageError where a declared name is not among the generators.
     """
     # Sorted: the order of a table's lines must not decide what is subtracted from what.
     systems = sorted(
@@ -134,13 +148,23 @@ def _family(
     p_values = adjusted(np.array([one.p for one in found]), declared.adjust)
     return [
         Comparison(
-            names[one.a], names[one.b], family, one.difference, one.interval, one.method, one.test, one.p, float(p),
+            names[one.a],
+            names[one.b],
+            family,
+            one.difference,
+            one.interval,
+            one.method,
+            one.test,
+            one.p,
+            float(p),
             declared.adjust,
             decide(one.interval, inner.interval, float(p), declared.margin, level, one_sided=one_sided),
-            one.pairs, one.note, inner.interval.high if one_sided else None,
+            one.pairs,
+            one.note,
+            inner.interval.high if one_sided else None,
         )
         for one, inner, p in zip(found, narrow, p_values, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def adjusted(p: Floats, how: Adjust) -> Floats:

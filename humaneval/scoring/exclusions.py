@@ -24,8 +24,16 @@ from humaneval.statistics.quality import speed, straight_lining
 from humaneval.statistics.spam import SpamPosterior, spam_posterior
 
 Step = Literal[
-    "collected", "tests", "duplicates", "incomplete", "missed control", "too fast", "straight-lining", "spam", "analysed"
-]  # fmt: skip
+    "collected",
+    "tests",
+    "duplicates",
+    "incomplete",
+    "missed control",
+    "too fast",
+    "straight-lining",
+    "spam",
+    "analysed",
+]
 HONEST_PASS = 0.95
 """How often an honest annotator notices a Control passage, where there are too few of them to estimate it."""
 
@@ -35,9 +43,11 @@ class Rule:
     """Which answers count. The default is the published rule; `hash` names exactly this rule in reports."""
 
     control: Literal["annotator", "row", "none"] = "annotator"
-    """What a missed Control passage costs: all answers of the annotator, those of the row (form), or nothing."""
+    """What a missed Control passage costs: all answers of the annotator, those of the row (form), or
+    nothing."""
     incomplete: bool = True
-    """Annotators who left a passage of a form open are left out; nobody where the table does not say what was shown."""
+    """Annotators who left a passage of a form open are left out; nobody where the table does not say what was
+    shown."""
     duplicates: bool = True
     """Of several answers by one annotator to one story and generator only the first counts."""
     tests: Literal["leave out", "only"] = "leave out"
@@ -45,9 +55,11 @@ class Rule:
     speed: float | None = None
     """Annotators who took in more words a second than this in most of their passages are left out."""
     straight_lining: float | None = None
-    """Annotators are left out who gave one answer so often that chance would do it with less than this probability."""
+    """Annotators are left out who gave one answer so often that chance would do it with less than this
+    probability."""
     spam: float | None = None
-    """Annotators are left out whose probability of answering without reading, by Control passages, is above this."""
+    """Annotators are left out whose probability of answering without reading, by Control passages, is
+    above this."""
 
     def __post_init__(self) -> None:
         for name, choices in {
@@ -91,13 +103,16 @@ class Rule:
         sentences.append(
             {
                 "annotator": "Annotators who missed a Control passage are left out with all their answers.",
-                "row": "Rows with a missed Control passage are left out; other rows of the same annotator stay.",
+                "row": (
+                    "Rows with a missed Control passage are left out; other rows of the same annotator stay."
+                ),
                 "none": "Nobody is left out for missing a Control passage.",
             }[self.control]
         )
         if self.speed is not None:
             sentences.append(
-                f"Annotators who took in more than {self.speed:g} words a second in most of their passages are left out."
+                f"Annotators who took in more than {self.speed:g} words a second in most of their passages"
+                " are left out."
             )
         if self.straight_lining is not None:
             sentences.append(
@@ -106,8 +121,8 @@ class Rule:
             )
         if self.spam is not None:
             sentences.append(
-                "Annotators are left out who, by their Control passages, answer without reading with a probability "
-                f"above {self.spam:g}."
+                "Annotators are left out who, by their Control passages, answer without reading with a"
+                f" probability above {self.spam:g}."
             )
         return " ".join(sentences)
 
@@ -148,8 +163,8 @@ class Selection:
 def select(answers: Judgments, rule: Rule, level: float = 0.95) -> Selection:
     """Apply `rule` to `answers`, step by step.
 
-    Raises InputError where no Control is found though the rule needs one, a column is missing that it needs, or
-    nothing is left.
+    Raises InputError where no Control is found though the rule needs one, a column is missing that it needs,
+    or nothing is left.
     """
     _refuse_impossible(answers, rule)
     kept = np.ones(answers.size, dtype=np.bool_)
@@ -237,7 +252,8 @@ def _spamming(answers: Judgments, kept: Flags, limit: float) -> set[int]:
 
 
 def spam_odds(noticed: ArrayLike, controls: ArrayLike) -> SpamPosterior | NotEstimable:
-    """Of each annotator: `spam_posterior`, with HONEST_PASS given where there are too few Control passages to estimate it."""
+    """Of each annotator: `spam_posterior`, with HONEST_PASS given where there are too few Control passages to
+    estimate it."""
     found = spam_posterior(noticed, controls)
     return (
         spam_posterior(noticed, controls, honest_pass=HONEST_PASS)
@@ -255,7 +271,8 @@ def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:
 def _refuse_impossible(answers: Judgments, rule: Rule) -> None:
     if rule.control != "none" and Role.CONTROL not in answers.roles:
         raise InputError(
-            f"No generator is the Control, and the rule leaves out who missed it. There are: {', '.join(answers.names)}",
+            "No generator is the Control, and the rule leaves out who missed it. There are:"
+            f" {', '.join(answers.names)}",
             "Name it with --control NAME, or leave nobody out: --missed-control none.",
         )
     if rule.control == "row" and answers.row is None:
@@ -265,7 +282,8 @@ def _refuse_impossible(answers: Judgments, rule: Rule) -> None:
         )
     if rule.speed is not None and (answers.seconds is None or answers.words is None):
         raise InputError(
-            "To leave out who was too fast the responses must say how many words a passage had and how long it took",
+            "To leave out who was too fast the responses must say how many words a passage had and how long"
+            " it took",
             "Give the columns words and seconds, or leave `speed` out of the rule.",
         )
 

@@ -1,4 +1,5 @@
-"""Scores of which only the counts are known, as papers print them: intervals, ranks, and unpaired comparisons.
+"""Scores of which only the counts are known, as papers print them: intervals, ranks, and unpaired
+comparisons.
 
 Who judged what is lost, so no pairing can be used and no repetition be seen: the χ² family, and that is said.
 """
@@ -63,14 +64,27 @@ class CountTable:
             "seed": self.seed,
             "scores": [
                 {
-                    "generator": row.generator, "role": str(row.role), "n": row.n, "not_identified": row.not_identified, "score": row.score,
-                    "interval": list(row.interval), "interval_method": "wilson",
-                    "rank": row.rank and {"mean": row.rank.mean, "low": row.rank.low, "high": row.rank.high, "best": row.rank.best},
+                    "generator": row.generator,
+                    "role": str(row.role),
+                    "n": row.n,
+                    "not_identified": row.not_identified,
+                    "score": row.score,
+                    "interval": list(row.interval),
+                    "interval_method": "wilson",
+                    "rank": (
+                        row.rank
+                        and {
+                            "mean": row.rank.mean,
+                            "low": row.rank.low,
+                            "high": row.rank.high,
+                            "best": row.rank.best,
+                        }
+                    ),
                 }
                 for row in self.scores
             ],
             "comparisons": [one.to_json() for one in self.comparisons],
-        }  # fmt: skip
+        }
 
 
 def score_counts(
@@ -124,10 +138,21 @@ def _compared(rows: Sequence[Count], declared: Declared, level: float) -> tuple[
             verdict = decide(interval, narrow, float(p_adjusted), declared.margin, level, one_sided=one_sided)
             made.append(
                 Comparison(
-                    a, b, family, by_name[a].score - by_name[b].score, interval, METHOD, test, p, float(p_adjusted), declared.adjust,
-                    verdict, 0, bound=narrow.high if one_sided else None,
+                    a,
+                    b,
+                    family,
+                    by_name[a].score - by_name[b].score,
+                    interval,
+                    METHOD,
+                    test,
+                    p,
+                    float(p_adjusted),
+                    declared.adjust,
+                    verdict,
+                    0,
+                    bound=narrow.high if one_sided else None,
                 )
-            )  # fmt: skip
+            )
     return tuple(made)
 
 
@@ -143,7 +168,8 @@ def _newcombe(a: Count, b: Count, level: float) -> Interval:
 def read_counts(path: Path) -> list[tuple[str, Role, int, int]]:
     """Counts from a CSV file with the columns generator, not_identified, n, and role if it likes.
 
-    Generators called control and human have those roles where no column says otherwise. Raises InputError with the line.
+    Generators called control and human have those roles where no column says otherwise. Raises InputError
+    with the line.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

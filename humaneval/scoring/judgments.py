@@ -26,7 +26,8 @@ NO = frozenset({"", "0", "0.0", "false", "no", "nan", "none", "<na>"})
 class Judgments:
     """Responses as arrays of one length: labels as codes from 0, `position` and `choice` in 1..5.
 
-    `names` and `roles` belong to the generators' codes. The methods that take `kept` look at those responses only.
+    `names` and `roles` belong to the generators' codes. The methods that take `kept` look at those responses
+    only.
     """
 
     study: str
@@ -43,7 +44,8 @@ class Judgments:
     answered: Codes
     """Rank in time; the place in the table where it does not say."""
     passages: Codes | None = None
-    """How many passages the answer's form showed, or its worker was shown where `row` is None; None where not known."""
+    """How many passages the answer's form showed, or its worker was shown where `row` is None; None where not
+    known."""
     seconds: Floats | None = None
     """In-page time of each answer, NaN where not known; None where the table does not say."""
     words: Floats | None = None
@@ -71,7 +73,8 @@ class Judgments:
         return np.not_equal(self.position, self.choice)
 
     def in_order(self, kept: Flags) -> Codes:
-        """Where the `kept` responses are, by generator, worker and story: an order that no order of lines changes."""
+        """Where the `kept` responses are, by generator, worker and story: an order that no order of lines
+        changes."""
         at = np.flatnonzero(kept)
         # A second answer to the same passage may differ in its time alone.
         times = [one[at] for one in (self.seconds, self.order) if one is not None]
@@ -98,9 +101,11 @@ class Judgments:
         return repeats
 
     def by_incomplete_workers(self, kept: Flags) -> Flags:
-        """Answers of workers who left a passage of a form unanswered; none where the table does not say what was shown.
+        """Answers of workers who left a passage of a form unanswered; none where the table does not say what
+        was shown.
 
-        That somebody lacks a generator which others judged is no sign of it: forms may show some of the generators.
+        That somebody lacks a generator which others judged is no sign of it: forms may show some of the
+        generators.
         """
         if self.passages is None:
             return np.zeros(self.size, dtype=np.bool_)
@@ -108,7 +113,8 @@ class Judgments:
 
     def _by_worker_with_gaps(self, kept: Flags, row: Codes, passages: Codes) -> Flags:
         stories, generators = int(self.story.max()) + 1, len(self.names)
-        # Once each, and second answers that another step left out too: they show that the passage was answered.
+        # Once each, and second answers that another step left out too: they show that the passage was
+        # answered.
         key = (row * stories + self.story) * generators + self.generator
         first = np.unique(key, return_index=True)[1]
         answered = np.bincount(row[first], minlength=int(row.max()) + 1)
@@ -135,8 +141,8 @@ class Judgments:
 def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | None = None) -> Judgments:
     """Check a table of responses and turn it into arrays; the frame is not changed.
 
-    Columns and the ways to say which generators are Control and Human: see `humaneval.scoring.scores.score`. Lines are
-    counted from 1 in error messages. Raises InputError and UsageError as said there.
+    Columns and the ways to say which generators are Control and Human: see `humaneval.scoring.scores.score`.
+    Lines are counted from 1 in error messages. Raises InputError and UsageError as said there.
     """
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:

@@ -1,7 +1,8 @@
 """The response table as a file: what `export` writes and `score --responses` reads, as CSV, TSV or JSONL.
 
-One line a response. Columns in this order, the first five needed: worker, story, generator, position, choice, role,
-study, endpoint, hit, assignment, row, order, infill, seconds, words, shown_at, submitted_at, test; then any others.
+One line a response. Columns in this order, the first five needed: worker, story, generator, position, choice,
+role, study, endpoint, hit, assignment, row, order, infill, seconds, words, shown_at, submitted_at, test; then
+any others.
 """
 
 from __future__ import annotations
@@ -21,9 +22,20 @@ from humaneval.errors import InputError
 from humaneval.scoring.judgments import NO, REQUIRED, YES
 
 OPTIONAL = (
-    "role", "study", "endpoint", "hit", "assignment", "row", "order", "infill", "seconds", "words", "shown_at",
-    "submitted_at", "test",
-)  # fmt: skip
+    "role",
+    "study",
+    "endpoint",
+    "hit",
+    "assignment",
+    "row",
+    "order",
+    "infill",
+    "seconds",
+    "words",
+    "shown_at",
+    "submitted_at",
+    "test",
+)
 COLUMNS = REQUIRED + OPTIONAL
 
 JSON_LINES = (".jsonl", ".ndjson")
@@ -38,11 +50,11 @@ class _Record(NamedTuple):
 def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataFrame:
     """Read a table of responses; the file is only read.
 
-    CSV with commas, semicolons or tabs, or JSON lines; UTF-8 with or without a byte order mark, UTF-16 with one, or
-    the `encoding` named; lines ended in any way. Columns come in any order and in any case; columns that are not
-    known are kept as text. `position` and `choice` become integers 1–5, `order` an integer, `seconds` a number >= 0,
-    `test` a bool; the rest stays text, stripped of spaces around it; an empty cell is a missing value (for
-    `test`, false).
+    CSV with commas, semicolons or tabs, or JSON lines; UTF-8 with or without a byte order mark, UTF-16 with
+    one, or the `encoding` named; lines ended in any way. Columns come in any order and in any case; columns
+    that are not known are kept as text. `position` and `choice` become integers 1–5, `order` an integer,
+    `seconds` a number >= 0, `test` a bool; the rest stays text, stripped of spaces around it; an empty cell
+    is a missing value (for `test`, false).
 
     Raises InputError, naming the file, the line and the column, where the file cannot be used.
     """
@@ -68,10 +80,11 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
 def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
     """Write `frame` as `path`'s ending says: .csv, .tsv, or .jsonl (which keeps every value as it is).
 
-    UTF-8, lines ended by a line feed; columns in the documented order, those that the frame lacks left out; missing
-    values empty (null in JSONL), lists as JSON, truth as true and false, times in ISO 8601. With `excel` a CSV or
-    TSV starts with a byte order mark, and text that a spreadsheet would run as a formula (= + - @ at its start, or
-    a tab or line end before that) gets an apostrophe before it: for looking at, not for reading back.
+    UTF-8, lines ended by a line feed; columns in the documented order, those that the frame lacks left out;
+    missing values empty (null in JSONL), lists as JSON, truth as true and false, times in ISO 8601. With
+    `excel` a CSV or TSV starts with a byte order mark, and text that a spreadsheet would run as a formula (=
+    + - @ at its start, or a tab or line end before that) gets an apostrophe before it: for looking at, not
+    for reading back.
 
     Raises InputError for another ending, missing columns, or a place that cannot be written.
     """
@@ -84,7 +97,8 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
 
 
 def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> bytes:
-    """What `write_responses` would write to `path`. Raises InputError for another ending, or missing columns."""
+    """What `write_responses` would write to `path`. Raises InputError for another ending, or missing
+    columns."""
     names = [str(name) for name in frame.columns]
     _check_columns(names, path)
     names = _in_order(names)
@@ -102,7 +116,8 @@ def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> byte
 
 
 def decoded(data: bytes, path: Path, encoding: str | None) -> str:
-    """The text of a table: UTF-8, UTF-16 with a byte order mark, or the `encoding` named. Raises InputError with the line."""
+    """The text of a table: UTF-8, UTF-16 with a byte order mark, or the `encoding` named. Raises InputError
+    with the line."""
     guessed = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     name = encoding or guessed
     try:

@@ -1,7 +1,8 @@
-"""From responses to scores: who is left out, what share of each generator's passages went unnoticed, how sure that is.
+"""From responses to scores: who is left out, what share of each generator's passages went unnoticed, how sure
+that is.
 
-The score of a generator is the share of its passages whose annotator did not mark the machine's sentence. For Human
-there is none: the sentence at the held-out position stands for it, so chance alone gives 4/5.
+The score of a generator is the share of its passages whose annotator did not mark the machine's sentence. For
+Human there is none: the sentence at the held-out position stands for it, so chance alone gives 4/5.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ class Annotators:
 class Chance:
     """The score that chance alone gives: 1 − Σ q_j·r_j.
 
-    q_j is the share of Human passages whose annotator chose sentence j (picking bias where no machine wrote), r_j
-    the share of passages by systems and Human with the machine's (held-out) sentence at j. `nominal` is for
-    uniform positions; `achieved` uses the counts, and is None where no Human passage was judged.
+    q_j is the share of Human passages whose annotator chose sentence j (picking bias where no machine wrote),
+    r_j the share of passages by systems and Human with the machine's (held-out) sentence at j. `nominal` is
+    for uniform positions; `achieved` uses the counts, and is None where no Human passage was judged.
     """
 
     nominal: float
@@ -137,15 +138,17 @@ def score(
     level: float = 0.95,
     declared: Declared | None = None,
 ) -> ScoreTable:
-    """Score the responses in `frame`, one line each, under `rule` (the published one if None), and compare generators.
+    """Score the responses in `frame`, one line each, under `rule` (the published one if None), and compare
+    generators.
 
     Needs the columns worker, story, generator, position and choice (1–5); uses role, study, row, assignment,
-    submitted_at and test where they are there. `control` and `human` name the generators of those roles, and count
-    for more than a column `role`; without either, generators called control and human in any case have them.
-    The frame is never changed.
+    submitted_at and test where they are there. `control` and `human` name the generators of those roles, and
+    count for more than a column `role`; without either, generators called control and human in any case have
+    them. The frame is never changed.
 
-    Raises InputError where columns are missing, a value is out of range, there are several studies, no Control is
-    found though the rule needs one, or nothing is left to score; UsageError where a named generator is not there.
+    Raises InputError where columns are missing, a value is out of range, there are several studies, no
+    Control is found though the rule needs one, or nothing is left to score; UsageError where a named
+    generator is not there.
     """
     answers = judgments(frame, control=control, human=human)
     return score_selection(select(answers, rule or Rule(), level), level, declared)
@@ -154,7 +157,8 @@ def score(
 def score_selection(
     selection: Selection, level: float = 0.95, declared: Declared | None = None
 ) -> ScoreTable:
-    """The scores of what an exclusion rule has left, and the comparisons that were `declared` (all systems if None)."""
+    """The scores of what an exclusion rule has left, and the comparisons that were `declared` (all systems if
+    None)."""
     answers, kept, before, steps = selection.answers, selection.kept, selection.before, selection.steps
     collected, analysed = steps[1].annotators, steps[-1].annotators
     sums = sums_of(answers, kept)
@@ -195,11 +199,20 @@ def _scores(
     picks = np.bincount(cell, minlength=int(np.prod(size))).reshape(size).tolist()
     rows = [
         GeneratorScore(
-            answers.names[code], answers.roles[code], one.n, one.x, one.workers, one.stories, one.interval, one.method, one.design_effect,
-            tuple(map(tuple, picks[code])), one.note,
+            answers.names[code],
+            answers.roles[code],
+            one.n,
+            one.x,
+            one.workers,
+            one.stories,
+            one.interval,
+            one.method,
+            one.design_effect,
+            tuple(map(tuple, picks[code])),
+            one.note,
         )
         for code, one in zip(sums.names, score_intervals(sums, level), strict=True)
-    ]  # fmt: skip
+    ]
     order = {Role.CONTROL: 0, Role.SYSTEM: 1, Role.HUMAN: 2}
     return tuple(sorted(rows, key=lambda row: (order[row.role], row.score, row.generator)))
 

@@ -1,4 +1,5 @@
-"""A simulated annotator's mind: with some probability it knows the machine's sentence; else it guesses one of five."""
+"""A simulated annotator's mind: with some probability it knows the machine's sentence; else it guesses one of
+five."""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ class Skills:
 class Crowd:
     """`size` simulated annotators. A `careless` share of them reads nothing and guesses everywhere.
 
-    What is answered to a form depends on the seed and the form alone, not on who gets it first: the same crowd
-    gives the same scores however its members race each other, and wherever the study is published.
+    What is answered to a form depends on the seed and the form alone, not on who gets it first: the same
+    crowd gives the same scores however its members race each other, and wherever the study is published.
     """
 
     size: int

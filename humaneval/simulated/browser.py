@@ -1,4 +1,5 @@
-"""A browser without a screen or scripts: fetches pages, follows redirects, keeps cookies, fills in forms it finds.
+"""A browser without a screen or scripts: fetches pages, follows redirects, keeps cookies, fills in forms it
+finds.
 
 A redirect to another site is not followed: what is simulated stays with those who asked for it.
 """
@@ -65,8 +66,9 @@ class Page:
 class Browser:
     """One person's browser: its own cookies.
 
-    A page that does not come, or comes as a failure of the server, is asked for again after each of `patience` seconds,
-    as by pressing reload: what was posted is posted again, which our pages and the marketplace's take as once.
+    A page that does not come, or comes as a failure of the server, is asked for again after each of
+    `patience` seconds, as by pressing reload: what was posted is posted again, which our pages and the
+    marketplace's take as once.
     """
 
     def __init__(self, patience: Sequence[float] = ()) -> None:

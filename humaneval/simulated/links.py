@@ -14,7 +14,8 @@ from humaneval.simulated.marketplace import AT_ONCE, Worked, expect
 def follow_links(
     crowd: Crowd, links: Sequence[str], key: Key, advance: Callable[[int], None] = lambda amount: None
 ) -> Worked:
-    """Let every annotator of `crowd` follow one of `links`: a link each where there are as many, else the first."""
+    """Let every annotator of `crowd` follow one of `links`: a link each where there are as many, else the
+    first."""
     own = len(links) > 1
 
     def one(number: int) -> bool:

@@ -1,4 +1,5 @@
-"""Simulated annotators at a marketplace: sign in, accept, answer inside the frame, hand over, as a person would."""
+"""Simulated annotators at a marketplace: sign in, accept, answer inside the frame, hand over, as a person
+would."""
 
 from __future__ import annotations
 

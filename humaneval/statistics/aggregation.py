@@ -1,8 +1,9 @@
 """One label for each stimulus from many annotators: majority vote, Dawid–Skene, one coin, MACE.
 
 The three models share one expectation–maximisation and differ in how an annotator errs: by a table of her own
-(Dawid and Skene 1979), with one accuracy and evenly spread errors (one coin), or by not looking and answering from a
-habit (MACE, Hovy et al. 2013). Where the truth is known, as in this toolkit's studies, they are secondary.
+(Dawid and Skene 1979), with one accuracy and evenly spread errors (one coin), or by not looking and answering
+from a habit (MACE, Hovy et al. 2013). Where the truth is known, as in this toolkit's studies, they are
+secondary.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Aggregate:
         return int((np.isclose(self.posterior, top).sum(axis=1) > 1).sum())
 
     def expected_accuracy(self, truth: ArrayLike) -> float:
-        """The share of stimuli labelled right if ties are broken at random, given the true value of each of `stimuli`.
+        """The share of stimuli labelled right if ties are broken at random, given the true value of each of
+        `stimuli`.
 
         Raises InputError unless there is one true value for each stimulus.
         """
@@ -74,7 +76,8 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Labels as given: `counts` is (stimuli, workers·values), how often who gave what; repeats are counted."""
+    """Labels as given: `counts` is (stimuli, workers·values), how often who gave what; repeats are
+    counted."""
 
     stimuli: tuple[Any, ...]
     workers: tuple[Any, ...]
@@ -95,8 +98,8 @@ class Given:
 def majority_vote(stimuli: ArrayLike, workers: ArrayLike, values: ArrayLike) -> Aggregate:
     """The value most often given to each stimulus; of k tied values each has posterior 1/k.
 
-    One entry a label; a worker may label some stimuli, one or more times. Raises InputError where lengths differ,
-    nothing is given or something is missing.
+    One entry a label; a worker may label some stimuli, one or more times. Raises InputError where lengths
+    differ, nothing is given or something is missing.
 
     >>> majority_vote(["s", "s", "t"], ["ann", "bob", "ann"], [1, 2, 1]).posterior.tolist()
     [[0.5, 0.5], [1.0, 0.0]]
@@ -120,10 +123,11 @@ def dawid_skene(
 ) -> Aggregate:
     """Dawid and Skene's model by maximum likelihood: each worker has a table of errors of her own.
 
-    Starts from the shares of votes. `smoothing` is added to every expected count, 0 as published; with few labels a
-    worker something like 0.1 keeps tables off 0 and 1. It ends when the log-likelihood (reported without the
-    multinomial constants) grows by less than `tolerance` times its size, or after `iterations`: `converged` says
-    which. Arguments and errors otherwise as for `majority_vote`; UsageError for a negative setting.
+    Starts from the shares of votes. `smoothing` is added to every expected count, 0 as published; with few
+    labels a worker something like 0.1 keeps tables off 0 and 1. It ends when the log-likelihood (reported
+    without the multinomial constants) grows by less than `tolerance` times its size, or after `iterations`:
+    `converged` says which. Arguments and errors otherwise as for `majority_vote`; UsageError for a negative
+    setting.
     """
 
     def tables(expected: Floats) -> Floats:
@@ -159,7 +163,8 @@ def one_coin(
 
 @dataclass(frozen=True, slots=True)
 class Mace:
-    """A fit of MACE: `knows` is each worker's probability of giving the true value, `habits` what she gives else."""
+    """A fit of MACE: `knows` is each worker's probability of giving the true value, `habits` what she
+    gives else."""
 
     aggregate: Aggregate
     knows: Floats
@@ -180,8 +185,9 @@ def mace(
     """Each worker knows the true value or spams, answering then from a habit whatever the stimulus.
 
     P(given l | true k) = (1 − θ)·[l = k] + θ·ξ(l), true values a priori equally likely (Hovy et al. 2013).
-    `smoothing` is added to the expected numbers of knowing and spamming and of each habit. Starts from the shares of
-    votes with θ = ½, without restarts, so the result depends on no seed. Otherwise as `dawid_skene`.
+    `smoothing` is added to the expected numbers of knowing and spamming and of each habit. Starts from the
+    shares of votes with θ = ½, without restarts, so the result depends on no seed. Otherwise as
+    `dawid_skene`.
     """
     given = _given(stimuli, workers, values)
     n_workers, n_values, _ = given.shape

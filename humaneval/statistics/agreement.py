@@ -1,7 +1,8 @@
-"""How far annotators of the same stimuli agree: percentage, Krippendorff's α, Fleiss' κ, Gwet's AC1, Randolph's κ.
+"""How far annotators of the same stimuli agree: percentage, Krippendorff's α, Fleiss' κ, Gwet's AC1,
+Randolph's κ.
 
-All of them need stimuli that were rated at least twice. Low agreement on a task that is hard by design, such as
-finding a good infill, says little about the quality of the annotators (Amidei et al. 2018).
+All of them need stimuli that were rated at least twice. Low agreement on a task that is hard by design, such
+as finding a good infill, says little about the quality of the annotators (Amidei et al. 2018).
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ MOST_CELLS = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the coefficients need to know of ratings: sums over the stimuli, and the parts to resample them from."""
+    """What the coefficients need to know of ratings: sums over the stimuli, and the parts to resample
+    them from."""
 
     values: tuple[Any, ...]
     coincidences: Floats
-    """Ordered pairs of ratings of a stimulus by their values, (values, values); m ratings weigh 1/(m − 1) a pair."""
+    """Ordered pairs of ratings of a stimulus by their values, (values, values); m ratings weigh 1/(m − 1)
+    a pair."""
     agreeing: float
     """Shares of agreeing pairs, summed over the stimuli with two ratings or more."""
     rated_twice: int
@@ -40,7 +43,8 @@ class Tally:
     shares: Floats
     """Shares of each value among a stimulus's ratings, summed over all stimuli."""
     counts: Floats
-    """How often stimuli got each value, (distinct lines, values); stimuli with equal lines are put together."""
+    """How often stimuli got each value, (distinct lines, values); stimuli with equal lines are put
+    together."""
     stimuli: Floats
     """How many stimuli have each line."""
 
@@ -69,10 +73,10 @@ def tally(
 ) -> Tally:
     """Count ratings, one entry a rating; missing ratings are simply not there, stimuli may have any number.
 
-    `scale` lists all values that could have been given, in any order; without it those that were given count as the
-    scale, which matters for AC1 and Randolph's κ only. Raises InputError where lengths differ, nothing is given,
-    a label is missing, a value is not on the scale, or (with `raters`) a rater rated a stimulus twice: such pairs are
-    no agreement between people.
+    `scale` lists all values that could have been given, in any order; without it those that were given count
+    as the scale, which matters for AC1 and Randolph's κ only. Raises InputError where lengths differ, nothing
+    is given, a label is missing, a value is not on the scale, or (with `raters`) a rater rated a stimulus
+    twice: such pairs are no agreement between people.
     """
     by_stimulus, by_value = labels(stimuli, "stimuli"), labels(ratings, "ratings")
     same_length(stimuli=by_stimulus.codes, ratings=by_value.codes)
@@ -97,7 +101,8 @@ def tally(
     lines, frequency = np.unique(table, axis=0, return_counts=True)
     if len(lines) * len(values) ** 2 > MOST_CELLS:
         raise InputError(
-            f"{len(values)} different ratings of {by_stimulus.number} stimuli are too many to compare pair by pair",
+            f"{len(values)} different ratings of {by_stimulus.number} stimuli are too many to compare pair by"
+            " pair",
             "Round the ratings to fewer values, or give fewer stimuli.",
         )
     counts, stimuli = lines.astype(np.float64), frequency.astype(np.float64)
@@ -105,7 +110,8 @@ def tally(
 
 
 def percentage_agreement(counts: Tally) -> float | NotEstimable:
-    """The share of agreeing pairs of ratings of a stimulus, averaged over the stimuli with two ratings or more."""
+    """The share of agreeing pairs of ratings of a stimulus, averaged over the stimuli with two ratings or
+    more."""
     if not counts.rated_twice:
         return NotEstimable(ALONE)
     return counts.agreeing / counts.rated_twice
@@ -114,10 +120,11 @@ def percentage_agreement(counts: Tally) -> float | NotEstimable:
 def krippendorff_alpha(counts: Tally, metric: Metric = "nominal") -> float | NotEstimable:
     """Krippendorff's α = 1 − observed / expected disagreement, over all pairs of ratings of the same stimulus.
 
-    Each stimulus with m >= 2 ratings gives its ordered pairs of values weight 1/(m − 1); expected are the pairs of all
-    those values without regard to the stimulus. The difference of two values counts 0 or 1 (nominal), (c − k)²
-    (interval), ((c − k)/(c + k))² (ratio), or the squared number of ratings between them, ends half (ordinal)
-    (Krippendorff 2011). Other metrics than nominal need numbers as values: InputError. UsageError for another metric.
+    Each stimulus with m >= 2 ratings gives its ordered pairs of values weight 1/(m − 1); expected are the
+    pairs of all those values without regard to the stimulus. The difference of two values counts 0 or 1
+    (nominal), (c − k)² (interval), ((c − k)/(c + k))² (ratio), or the squared number of ratings between them,
+    ends half (ordinal) (Krippendorff 2011). Other metrics than nominal need numbers as values: InputError.
+    UsageError for another metric.
     """
     if not counts.rated_twice:
         return NotEstimable(ALONE)
@@ -133,7 +140,8 @@ def krippendorff_alpha(counts: Tally, metric: Metric = "nominal") -> float | Not
 def fleiss_kappa(counts: Tally) -> float | NotEstimable:
     """Fleiss' κ = (p − e)/(1 − e): p the percentage agreement, e = Σ π² from the mean share π of each value.
 
-    For stimuli with unequal numbers of ratings it is Gwet's generalisation (2014): single ratings count for π.
+    For stimuli with unequal numbers of ratings it is Gwet's generalisation (2014): single ratings count for
+    π.
     """
     shares = _mean_shares(counts)
     return _beyond_chance(counts, float(np.square(shares).sum()))
@@ -152,10 +160,12 @@ def gwet_ac1(counts: Tally) -> float | NotEstimable:
 
 
 def conger_kappa(stimuli: ArrayLike, ratings: ArrayLike, raters: ArrayLike) -> float | NotEstimable:
-    """Conger's κ = (p − e)/(1 − e), each rater having shares of her own; for two raters of all stimuli it is Cohen's.
+    """Conger's κ = (p − e)/(1 − e), each rater having shares of her own; for two raters of all stimuli it is
+    Cohen's.
 
-    e = Σ (π̄² − s²/r) over the values, π̄ the mean and s² the variance (over r − 1) of the r raters' shares (Conger 1980;
-    with missing ratings after Gwet 2014). One entry a rating. Errors as for `tally`, and where there is one rater.
+    e = Σ (π̄² − s²/r) over the values, π̄ the mean and s² the variance (over r − 1) of the r raters' shares
+    (Conger 1980; with missing ratings after Gwet 2014). One entry a rating. Errors as for `tally`, and where
+    there is one rater.
     """
     counts = tally(stimuli, ratings, raters)
     by_rater, by_value = labels(raters, "raters"), labels(ratings, "ratings")
@@ -169,7 +179,8 @@ def conger_kappa(stimuli: ArrayLike, ratings: ArrayLike, raters: ArrayLike) -> f
 
 
 def randolph_kappa(counts: Tally) -> float | NotEstimable:
-    """Randolph's free-marginal κ = (p − 1/q)/(1 − 1/q) for a scale of q values (Brennan and Prediger's for two raters)."""
+    """Randolph's free-marginal κ = (p − 1/q)/(1 − 1/q) for a scale of q values (Brennan and Prediger's for
+    two raters)."""
     if len(counts.values) < 2:
         return NotEstimable("all ratings are the same value, and the scale names no other")
     return _beyond_chance(counts, 1 / len(counts.values))
@@ -180,9 +191,9 @@ def bootstrap_agreement(
 ) -> AgreementInterval | NotEstimable:
     """A percentile interval of any of the coefficients above, by resampling stimuli with all their ratings.
 
-    Replicates in which the coefficient cannot be estimated are counted and left out; where they are more than one in
-    twenty there is no interval. With one stimulus rated twice there is none either. The seed fixes the result.
-    Raises UsageError for a wrong level or no replicates.
+    Replicates in which the coefficient cannot be estimated are counted and left out; where they are more than
+    one in twenty there is no interval. With one stimulus rated twice there is none either. The seed fixes the
+    result. Raises UsageError for a wrong level or no replicates.
     """
     check_level(level)
     if replicates < 1:

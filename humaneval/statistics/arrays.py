@@ -1,4 +1,5 @@
-"""Columns that belong together: labels as codes, numbers and counts checked, "not estimable" as a value of its own."""
+"""Columns that belong together: labels as codes, numbers and counts checked, "not estimable" as a value of
+its own."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ def same_length(**columns: NDArray[Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """A column of labels: each entry's code, in 0..number−1, and the distinct labels in order of appearance."""
+    """A column of labels: each entry's code, in 0..number−1, and the distinct labels in order of
+    appearance."""
 
     codes: Codes
     names: tuple[Any, ...]
@@ -106,7 +108,8 @@ def numbers(column: ArrayLike, name: str) -> Floats:
     bad = ~np.isfinite(values)
     if bad.any():
         raise InputError(
-            f"{int(bad.sum())} of {values.size} {name} are not finite numbers, the first at place {_first(bad)}"
+            f"{int(bad.sum())} of {values.size} {name} are not finite numbers, the first at place"
+            f" {_first(bad)}"
         )
     return values
 
@@ -118,7 +121,8 @@ def numbers_or_missing(column: ArrayLike, name: str) -> Floats:
         bad = (values < 0) | np.isinf(values)
     if bad.any():
         raise InputError(
-            f"{int(bad.sum())} of {values.size} {name} are below 0 or infinite, the first at place {_first(bad)}"
+            f"{int(bad.sum())} of {values.size} {name} are below 0 or infinite, the first at place"
+            f" {_first(bad)}"
         )
     return values
 

@@ -1,4 +1,5 @@
-"""Cluster bootstraps of all scores at once: workers, stories, or both drawn anew, with all their responses."""
+"""Cluster bootstraps of all scores at once: workers, stories, or both drawn anew, with all their
+responses."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ class Bootstrap:
         return self._percentiles(self.scores[:, self._at(name)], str(name), level)
 
     def difference(self, a: Any, b: Any, level: float = 0.95) -> Interval:
-        """Percentile interval of the score of `a` minus that of `b`; pairs stay together in every replicate."""
+        """Percentile interval of the score of `a` minus that of `b`; pairs stay together in every
+        replicate."""
         drawn = self.scores[:, self._at(a)] - self.scores[:, self._at(b)]
         return self._percentiles(drawn, f"{a} and {b}", level)
 
@@ -57,8 +59,8 @@ class Bootstrap:
         lost = 1.0 - there.size / drawn.size
         if lost > EMPTY:
             raise InputError(
-                f"A bootstrap interval of {what} is not estimable, because more than {EMPTY:.0%} of the replicates "
-                "drew no response to it",
+                f"A bootstrap interval of {what} is not estimable, because more than {EMPTY:.0%} of the"
+                " replicates drew no response to it",
                 "It has responses by too few workers, or to too few stories.",
             )
         low, high = np.quantile(there, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
@@ -75,11 +77,12 @@ def bootstrap(
     replicates: int = 2000,
     seed: int = 0,
 ) -> Bootstrap:
-    """Scores in `replicates` samples of clusters drawn with replacement; four columns of one length, outcomes 0 or 1.
+    """Scores in `replicates` samples of clusters drawn with replacement; four columns of one length, outcomes
+    0 or 1.
 
-    Neither the order of the responses nor the names of the workers change the replicates of a seed. A cluster drawn
-    k times counts k times with all its responses. "both" multiplies independent draws of workers
-    and of stories (the pigeonhole bootstrap, Owen 2007): conservative, since it counts the variation of single
+    Neither the order of the responses nor the names of the workers change the replicates of a seed. A cluster
+    drawn k times counts k times with all its responses. "both" multiplies independent draws of workers and of
+    stories (the pigeonhole bootstrap, Owen 2007): conservative, since it counts the variation of single
     responses about three times. "responses" ignores clusters, for comparison: intervals far too narrow.
 
     Raises InputError where lengths differ, nothing is given, or the clusters drawn from are a single one.
@@ -122,8 +125,9 @@ def _refuse_single(what: str, count: int) -> None:
 def _by_content(cluster: Codes, content: Codes) -> Codes:
     """The clusters' codes in an order that follows from what is in them, and not from what they are called.
 
-    A number is drawn for every kind of content and those of a cluster are added up. Clusters with equal sums hold the
-    same, and stay in the order of their labels. Numbers of 40 bits leave room for eight million responses a cluster.
+    A number is drawn for every kind of content and those of a cluster are added up. Clusters with equal sums
+    hold the same, and stay in the order of their labels. Numbers of 40 bits leave room for eight million
+    responses a cluster.
     """
     drawn = np.random.default_rng(0).integers(0, 2**40, int(content.max()) + 1)
     order = np.argsort(cluster, kind="stable")
@@ -173,11 +177,12 @@ def _responses(
 
 @dataclass(frozen=True, slots=True)
 class _Crossed:
-    """A sparse matrix, (generators · rows) × columns, with 1 for a response with outcome 0, 1 + base for outcome 1.
+    """A sparse matrix, (generators · rows) × columns, with 1 for a response with outcome 0, 1 + base for
+    outcome 1.
 
-    So one product gives both sums, of responses and of outcomes 1; they are whole numbers, and `base` and the type of
-    the matrix are large enough that none is rounded. Columns are the factor with more clusters, so that the dense
-    product is as small as can be.
+    So one product gives both sums, of responses and of outcomes 1; they are whole numbers, and `base` and the
+    type of the matrix are large enough that none is rounded. Columns are the factor with more clusters, so
+    that the dense product is as small as can be.
     """
 
     matrix: Any
@@ -207,7 +212,8 @@ class _Crossed:
         return cls(matrix, rows, columns, generators, base)
 
     def replicate(self, replicates: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Weighted sums, replicates × generators: b'·M_g·a for each draw a of the columns and b of the rows."""
+        """Weighted sums, replicates × generators: b'·M_g·a for each draw a of the columns and b of the
+        rows."""
         ones: list[Floats] = []
         counts: list[Floats] = []
         columns, rows = rng.spawn(2)

@@ -1,4 +1,5 @@
-"""All that scores and their differences need of a table of responses: sums per worker, story and generator, once."""
+"""All that scores and their differences need of a table of responses: sums per worker, story and generator,
+once."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Sums:
         return self.ones - self.counts * means
 
     def clusters(self) -> Floats:
-        """Generators × generators: in how many clusters either of two occurs; the diagonal is for one alone."""
+        """Generators × generators: in how many clusters either of two occurs; the diagonal is for one
+        alone."""
         there = (self.counts > 0).astype(np.float64)
         alone = there.sum(axis=0)
         return np.asarray(alone[:, None] + alone[None, :] - there.T @ there)
@@ -37,8 +39,8 @@ class Sums:
 class Cells:
     """Responses added up by (worker, generator) and by (story, generator); outcomes are 0 or 1.
 
-    `both` holds only those pairs of worker and story that occur more than once: a worker's answers to one story
-    by several generators, or her second answer. All other pairs are single responses, and need no cell.
+    `both` holds only those pairs of worker and story that occur more than once: a worker's answers to one
+    story by several generators, or her second answer. All other pairs are single responses, and need no cell.
     """
 
     names: tuple[Any, ...]
@@ -60,7 +62,8 @@ class Cells:
         return np.asarray(self.ones * (1.0 - self.means))
 
     def both_meat(self) -> Floats:
-        """Generators × generators: sums over pairs of worker and story of the product of their residual sums."""
+        """Generators × generators: sums over pairs of worker and story of the product of their residual
+        sums."""
         means = self.means
         repeated = self.both.residuals(means)
         meat = np.asarray(repeated.T @ repeated)
@@ -80,9 +83,9 @@ class Cells:
 def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generators: ArrayLike) -> Cells:
     """Add up responses, given as four columns of one length; labels may be anything that can be told apart.
 
-    Outcomes are 0 and 1 (or false and true). Generators keep the order of their first appearance. Takes about as
-    long as reading each column of labels once. Raises InputError where lengths differ, nothing is given, or an
-    outcome is neither 0 nor 1.
+    Outcomes are 0 and 1 (or false and true). Generators keep the order of their first appearance. Takes about
+    as long as reading each column of labels once. Raises InputError where lengths differ, nothing is given,
+    or an outcome is neither 0 nor 1.
     """
     y = np.asarray(outcomes, dtype=np.float64)
     # Ordered, so that not even a last digit hangs on the order of the lines.
@@ -110,8 +113,8 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
 def labelled(labels: Any, *, ordered: bool = False) -> tuple[Codes, list[Any]]:
     """Labels as codes from 0, and the labels in the order of their codes; a missing label is a label too.
 
-    The order is that of first appearance, or with `ordered` that of the labels themselves, which no order of lines
-    changes: what draws at random needs that one.
+    The order is that of first appearance, or with `ordered` that of the labels themselves, which no order of
+    lines changes: what draws at random needs that one.
     """
     column = labels if isinstance(labels, pd.Series | pd.Index) else np.asarray(labels)
     if isinstance(column, np.ndarray) and column.dtype.kind in "US":

@@ -1,7 +1,7 @@
 """How well annotators find the machine's sentence once luck is taken off: normalised score, k, d′.
 
-An annotator who cannot tell marks one of m sentences and misses the machine's with probability 1 − 1/m, if the
-positions are uniform: that is the ceiling of a score, reached by a generator that is never noticed.
+An annotator who cannot tell marks one of m sentences and misses the machine's with probability 1 − 1/m, if
+the positions are uniform: that is the ceiling of a score, reached by a generator that is never noticed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ REACH = 12.0
 
 
 class Detection(NamedTuple):
-    """A score against its chance ceiling, not cut off: above the ceiling `normalised` exceeds 1 and k is below 0."""
+    """A score against its chance ceiling, not cut off: above the ceiling `normalised` exceeds 1 and k is
+    below 0."""
 
     normalised: float
-    """Score / ceiling = 1 − k: 0 where the machine's sentence was always found, 1 where chance alone found it."""
+    """Score / ceiling = 1 − k: 0 where the machine's sentence was always found, 1 where chance alone
+    found it."""
     normalised_interval: Interval
     detected: float
-    """k, the share of passages in which the sentence was really found, guesses taken off (high-threshold model)."""
+    """k, the share of passages in which the sentence was really found, guesses taken off (high-threshold
+    model)."""
     detected_interval: Interval
     above_ceiling: bool
     """The score is above the ceiling: k is negative, which only sampling error (or avoidance) explains."""
@@ -37,9 +40,10 @@ class Detection(NamedTuple):
 def detection(score: float, interval: Interval, ceiling: float = 0.8) -> Detection:
     """Normalise a score and its interval by the chance ceiling.
 
-    With a = 1 − score and m sentences k = (a − 1/m)/(1 − 1/m), which is 1 − score/ceiling for ceiling = 1 − 1/m; the
-    ends of the interval are transformed alike. `ceiling` may be the achieved one of `chance_ceiling`. Raises InputError
-    unless score and interval lie in 0..1 with low <= score <= high, UsageError unless 0 < ceiling <= 1.
+    With a = 1 − score and m sentences k = (a − 1/m)/(1 − 1/m), which is 1 − score/ceiling for ceiling = 1 −
+    1/m; the ends of the interval are transformed alike. `ceiling` may be the achieved one of
+    `chance_ceiling`. Raises InputError unless score and interval lie in 0..1 with low <= score <= high,
+    UsageError unless 0 < ceiling <= 1.
 
     >>> round(detection(43 / 95, Interval(0.356, 0.553)).normalised, 3)
     0.566
@@ -63,11 +67,12 @@ def detection(score: float, interval: Interval, ceiling: float = 0.8) -> Detecti
 
 
 def chance_ceiling(picks: ArrayLike, positions: ArrayLike) -> float | NotEstimable:
-    """The score that chance alone gives, 1 − Σ q_j·r_j, from how often sentence j was picked and was the machine's.
+    """The score that chance alone gives, 1 − Σ q_j·r_j, from how often sentence j was picked and was the
+    machine's.
 
-    q and r are the shares of `picks` and `positions`, counts of one length m. If either is uniform it is 1 − 1/m,
-    whatever the other. Picks should be those where no machine wrote. Raises InputError where lengths differ or a
-    count is negative.
+    q and r are the shares of `picks` and `positions`, counts of one length m. If either is uniform it is 1 −
+    1/m, whatever the other. Picks should be those where no machine wrote. Raises InputError where lengths
+    differ or a count is negative.
 
     >>> round(chance_ceiling([30, 10, 10, 10, 40], [20, 20, 20, 20, 20]), 12)
     0.8
@@ -83,8 +88,8 @@ def chance_ceiling(picks: ArrayLike, positions: ArrayLike) -> float | NotEstimab
 def share_correct(d_prime: float, m: int = 5) -> float:
     """The share of right answers in m-alternative forced choice at sensitivity d′: ∫ φ(x − d′)·Φ(x)^(m−1) dx.
 
-    The observer marks the sentence that seems the most machine-like, the machine's being shifted by d′ standard
-    deviations; at d′ = 0 it is 1/m. Raises UsageError unless m >= 2 and d′ is finite.
+    The observer marks the sentence that seems the most machine-like, the machine's being shifted by d′
+    standard deviations; at d′ = 0 it is 1/m. Raises UsageError unless m >= 2 and d′ is finite.
 
     >>> round(share_correct(0.0, 5), 10)
     0.2
@@ -98,8 +103,8 @@ def share_correct(d_prime: float, m: int = 5) -> float:
 def d_prime(share: float, m: int = 5) -> float | NotEstimable:
     """The sensitivity d′ at which a share of right answers is expected in m-alternative forced choice.
 
-    For a score it is that of 1 − score. Below 1/m it is negative. Not estimable where all or no answers are right.
-    Raises UsageError unless the share lies in 0..1 and m >= 2.
+    For a score it is that of 1 − score. Below 1/m it is negative. Not estimable where all or no answers are
+    right. Raises UsageError unless the share lies in 0..1 and m >= 2.
 
     >>> round(d_prime(0.8, 5), 6)
     2.052797
@@ -114,7 +119,8 @@ def d_prime(share: float, m: int = 5) -> float | NotEstimable:
 
 
 def _quadrature() -> tuple[Floats, Floats]:
-    """Nodes and weights of the mean over a standard normal; 200 of them are exact to 1e-12 for d′ within ±12."""
+    """Nodes and weights of the mean over a standard normal; 200 of them are exact to 1e-12 for d′ within
+    ±12."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(200)
     return nodes, weights / weights.sum()
 

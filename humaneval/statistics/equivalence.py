@@ -1,7 +1,8 @@
-"""Whether a generator is as good as Human, or two as good as each other: equivalence within a margin set beforehand.
+"""Whether a generator is as good as Human, or two as good as each other: equivalence within a margin set
+beforehand.
 
-That no difference was found is no evidence that there is none. These tests turn the question round: the null is a
-difference as large as the margin, and rejecting it says that the difference is smaller.
+That no difference was found is no evidence that there is none. These tests turn the question round: the null
+is a difference as large as the margin, and rejecting it says that the difference is smaller.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class Equivalence(NamedTuple):
 def equivalence(difference: float, standard_error: float, margin: float, level: float = 0.95) -> Equivalence:
     """Two one-sided tests (TOST) from an estimated difference and its standard error, both in shares.
 
-    p_below = 1 − Φ((d + margin)/se), p_above = Φ((d − margin)/se) (Schuirmann 1987). The standard error may come from
-    paired or clustered data. Raises InputError unless d is finite and se is finite and not below 0, UsageError
-    unless 0 < margin <= 1 and 0 < level < 1.
+    p_below = 1 − Φ((d + margin)/se), p_above = Φ((d − margin)/se) (Schuirmann 1987). The standard error may
+    come from paired or clustered data. Raises InputError unless d is finite and se is finite and not below 0,
+    UsageError unless 0 < margin <= 1 and 0 < level < 1.
 
     >>> round(equivalence(0.04, 0.02, 0.1).p, 5)
     0.00135
@@ -73,8 +74,9 @@ def equivalence_of_counts(
 ) -> Equivalence:
     """Two one-sided tests from the counts of two unpaired scores, `x1/n1` − `x2/n2`.
 
-    Difference and standard error are those of Agresti and Caffo (2000), a success and a failure added to either
-    side, so that all right or all wrong still has an error. Raises InputError unless 0 <= x <= n, n > 0 and whole.
+    Difference and standard error are those of Agresti and Caffo (2000), a success and a failure added to
+    either side, so that all right or all wrong still has an error. Raises InputError unless 0 <= x <= n, n >
+    0 and whole.
 
     >>> round(equivalence_of_counts(43, 95, 39, 95, margin=0.1).p, 2)
     0.2
@@ -102,9 +104,9 @@ def non_inferiority(difference: float, standard_error: float, margin: float) -> 
 def within_margin(interval: Interval, margin: float) -> bool:
     """Whether an interval of a difference lies strictly within ±margin.
 
-    For a test at 5 % give the 90 % interval, of whatever method: Newcombe's, Bonett and Price's, a bootstrap's. The
-    95 % interval is the more cautious reading. Raises InputError where an end is no number, UsageError for a margin
-    outside 0..1.
+    For a test at 5 % give the 90 % interval, of whatever method: Newcombe's, Bonett and Price's, a
+    bootstrap's. The 95 % interval is the more cautious reading. Raises InputError where an end is no number,
+    UsageError for a margin outside 0..1.
     """
     _check_margin(margin)
     if not (isfinite(interval.low) and isfinite(interval.high)):

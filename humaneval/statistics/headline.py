@@ -1,7 +1,8 @@
-"""The headline: the score of a generator and the difference of two, each with its interval, as reports print them.
+"""The headline: the score of a generator and the difference of two, each with its interval, as reports print
+them.
 
-What benchmarks/calibration.py shows of it: in five designs, from one form a worker to stories judged ten times, the
-95 % intervals of scores and of differences hold the truth in 93.5 to 96.5 % of studies.
+What benchmarks/calibration.py shows of it: in five designs, from one form a worker to stories judged ten
+times, the 95 % intervals of scores and of differences hold the truth in 93.5 to 96.5 % of studies.
 """
 
 from __future__ import annotations
@@ -88,11 +89,11 @@ def score_interval(
 ) -> ScoreInterval:
     """The score of one generator: Wilson's interval where each worker and each story occurs once, else at n/DEFF.
 
-    DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller 2011), each
-    G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n² over its G clusters, over that of unrelated responses, p(1−p)/(n−1);
-    within 1..n. Where the data cannot tell (one worker, one story, all outcomes equal) it is n / fewest clusters, as
-    if all responses of one cluster were the same. Outcomes are 0 or 1, the three columns are of one length.
-    Raises InputError and UsageError as `cells` and `wilson` do.
+    DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller
+    2011), each G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n² over its G clusters, over that of unrelated
+    responses, p(1−p)/(n−1); within 1..n. Where the data cannot tell (one worker, one story, all outcomes
+    equal) it is n / fewest clusters, as if all responses of one cluster were the same. Outcomes are 0 or 1,
+    the three columns are of one length. Raises InputError and UsageError as `cells` and `wilson` do.
 
     >>> result = score_interval([1, 1, 0, 0], ["ann", "ann", "bob", "bob"], [1, 2, 3, 4])
     >>> result.score, result.design_effect
@@ -162,21 +163,24 @@ def paired_differences(
 ) -> tuple[PairedDifference, ...]:
     """The differences of `pairs` of generators (all if None), each with interval and p; unadjusted.
 
-    Interval: Bonett and Price's (2012) with q = n_e/(n_e + 2): d·q ± t·√((π̃ − (d·q)²)/(n_e + 2)), where
-    π̃ = (n_e·π + 2)/(n_e + 2), π is the share of discordant pairs of answers, and n_e = (π − d²)/V. V is the two-way cluster-robust variance of d over workers and stories, whose clusters
-    reach across both generators; t has (fewest clusters − 1) degrees of freedom (Cameron and Miller 2015). n_e is
-    at most twice the number of pairs. Where no worker and no story recurs but in a pair, n_e is the number of
-    pairs and t the normal quantile: the published interval.
+    Interval: Bonett and Price's (2012) with q = n_e/(n_e + 2): d·q ± t·√((π̃ − (d·q)²)/(n_e + 2)), where π̃ =
+    (n_e·π + 2)/(n_e + 2), π is the share of discordant pairs of answers, and n_e = (π − d²)/V. V is the
+    two-way cluster-robust variance of d over workers and stories, whose clusters reach across both
+    generators; t has (fewest clusters − 1) degrees of freedom (Cameron and Miller 2015). n_e is at most twice
+    the number of pairs. Where no worker and no story recurs but in a pair, n_e is the number of pairs and t
+    the normal quantile: the published interval.
 
-    Where every worker judged both equally often the pairs are those of one worker, each worker weighing as in d;
-    elsewhere π is a(1−b) + b(1−a), of unrelated answers: few workers who judged both say little of it, and V knows
-    what they have in common.
+    Where every worker judged both equally often the pairs are those of one worker, each worker weighing as in
+    d; elsewhere π is a(1−b) + b(1−a), of unrelated answers: few workers who judged both say little of it, and
+    V knows what they have in common.
 
-    Test: exact McNemar where every worker judged both once; else the sign of each worker's contribution is flipped.
-    Both take stories as they came. Where a story recurs within a generator, its contributions are flipped too,
-    and the larger p counts. Neither knows variation by worker and by story at once: the interval does.
+    Test: exact McNemar where every worker judged both once; else the sign of each worker's contribution is
+    flipped. Both take stories as they came. Where a story recurs within a generator, its contributions are
+    flipped too, and the larger p counts. Neither knows variation by worker and by story at once: the interval
+    does.
 
-    `alternative` is about a − b. Raises UsageError for names that are not in the table and for a level outside 0..1.
+    `alternative` is about a − b. Raises UsageError for names that are not in the table and for a level
+    outside 0..1.
     """
     if not 0.0 < level < 1.0:
         raise UsageError(
@@ -210,8 +214,8 @@ class _Facts:
 
     variances: Floats
     discordant: Floats
-    """Share of the pairs of answers by one worker that differ, each worker weighing as in a score; where all workers
-    judged both equally often."""
+    """Share of the pairs of answers by one worker that differ, each worker weighing as in a score; where all
+    workers judged both equally often."""
     by_worker: Floats
     by_story: Floats
 

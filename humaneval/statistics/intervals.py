@@ -1,4 +1,5 @@
-"""How sure a share is: Wilson, also for an effective number of responses; Clopper–Pearson; Jeffreys; Agresti–Coull."""
+"""How sure a share is: Wilson, also for an effective number of responses; Clopper–Pearson; Jeffreys;
+Agresti–Coull."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ class Interval(NamedTuple):
 def wilson(x: float, n: float, level: float = 0.95) -> Interval:
     """The Wilson score interval of the share `x/n`, without continuity correction.
 
-    With p = x/n and z the normal quantile at (1 + level)/2, its ends are
-    (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n) (Wilson 1927; recommended by Brown, Cai and DasGupta 2001).
-    `x` and `n` may be real numbers: with clustered responses n is the effective number and x the same share of it.
-    The ends never leave 0..1; at x = 0 the lower end is exactly 0, at x = n the upper end exactly 1.
+    With p = x/n and z the normal quantile at (1 + level)/2, its ends are (p + z²/2n ± z·√(p(1−p)/n + z²/4n²))
+    / (1 + z²/n) (Wilson 1927; recommended by Brown, Cai and DasGupta 2001). `x` and `n` may be real numbers:
+    with clustered responses n is the effective number and x the same share of it. The ends never leave 0..1;
+    at x = 0 the lower end is exactly 0, at x = n the upper end exactly 1.
 
     Raises InputError unless n > 0 and 0 <= x <= n, UsageError unless 0 < level < 1.
 
@@ -44,7 +45,8 @@ def wilson(x: float, n: float, level: float = 0.95) -> Interval:
 def wilson_corrected(x: float, n: float, level: float = 0.95) -> Interval:
     """The Wilson interval with continuity correction, which R's `prop.test` prints: a little wider than `wilson`.
 
-    It solves |p − π| − 1/2n = z·√(π(1−π)/n) for π on either side (Newcombe 1998, method 4). Errors as for `wilson`.
+    It solves |p − π| − 1/2n = z·√(π(1−π)/n) for π on either side (Newcombe 1998, method 4). Errors as for
+    `wilson`.
 
     >>> [round(end, 6) for end in wilson_corrected(43, 95)]
     [0.351369, 0.557766]
@@ -83,8 +85,8 @@ def agresti_coull(x: float, n: float, level: float = 0.95) -> Interval:
 def clopper_pearson(x: float, n: float, level: float = 0.95) -> Interval:
     """The exact interval of the share `x/n`: it holds the true share at least as often as `level` says.
 
-    With α = 1 − level its ends are the α/2 quantile of Beta(x, n − x + 1) and the 1 − α/2 quantile of
-    Beta(x + 1, n − x) (Clopper and Pearson 1934), 0 at x = 0 and 1 at x = n. The guarantee makes it wide: prefer
+    With α = 1 − level its ends are the α/2 quantile of Beta(x, n − x + 1) and the 1 − α/2 quantile of Beta(x
+    + 1, n − x) (Clopper and Pearson 1934), 0 at x = 0 and 1 at x = n. The guarantee makes it wide: prefer
     Wilson unless a guarantee is asked for. It holds for unrelated responses. Errors as for `wilson`.
 
     >>> [round(end, 6) for end in clopper_pearson(43, 95)]
@@ -101,8 +103,9 @@ def clopper_pearson(x: float, n: float, level: float = 0.95) -> Interval:
 def jeffreys(x: float, n: float, level: float = 0.95) -> Interval:
     """The equal-tailed posterior interval of the share `x/n` under Jeffreys' prior Beta(½, ½).
 
-    Its ends are quantiles of Beta(x + ½, n − x + ½); at x = 0 the lower end is 0 and at x = n the upper end is 1,
-    without which the interval would miss shares at the edge (Brown, Cai and DasGupta 2001). Errors as for `wilson`.
+    Its ends are quantiles of Beta(x + ½, n − x + ½); at x = 0 the lower end is 0 and at x = n the upper end
+    is 1, without which the interval would miss shares at the edge (Brown, Cai and DasGupta 2001). Errors as
+    for `wilson`.
 
     >>> [round(end, 6) for end in jeffreys(43, 95)]
     [0.355212, 0.552889]

@@ -1,9 +1,11 @@
-"""Laplace's approximation to the likelihood of a logistic model with two crossed random intercepts, and its gradient.
+"""Laplace's approximation to the likelihood of a logistic model with two crossed random intercepts, and its
+gradient.
 
-Write η = Xβ + u[large] + v[small], u ~ N(0, σ_large²), v ~ N(0, σ_small²), H = Z'WZ + Σ⁻¹ at the modes (û, v̂) of
-the penalised likelihood. Then log L ≈ ℓ(β, û, v̂) − ½ b'Σ⁻¹b − ½ log|H| − ½ log|Σ|. H has two diagonal blocks and the
-sparse block C between them, so everything goes through S = D_small − C' D_large⁻¹ C, dense, of the smaller factor's
-size. Modes are found by Newton steps with conjugate gradients on S; only log|H| and H⁻¹ need the factor of S.
+Write η = Xβ + u[large] + v[small], u ~ N(0, σ_large²), v ~ N(0, σ_small²), H = Z'WZ + Σ⁻¹ at the modes (û,
+v̂) of the penalised likelihood. Then log L ≈ ℓ(β, û, v̂) − ½ b'Σ⁻¹b − ½ log|H| − ½ log|Σ|. H has two diagonal
+blocks and the sparse block C between them, so everything goes through S = D_small − C' D_large⁻¹ C, dense, of
+the smaller factor's size. Modes are found by Newton steps with conjugate gradients on S; only log|H| and H⁻¹
+need the factor of S.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ def _add(codes: Codes, values: Floats, clusters: int) -> Floats:
 
 
 class Modes(NamedTuple):
-    """Modes of the random effects of both factors, the linear predictor there, the penalised log likelihood."""
+    """Modes of the random effects of both factors, the linear predictor there, the penalised log
+    likelihood."""
 
     large: Floats
     small: Floats
@@ -35,10 +38,11 @@ class Modes(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Laplace log likelihood, its gradient by β and log standard deviations (large, small), and what came with it.
+    """Laplace log likelihood, its gradient by β and log standard deviations (large, small), and what came
+    with it.
 
-    `information` is that of β with the standard deviations held fixed; `freedom` the effective numbers of random
-    effects of each factor, q − tr(H⁻¹)/σ².
+    `information` is that of β with the standard deviations held fixed; `freedom` the effective numbers of
+    random effects of each factor, q − tr(H⁻¹)/σ².
     """
 
     value: float
@@ -148,7 +152,8 @@ class _Blocks:
         self._across = self.cross.T.tocsr()
 
     def solve(self, large: Floats, small: Floats) -> tuple[Floats, Floats]:
-        """H⁻¹ times a vector, by conjugate gradients on the smaller factor, preconditioned by its diagonal."""
+        """H⁻¹ times a vector, by conjugate gradients on the smaller factor, preconditioned by its
+        diagonal."""
         right = small - self._across @ (large / self.large)
         x = right / self.small
         residual = right - self._schur(x)

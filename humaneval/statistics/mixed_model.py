@@ -1,4 +1,5 @@
-"""The logistic mixed model with crossed worker and story effects: scores with both kinds of repetition modelled."""
+"""The logistic mixed model with crossed worker and story effects: scores with both kinds of repetition
+modelled."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from humaneval.statistics.laplace import Crossed, Evaluation
 LARGE = 1_500
 """From so many workers and stories on, the covariance takes the standard deviations as known.
 
-With 57 workers and 50 stories that made standard errors 1.2 % smaller; the more there are, the less it matters.
+With 57 workers and 50 stories that made standard errors 1.2 % smaller; the more there are, the less it
+matters.
 """
 LARGEST = 20_000
 """The smaller factor may have so many levels: its matrix then takes 3 GiB."""
@@ -29,7 +31,8 @@ BOUNDARY = 1e-3
 
 
 class Contrast(NamedTuple):
-    """Effect of `a` minus effect of `b` on the logit, with Wald's standard error, z, two-sided p and interval."""
+    """Effect of `a` minus effect of `b` on the logit, with Wald's standard error, z, two-sided p and
+    interval."""
 
     a: Any
     b: Any
@@ -41,7 +44,8 @@ class Contrast(NamedTuple):
 
 
 class Marginal(NamedTuple):
-    """Probability of outcome 1 with a generator, integrated over workers and stories, with a Wald interval."""
+    """Probability of outcome 1 with a generator, integrated over workers and stories, with a Wald
+    interval."""
 
     name: Any
     probability: float
@@ -126,11 +130,12 @@ def mixed_model(
 ) -> MixedModel:
     """Fit the model by maximum likelihood in Laplace's approximation, effects and standard deviations jointly.
 
-    Outcomes are 0 or 1; four columns of one length. The covariance is the inverse of the observed information of
-    all parameters (from 1,500 workers and stories on: of the effects alone). lme4's glmer(nAGQ = 1) fits the same model.
+    Outcomes are 0 or 1; four columns of one length. The covariance is the inverse of the observed information
+    of all parameters (from 1,500 workers and stories on: of the effects alone). lme4's glmer(nAGQ = 1) fits
+    the same model.
 
-    Raises InputError where the model is not estimable: one worker, one story, no worker or no story with a second
-    response, or a generator whose outcomes are all equal.
+    Raises InputError where the model is not estimable: one worker, one story, no worker or no story with a
+    second response, or a generator whose outcomes are all equal.
     """
     y = np.asarray(outcomes, dtype=np.float64)
     (worker, who), (story, which), (generator, names) = map(labelled, (workers, stories, generators))
@@ -173,7 +178,8 @@ def mixed_model(
 
 
 def likelihood_ratio(full: MixedModel, restricted: MixedModel) -> LikelihoodRatio:
-    """Do generators differ at all? `restricted` is the same model fitted with one label for all (or for several)."""
+    """Do generators differ at all? `restricted` is the same model fitted with one label for all (or for
+    several)."""
     degrees = len(full.names) - len(restricted.names)
     if degrees < 1 or full.responses != restricted.responses:
         raise UsageError("A likelihood ratio compares a model with a simpler one of the same responses")
@@ -277,7 +283,8 @@ def _refuse(y: Floats, worker: Codes, story: Codes, generator: Codes, names: Seq
     fewer = int(min(worker.max(), story.max())) + 1
     if fewer > LARGEST:
         raise InputError(
-            f"The mixed model is not estimable here, because a matrix of {fewer} × {fewer} numbers is too large",
+            f"The mixed model is not estimable here, because a matrix of {fewer} × {fewer} numbers is too"
+            " large",
             "The headline, the sandwich errors and the bootstraps have no such limit.",
         )
     shares = np.bincount(generator, y) / np.bincount(generator)

@@ -1,4 +1,5 @@
-"""Generators judged by the same annotators, compared within them: McNemar, Cochran's Q, intervals of the difference."""
+"""Generators judged by the same annotators, compared within them: McNemar, Cochran's Q, intervals of the
+difference."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from humaneval.statistics.two_samples import Alternative, Significance, check_al
 
 
 class Pairs(NamedTuple):
-    """How often both outcomes were 1, the first only, the second only, neither: a, b, c, d of the 2 × 2 table."""
+    """How often both outcomes were 1, the first only, the second only, neither: a, b, c, d of the 2 × 2
+    table."""
 
     both: int
     first_only: int
@@ -58,9 +60,9 @@ def pairs(first: ArrayLike, second: ArrayLike) -> Pairs:
 def mcnemar_exact(first_only: int, second_only: int, alternative: Alternative = "two-sided") -> float:
     """The p-value of McNemar's exact test: discordant pairs fall on either side with odds of one half.
 
-    Two-sided 2·P(Bin(b + c, ½) <= min(b, c)), at most 1; "greater" asks whether the first share is the higher one.
-    Without discordant pairs p is 1. It is the same as flipping signs within annotators. Being discrete it rejects
-    less often than its level says. Raises InputError unless the counts are whole numbers from 0.
+    Two-sided 2·P(Bin(b + c, ½) <= min(b, c)), at most 1; "greater" asks whether the first share is the higher
+    one. Without discordant pairs p is 1. It is the same as flipping signs within annotators. Being discrete
+    it rejects less often than its level says. Raises InputError unless the counts are whole numbers from 0.
 
     >>> mcnemar_exact(4, 0), round(mcnemar_exact(25, 21), 6)
     (0.125, 0.658738)
@@ -74,8 +76,8 @@ def mcnemar_exact(first_only: int, second_only: int, alternative: Alternative = 
 def mcnemar_mid_p(first_only: int, second_only: int, alternative: Alternative = "two-sided") -> float:
     """McNemar's exact test with half the probability of the result found taken off each tail (Lancaster's mid-p).
 
-    It keeps near its level where the exact test is cautious, but may exceed it a little (Fagerland et al. 2013).
-    Arguments and errors as for `mcnemar_exact`.
+    It keeps near its level where the exact test is cautious, but may exceed it a little (Fagerland et al.
+    2013). Arguments and errors as for `mcnemar_exact`.
 
     >>> mcnemar_mid_p(4, 0)
     0.0625
@@ -104,8 +106,9 @@ def mcnemar_chi_square(first_only: int, second_only: int, *, continuity: bool = 
 def bonett_price(first_only: int, second_only: int, n: int, level: float = 0.95) -> Interval:
     """The Bonett–Price interval of a paired difference, first share minus second, of `n` pairs.
 
-    With p12 = (b + 1)/(n + 2), p21 = (c + 1)/(n + 2) and d = p12 − p21 it is d ± z·√((p12 + p21 − d²)/(n + 2)), cut
-    at −1 and 1 (Bonett and Price 2012). Raises InputError unless b + c <= n and n > 0, UsageError for a wrong level.
+    With p12 = (b + 1)/(n + 2), p21 = (c + 1)/(n + 2) and d = p12 − p21 it is d ± z·√((p12 + p21 − d²)/(n +
+    2)), cut at −1 and 1 (Bonett and Price 2012). Raises InputError unless b + c <= n and n > 0, UsageError
+    for a wrong level.
 
     >>> [round(end, 6) for end in bonett_price(25, 21, 95)]
     [-0.098512, 0.180986]
@@ -128,9 +131,10 @@ def bonett_price_at(difference: float, discordant: float, n: float, quantile: fl
 def newcombe_paired(table: Pairs, level: float = 0.95) -> Interval:
     """Newcombe's interval of a paired difference, first share minus second, from two Wilson intervals.
 
-    The unpaired interval's roots with −2φ times the product of their parts, φ the correlation of the pairs, whose
-    numerator ad − bc is lowered by n/2, not below 0, where it is positive (Newcombe 1998, method 10 for paired
-    proportions). Raises InputError where the table is empty or holds no counts, UsageError for a wrong level.
+    The unpaired interval's roots with −2φ times the product of their parts, φ the correlation of the pairs,
+    whose numerator ad − bc is lowered by n/2, not below 0, where it is positive (Newcombe 1998, method 10 for
+    paired proportions). Raises InputError where the table is empty or holds no counts, UsageError for a wrong
+    level.
 
     >>> [round(end, 4) for end in newcombe_paired(Pairs(1, 1, 7, 12))]
     [-0.5069, -0.0256]
@@ -157,11 +161,13 @@ def newcombe_paired(table: Pairs, level: float = 0.95) -> Interval:
 
 
 def cochran_q(outcomes: ArrayLike) -> Significance | NotEstimable:
-    """Cochran's Q: whether any of k generators differ, from an n × k table of outcomes (0 or 1), one line an annotator.
+    """Cochran's Q: whether any of k generators differ, from an n × k table of outcomes (0 or 1), one line an
+    annotator.
 
-    Q = (k−1)(k·ΣG² − T²)/(kT − ΣL²) with G the column sums, L the row sums and T the total; χ² with k − 1 degrees of
-    freedom (Cochran 1950). For two generators it is McNemar's χ². Not estimable where every annotator's outcomes are
-    all alike. Raises InputError unless the table has two columns or more, a row, and holds zeros and ones.
+    Q = (k−1)(k·ΣG² − T²)/(kT − ΣL²) with G the column sums, L the row sums and T the total; χ² with k − 1
+    degrees of freedom (Cochran 1950). For two generators it is McNemar's χ². Not estimable where every
+    annotator's outcomes are all alike. Raises InputError unless the table has two columns or more, a row, and
+    holds zeros and ones.
 
     >>> round(cochran_q([[1, 1, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]).statistic, 6)
     4.5

@@ -1,8 +1,8 @@
 """What annotators earned in an hour, three ways, for platforms' working times are not hours of work.
 
-`WorkTimeInSeconds` runs from accepting to submitting: whoever queues ten HITs is credited with each of them for the
-whole time. The union of a worker's intervals counts each second once; the page's own timers count only what was
-visible.
+`WorkTimeInSeconds` runs from accepting to submitting: whoever queues ten HITs is credited with each of them
+for the whole time. The union of a worker's intervals counts each second once; the page's own timers count
+only what was visible.
 """
 
 from __future__ import annotations
@@ -50,11 +50,13 @@ class Pay:
     """The three estimates; each may be missing for want of times."""
 
     work_time: HourlyPay | NotEstimable
-    """Time = sum over assignments of submitted − accepted, as platforms report it: too low a wage where HITs queue."""
+    """Time = sum over assignments of submitted − accepted, as platforms report it: too low a wage where HITs
+    queue."""
     union: HourlyPay | NotEstimable
     """Time = union of each worker's intervals from accepting to submitting."""
     in_page: HourlyPay | NotEstimable
-    """Time = sum of the page's timers: the most hopeful estimate, without looking for HITs and reading terms."""
+    """Time = sum of the page's timers: the most hopeful estimate, without looking for HITs and reading
+    terms."""
 
 
 def hourly_pay(
@@ -68,10 +70,11 @@ def hourly_pay(
 ) -> Pay:
     """Hourly pay from submitted assignments, one entry each.
 
-    `rewards` in dollars, bonuses included; `accepted` and `submitted` as times (datetimes or seconds), `work_seconds`
-    the platform's own working time where it gives one (else submitted − accepted), `in_page_seconds` the sum of the
-    page's timers. Missing times are NaN or NaT: such assignments are counted as unknown. Raises InputError where
-    lengths differ, nothing is given, a number is negative, or something was submitted before it was accepted.
+    `rewards` in dollars, bonuses included; `accepted` and `submitted` as times (datetimes or seconds),
+    `work_seconds` the platform's own working time where it gives one (else submitted − accepted),
+    `in_page_seconds` the sum of the page's timers. Missing times are NaN or NaT: such assignments are counted
+    as unknown. Raises InputError where lengths differ, nothing is given, a number is negative, or something
+    was submitted before it was accepted.
     """
     by_worker = labels(workers, "workers")
     paid = numbers_or_missing(rewards, "rewards")
@@ -106,12 +109,16 @@ def hourly_pay(
         work_time = NotEstimable("no working times are known")
     return Pay(
         work_time,
-        NotEstimable("times of acceptance and submission are not known")
-        if spans is None
-        else _union(who, number, paid, *spans),
-        NotEstimable("the pages had no timers")
-        if in_page_seconds is None
-        else summed(in_page_seconds, "seconds of the page"),
+        (
+            NotEstimable("times of acceptance and submission are not known")
+            if spans is None
+            else _union(who, number, paid, *spans)
+        ),
+        (
+            NotEstimable("the pages had no timers")
+            if in_page_seconds is None
+            else summed(in_page_seconds, "seconds of the page")
+        ),
     )
 
 

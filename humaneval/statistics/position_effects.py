@@ -37,9 +37,9 @@ class PickingBias:
 def picking_bias(choices: ArrayLike, places: int = 5) -> PickingBias:
     """χ² goodness of fit of `choices`, numbered from 1, against a uniform choice among `places`.
 
-    Give the choices on Human passages only: where a machine wrote, finding it moves the picks. Responses count as
-    unrelated; a worker with several Human passages overstates the evidence. Raises InputError where nothing is given
-    or a choice is out of range, UsageError for fewer than two places.
+    Give the choices on Human passages only: where a machine wrote, finding it moves the picks. Responses
+    count as unrelated; a worker with several Human passages overstates the evidence. Raises InputError where
+    nothing is given or a choice is out of range, UsageError for fewer than two places.
 
     >>> round(picking_bias([1] * 10 + [2] * 10 + [3] * 20 + [4] * 5 + [5] * 5).significance.statistic, 1)
     15.0
@@ -69,13 +69,14 @@ def position_effect(
 ) -> PositionEffect:
     """Whether detection depends on the position of the machine's sentence, within strata such as generators.
 
-    The generalised Cochran–Mantel–Haenszel statistic d'V⁻¹d: d sums over strata the detected at each position minus
-    those expected from the stratum's margins, V their hypergeometric covariances; χ² with positions − 1 degrees of
-    freedom (Landis, Heyman and Koch 1978). With one stratum it is Pearson's χ² times (n − 1)/n. Strata with a single
-    outcome or a single position tell nothing and add nothing. Responses count as unrelated.
+    The generalised Cochran–Mantel–Haenszel statistic d'V⁻¹d: d sums over strata the detected at each position
+    minus those expected from the stratum's margins, V their hypergeometric covariances; χ² with positions − 1
+    degrees of freedom (Landis, Heyman and Koch 1978). With one stratum it is Pearson's χ² times (n − 1)/n.
+    Strata with a single outcome or a single position tell nothing and add nothing. Responses count as
+    unrelated.
 
-    `detected` are 0 or 1, `positions` whole numbers from 1. Raises InputError where lengths differ, nothing is given
-    or something is missing.
+    `detected` are 0 or 1, `positions` whole numbers from 1. Raises InputError where lengths differ, nothing
+    is given or something is missing.
     """
     outcome = zeros_and_ones(detected, "outcomes")
     where = whole_numbers(positions, "positions", 1, 1000)
@@ -91,9 +92,11 @@ def position_effect(
         tuple(shown.tolist()),
         tuple(int(count) for count in total.sum(axis=0)),
         tuple(int(count) for count in found.sum(axis=0)),
-        _mantel_haenszel(total, found)
-        if shown.size > 1
-        else NotEstimable(f"the machine's sentence is at position {shown[0]} in all of the passages"),
+        (
+            _mantel_haenszel(total, found)
+            if shown.size > 1
+            else NotEstimable(f"the machine's sentence is at position {shown[0]} in all of the passages")
+        ),
     )
 
 
@@ -137,15 +140,16 @@ def learning(
     strata: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Learning | NotEstimable:
-    """Whether annotators get better (or tire): logistic regression of detection on the serial place of the passage.
+    """Whether annotators get better (or tire): logistic regression of detection on the serial place of the
+    passage.
 
-    One intercept for each stratum (generator), one slope; the standard error is the cluster-robust sandwich over
-    workers times √(G/(G−1)), the interval and p from t with G − 1 degrees of freedom for G workers. Under about 20
-    workers it is too hopeful.
+    One intercept for each stratum (generator), one slope; the standard error is the cluster-robust sandwich
+    over workers times √(G/(G−1)), the interval and p from t with G − 1 degrees of freedom for G workers.
+    Under about 20 workers it is too hopeful.
 
-    One entry a response: outcomes 0 or 1, places as numbers, labels of any kind. Not estimable with fewer than three
-    workers, or where outcomes or places do not vary, or separate perfectly. Raises InputError where lengths differ,
-    nothing is given or something is missing; UsageError for a wrong level.
+    One entry a response: outcomes 0 or 1, places as numbers, labels of any kind. Not estimable with fewer
+    than three workers, or where outcomes or places do not vary, or separate perfectly. Raises InputError
+    where lengths differ, nothing is given or something is missing; UsageError for a wrong level.
     """
     check_level(level)
     outcome, place = zeros_and_ones(detected, "outcomes"), numbers(order, "places in the order")
@@ -185,7 +189,8 @@ def learning(
 
 
 def _trend(outcome: Floats, x: Floats, stratum: Codes, worker: Codes) -> tuple[float, float] | NotEstimable:
-    """Slope and clustered standard error by Newton's method; intercepts are profiled out, stratum by stratum."""
+    """Slope and clustered standard error by Newton's method; intercepts are profiled out, stratum by
+    stratum."""
     hits, size = np.bincount(stratum, weights=outcome), np.bincount(stratum)
     intercepts, slope = np.log(hits / (size - hits)), 0.0
     for _ in range(50):

@@ -1,7 +1,9 @@
-"""Signs that an annotator did not read: one answer throughout, speed, copied texts, gaps. Flags, never exclusions.
+"""Signs that an annotator did not read: one answer throughout, speed, copied texts, gaps. Flags, never
+exclusions.
 
-Every function takes columns with one entry a response and gives back flags or probabilities for all of them, or for
-every worker. What follows from a flag is for a rule that was declared beforehand (`humaneval.scoring.scores`).
+Every function takes columns with one entry a response and gives back flags or probabilities for all of them,
+or for every worker. What follows from a flag is for a rule that was declared beforehand
+(`humaneval.scoring.scores`).
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ READING_SPEED = 12.0
 
 @dataclass(frozen=True, slots=True)
 class StraightLining:
-    """How often each of `workers` gave her most frequent answer, and how odd that is; entries belong together."""
+    """How often each of `workers` gave her most frequent answer, and how odd that is; entries belong
+    together."""
 
     workers: tuple[Any, ...]
     responses: Codes
@@ -48,8 +51,9 @@ class StraightLining:
 def straight_lining(workers: ArrayLike, choices: ArrayLike, options: int = 5) -> StraightLining:
     """Whether workers keep choosing the same of `options` answers, numbered from 1.
 
-    p is exact: P(max count >= most) for a multinomial with equal odds. Where positions are uniform an attentive
-    worker's answers are too. Raises InputError where lengths differ, nothing is given, or an answer is out of range.
+    p is exact: P(max count >= most) for a multinomial with equal odds. Where positions are uniform an
+    attentive worker's answers are too. Raises InputError where lengths differ, nothing is given, or an answer
+    is out of range.
 
     >>> straight_lining(["ann"] * 8, [3, 3, 3, 3, 3, 3, 3, 3]).p.round(7).tolist()
     [1.28e-05]
@@ -81,8 +85,9 @@ class Speed:
 def speed(words: ArrayLike, seconds: ArrayLike, limit: float = READING_SPEED) -> Speed:
     """Which responses came faster than `limit` words a second; seconds are those of the page's own timer.
 
-    Times between accepting and submitting are no reading times: they include waiting. NaN seconds mean that the time
-    is not known. Raises InputError where lengths differ or a number is negative, UsageError for a limit not above 0.
+    Times between accepting and submitting are no reading times: they include waiting. NaN seconds mean that
+    the time is not known. Raises InputError where lengths differ or a number is negative, UsageError for a
+    limit not above 0.
 
     >>> speed([48, 48, 48], [2.0, 10.0, float("nan")]).too_fast.tolist()
     [True, False, False]
@@ -110,8 +115,8 @@ class Copies:
 def copied_texts(texts: ArrayLike, least_words: int = 4) -> Copies:
     """Which free texts occur more than once, by whomever, letter case and white space aside.
 
-    Texts of fewer than `least_words` words ("yes", "no idea") are no evidence, nor are missing ones: never flagged.
-    Raises InputError where there are none, UsageError for fewer than one word.
+    Texts of fewer than `least_words` words ("yes", "no idea") are no evidence, nor are missing ones: never
+    flagged. Raises InputError where there are none, UsageError for fewer than one word.
 
     >>> copied_texts(["It is  a good story", "it is a good story", "no"]).copied.tolist()
     [True, True, False]
@@ -159,8 +164,8 @@ def completeness(workers: ArrayLike, generators: ArrayLike, expected: int | None
 def _largest_count_tail(n: int, most: int, options: int) -> float:
     """P(the largest of `options` equally likely counts that sum to n is `most` or more).
 
-    More than half can only happen to one of them, so that the tails add up. Else the counts are independent Poisson
-    variables given their sum: P(all < most) is a convolution of cut-off Poisson probabilities.
+    More than half can only happen to one of them, so that the tails add up. Else the counts are independent
+    Poisson variables given their sum: P(all < most) is a convolution of cut-off Poisson probabilities.
     """
     one_tail = options * float(bdtrc(most - 1, n, 1 / options)) if most > 0 else 1.0
     if 2 * most > n:
@@ -173,5 +178,6 @@ def _largest_count_tail(n: int, most: int, options: int) -> float:
         together = np.convolve(together, poisson)[: n + 1]
     below = together[n] / np.exp(n * np.log(n) - n - gammaln(n + 1)) if together.size > n else 0.0
     tail = 1.0 - float(below)
-    # what is left of 1 after subtraction has no digits; there the sum of the tails is near enough, and never too small
+    # what is left of 1 after subtraction has no digits; there the sum of the tails is near enough, and never
+    # too small
     return min(1.0, max(tail, 0.0) if tail > 1e-9 else one_tail)

@@ -1,4 +1,5 @@
-"""Which generator is best, and how sure that is: P(best), ranks with intervals, groups that cannot be told apart."""
+"""Which generator is best, and how sure that is: P(best), ranks with intervals, groups that cannot be told
+apart."""
 
 from __future__ import annotations
 
@@ -29,9 +30,9 @@ def jeffreys_draws(
 ) -> Floats:
     """Draws of all scores from their posteriors Beta(x + ½, n − x + ½), as (draws, generators).
 
-    For scores known only by their counts, as if the generators were judged by different people. With clustered
-    responses give the effective numbers (they need not be whole). Raises InputError unless 0 <= x <= n, n > 0 and as
-    many x as n, UsageError for no draws.
+    For scores known only by their counts, as if the generators were judged by different people. With
+    clustered responses give the effective numbers (they need not be whole). Raises InputError unless 0 <= x
+    <= n, n > 0 and as many x as n, UsageError for no draws.
     """
     x, total = numbers(not_identified, "counts"), numbers(n, "numbers of responses")
     if x.shape != total.shape or x.ndim != 1 or x.size == 0:
@@ -46,10 +47,10 @@ def jeffreys_draws(
 def ranks(replicates: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:
     """Ranks of the generators from replicates of their scores, one line a replicate, one column a generator.
 
-    Replicates are those of a bootstrap, or draws from posteriors. The interval of a rank runs from the
-    (1 − level)/2 to the (1 + level)/2 quantile of the ranks over the replicates, both being ranks that occurred; in a
-    tie the better rank counts for its lower end and the worse for its upper end. Raises InputError unless the table
-    has a line and a column and is finite, UsageError for a wrong level.
+    Replicates are those of a bootstrap, or draws from posteriors. The interval of a rank runs from the (1 −
+    level)/2 to the (1 + level)/2 quantile of the ranks over the replicates, both being ranks that occurred;
+    in a tie the better rank counts for its lower end and the worse for its upper end. Raises InputError
+    unless the table has a line and a column and is finite, UsageError for a wrong level.
 
     >>> [tuple(rank) for rank in ranks([[0.2, 0.5], [0.3, 0.4], [0.4, 0.4], [0.5, 0.1]], level=0.5)]
     [(1.625, 1, 2, 0.375), (1.375, 1, 2, 0.625)]
@@ -69,7 +70,8 @@ def ranks(replicates: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:
 
 
 def probability_higher(replicates: ArrayLike) -> Floats:
-    """How often each generator (line) scores higher than each other (column), ties counted half; ½ on the diagonal.
+    """How often each generator (line) scores higher than each other (column), ties counted half; ½ on the
+    diagonal.
 
     Arguments and errors as for `ranks`.
 
@@ -86,8 +88,8 @@ def groups_of_ties(scores: ArrayLike, different: ArrayLike) -> tuple[tuple[int, 
     """The finest split of the ranking into groups where every generator differs from all in the other groups.
 
     `scores` are k numbers and `different` a symmetric k × k table, true where a pair was told apart (after
-    adjusting for many tests). Groups come best first, as indices; within a group nothing is said about order (as in
-    the rankings of WMT). Raises InputError where shapes differ or `different` is not symmetric.
+    adjusting for many tests). Groups come best first, as indices; within a group nothing is said about order
+    (as in the rankings of WMT). Raises InputError where shapes differ or `different` is not symmetric.
 
     >>> groups_of_ties([0.2, 0.5, 0.45], [[0, 1, 1], [1, 0, 0], [1, 0, 0]])
     ((1, 2), (0,))

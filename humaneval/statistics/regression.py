@@ -43,7 +43,8 @@ class Gee(NamedTuple):
 
 
 def design_matrix(labels: ArrayLike, reference: Any = None) -> tuple[Floats, tuple[Any, ...]]:
-    """Intercept and one column for each label but the reference (the first to appear if None), and their labels."""
+    """Intercept and one column for each label but the reference (the first to appear if None), and their
+    labels."""
     codes, names = labelled(labels)
     if reference is not None and reference not in names:
         raise InputError(f"Nothing is labelled {reference!r}", f"There are: {', '.join(map(str, names))}.")
@@ -54,10 +55,12 @@ def design_matrix(labels: ArrayLike, reference: Any = None) -> tuple[Floats, tup
 
 
 def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
-    """Maximum likelihood by Newton's method; outcomes 0 or 1 (n), `x` the design matrix (n × p) with its intercept.
+    """Maximum likelihood by Newton's method; outcomes 0 or 1 (n), `x` the design matrix (n × p) with its
+    intercept.
 
-    Raises InputError where it is not estimable: a column that the others determine, or outcomes that a combination
-    of columns separates (a group with equal outcomes, say), so that a coefficient would run off to infinity.
+    Raises InputError where it is not estimable: a column that the others determine, or outcomes that a
+    combination of columns separates (a group with equal outcomes, say), so that a coefficient would run off
+    to infinity.
     """
     y, x = _checked(outcomes, x)
     beta = np.zeros(x.shape[1])
@@ -85,8 +88,9 @@ def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
 def logistic_above(outcomes: ArrayLike, x: Floats, floor: float) -> Logistic:
     """Logistic regression of how often the right one of m is found, `floor` = 1/m by luck: P = g + (1 − g)·σ(xβ).
 
-    By Fisher scoring; the covariance is that of the expected information, as R's `binomial(mafc.logit(m))` of psyphy
-    has it. Arguments and errors otherwise as for `logistic`; also where a group does no better than luck.
+    By Fisher scoring; the covariance is that of the expected information, as R's `binomial(mafc.logit(m))` of
+    psyphy has it. Arguments and errors otherwise as for `logistic`; also where a group does no better than
+    luck.
     """
     if not 0.0 <= floor < 1.0:
         raise UsageError(f"{floor:g} is not a share that luck finds", "Give 1/m: 0.2 for one of five.")
@@ -158,13 +162,14 @@ def two_way_covariance(
 
 
 def cr2_covariance(fit: Logistic, outcomes: ArrayLike, x: Floats, clusters: ArrayLike) -> Floats:
-    """Bias-reduced sandwich CR2: unbiased were responses unrelated (Bell and McCaffrey 2002; Pustejovsky and Tipton 2018).
+    """Bias-reduced sandwich CR2: unbiased were responses unrelated (Bell and McCaffrey 2002; Pustejovsky and
+    Tipton 2018).
 
-    With weights W = μ(1−μ) and working covariance W, the residuals of cluster g are multiplied by
-    A_g = D' B_g^(−½) D, D = W_g^½, B_g = D·(I − H)·W_g·D', H the hat matrix of the cluster, before
-    they enter the sandwich. In the units of D⁻¹: e_g/√W is multiplied by (I − Q_g·Q_g')^(−½), where Q_g are the
-    cluster's rows of W^½·X·A^(−½), so a p × p eigenproblem a cluster does. A direction that a cluster alone
-    determines carries no information, and is left as it is.
+    With weights W = μ(1−μ) and working covariance W, the residuals of cluster g are multiplied by A_g = D'
+    B_g^(−½) D, D = W_g^½, B_g = D·(I − H)·W_g·D', H the hat matrix of the cluster, before they enter the
+    sandwich. In the units of D⁻¹: e_g/√W is multiplied by (I − Q_g·Q_g')^(−½), where Q_g are the cluster's
+    rows of W^½·X·A^(−½), so a p × p eigenproblem a cluster does. A direction that a cluster alone determines
+    carries no information, and is left as it is.
     """
     y, x = _checked(outcomes, x)
     codes, names = labelled(clusters)
@@ -192,9 +197,9 @@ def cr2_covariance(fit: Logistic, outcomes: ArrayLike, x: Floats, clusters: Arra
 def gee(outcomes: ArrayLike, x: Floats, clusters: ArrayLike, *, adjust: bool = True) -> Gee:
     """Generalized estimating equations, logit link, exchangeable working correlation (Liang and Zeger 1986).
 
-    The correlation is the moment estimator (Σ_g Σ_{j<k} r_j·r_k)/(pairs − p)/φ of Pearson residuals r, with
-    φ = Σr²/(n − p), as in statsmodels; without `adjust` p is not subtracted, as in geepack. Raises InputError with a single cluster, or where no cluster has two
-    responses: then there is no correlation to estimate.
+    The correlation is the moment estimator (Σ_g Σ_{j<k} r_j·r_k)/(pairs − p)/φ of Pearson residuals r, with φ
+    = Σr²/(n − p), as in statsmodels; without `adjust` p is not subtracted, as in geepack. Raises InputError
+    with a single cluster, or where no cluster has two responses: then there is no correlation to estimate.
     """
     y, x = _checked(outcomes, x)
     codes, names = labelled(clusters)

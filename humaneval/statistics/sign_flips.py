@@ -1,4 +1,5 @@
-"""Could the differences of the clusters as well have had the other sign? The sign-flip (permutation) test of a sum."""
+"""Could the differences of the clusters as well have had the other sign? The sign-flip (permutation) test of
+a sum."""
 
 from __future__ import annotations
 
@@ -34,11 +35,11 @@ def sign_flip_test(
 ) -> FlipTest:
     """How often the sum of `contributions` is as extreme as theirs if each sign is + or − with equal odds.
 
-    One contribution a cluster, for example a worker's number of misses with one generator minus that with another:
-    to swap the two labels within a worker is to flip her sign. With scores of general models: Hemerik, Goeman and
-    Finos 2020. Whole numbers: exact, by inverting the characteristic function Π cos(k·t). Others: all sign
-    vectors for up to 13 clusters; the expansion φ with its fourth-moment term where no cluster weighs much; else
-    `draws` random sign vectors with `seed`, p = (1 + as extreme)/(1 + draws).
+    One contribution a cluster, for example a worker's number of misses with one generator minus that with
+    another: to swap the two labels within a worker is to flip her sign. With scores of general models:
+    Hemerik, Goeman and Finos 2020. Whole numbers: exact, by inverting the characteristic function Π cos(k·t).
+    Others: all sign vectors for up to 13 clusters; the expansion φ with its fourth-moment term where no
+    cluster weighs much; else `draws` random sign vectors with `seed`, p = (1 + as extreme)/(1 + draws).
 
     No contribution other than 0 gives p = 1. Raises UsageError for an unknown alternative.
 

@@ -1,6 +1,8 @@
-"""How many annotators answer without looking, and which, told by the Control passages they noticed and missed.
+"""How many annotators answer without looking, and which, told by the Control passages they noticed and
+missed.
 
-One missed Control is weak evidence, and one noticed is weak too: a fifth of those who click anywhere notice it.
+One missed Control is weak evidence, and one noticed is weak too: a fifth of those who click anywhere notice
+it.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ def spam_given_pass(
 ) -> Floats:
     """P(an annotator spams | she noticed all of her `controls` independent Control passages).
 
-    s·g^k/(s·g^k + (1 − s)·c^k) with s the share of spammers, g what they notice by chance, c what honest annotators
-    notice. Arguments broadcast. Raises UsageError where a probability is outside 0..1 or nobody could pass.
+    s·g^k/(s·g^k + (1 − s)·c^k) with s the share of spammers, g what they notice by chance, c what honest
+    annotators notice. Arguments broadcast. Raises UsageError where a probability is outside 0..1 or nobody
+    could pass.
 
     >>> round(float(spam_given_pass(0.0625, 1)), 4), round(float(spam_given_pass(0.0625, 2)), 4)
     (0.0132, 0.0027)
@@ -55,10 +58,12 @@ class ImpliedSpam(NamedTuple):
 
 
 def implied_spam(failed: int, annotators: int, controls: int = 1, chance: float = CHANCE) -> ImpliedSpam:
-    """From how many of the annotators missed one of their `controls` Control passages: how many spam, how many passed.
+    """From how many of the annotators missed one of their `controls` Control passages: how many spam, how
+    many passed.
 
-    Spammers fail with probability 1 − chance^controls, so failed/(1 − chance^controls) of them are expected, at most
-    all. Raises InputError unless 0 <= failed <= annotators and there is one; UsageError for settings without sense.
+    Spammers fail with probability 1 − chance^controls, so failed/(1 − chance^controls) of them are expected,
+    at most all. Raises InputError unless 0 <= failed <= annotators and there is one; UsageError for settings
+    without sense.
 
     >>> tuple(round(one, 4) for one in implied_spam(5, 100))
     (6.25, 1.25, 0.0132)
@@ -109,14 +114,16 @@ def spam_posterior(
 ) -> SpamPosterior | NotEstimable:
     """Empirical-Bayes probability that each annotator spams, from how many of her Control passages she noticed.
 
-    Two kinds are mixed: spammers notice each passage with probability `chance`; honest annotators with one of their
-    own, drawn from Beta(a, b). a and b are the likeliest over all annotators, with a weak prior that keeps them off the
-    edge: a mean above `chance`, about 1 to 1,000 for a + b. Over the share, whose prior is Beta(1, 3), probabilities are
-    averaged: 40 of 40 who noticed one passage each are suspected a little, and 1 of 1 more.
+    Two kinds are mixed: spammers notice each passage with probability `chance`; honest annotators with one of
+    their own, drawn from Beta(a, b). a and b are the likeliest over all annotators, with a weak prior that
+    keeps them off the edge: a mean above `chance`, about 1 to 1,000 for a + b. Over the share, whose prior is
+    Beta(1, 3), probabilities are averaged: 40 of 40 who noticed one passage each are suspected a little, and
+    1 of 1 more.
 
-    Three kinds of unknowns need annotators with three Control passages or more. With fewer give `honest_pass`, the
-    probability that an honest annotator notices one: then only the share is estimated. Raises InputError unless
-    0 <= noticed <= controls, both whole, of one length; UsageError unless chance < honest_pass <= 1.
+    Three kinds of unknowns need annotators with three Control passages or more. With fewer give
+    `honest_pass`, the probability that an honest annotator notices one: then only the share is estimated.
+    Raises InputError unless 0 <= noticed <= controls, both whole, of one length; UsageError unless chance <
+    honest_pass <= 1.
     """
     k, n = _check_counts(noticed, controls)
     check_probability(chance=chance)
@@ -128,7 +135,8 @@ def spam_posterior(
         return NotEstimable("no annotator saw a Control passage")
     if honest_pass is None and n.max() < 3:
         return NotEstimable(
-            f"no annotator saw more than {int(n.max())} Control passages, which does not tell careless from spamming"
+            f"no annotator saw more than {int(n.max())} Control passages, which does not tell careless from"
+            " spamming"
         )
     kinds, kind, weight = np.unique(np.stack([k, n]), axis=1, return_inverse=True, return_counts=True)
     seen, out_of = kinds
@@ -168,8 +176,8 @@ class _Averaged(NamedTuple):
 def _averaged(spam: Floats, honest: Floats, weight: Codes) -> _Averaged:
     """P(spams) by kind of annotator and the share, averaged over the share's posterior.
 
-    `spam` and `honest` are log likelihoods by kind, `weight` how many annotators are of it. The likeliest share alone
-    will not do: where everybody passes it is 0, and nobody could be suspected of anything.
+    `spam` and `honest` are log likelihoods by kind, `weight` how many annotators are of it. The likeliest
+    share alone will not do: where everybody passes it is 0, and nobody could be suspected of anything.
     """
     turn = (np.arange(GRID) + 0.5) / GRID
     # Closest at the ends, where the posterior is steepest: d share = π/2 · sin(π·turn) d turn.
@@ -185,7 +193,8 @@ def _averaged(spam: Floats, honest: Floats, weight: Codes) -> _Averaged:
 GRID = 4000
 """Places at which the share's posterior is computed."""
 START = np.array([-2.2, 2.0, 3.0])
-"""Log odds of the share, log odds of the mean between chance and 1, logarithm of a + b: where the search starts."""
+"""Log odds of the share, log odds of the mean between chance and 1, logarithm of a + b: where the search
+starts."""
 WIDTH = np.array([2.0, 2.0])
 """Standard deviations of the prior about the last two."""
 

@@ -1,7 +1,8 @@
-"""Two scores from different annotators, compared from their counts: z, χ², Fisher's exact test, Newcombe's interval.
+"""Two scores from different annotators, compared from their counts: z, χ², Fisher's exact test, Newcombe's
+interval.
 
-For scores whose responses are not paired and each come from another worker and story. Where the same annotators
-judged both generators, `paired` asks the sharper question.
+For scores whose responses are not paired and each come from another worker and story. Where the same
+annotators judged both generators, `paired` asks the sharper question.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from humaneval.statistics.arrays import Floats, NotEstimable, check_counts, chec
 from humaneval.statistics.intervals import Interval, wilson
 
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
-"""What the test looks for in the first score against the second: any difference, a lower score, a higher one."""
+"""What the test looks for in the first score against the second: any difference, a lower score, a higher
+one."""
 
 
 class Significance(NamedTuple):
@@ -30,10 +32,12 @@ class Significance(NamedTuple):
 
 
 def z_test(x1: int, n1: int, x2: int, n2: int, alternative: Alternative = "two-sided") -> Significance:
-    """The z test of two shares `x1/n1` and `x2/n2` with the pooled variance; two-sided it is χ² without correction.
+    """The z test of two shares `x1/n1` and `x2/n2` with the pooled variance; two-sided it is χ² without
+    correction.
 
-    z = (p1 − p2) / √(p(1−p)(1/n1 + 1/n2)), p = (x1 + x2)/(n1 + n2). Where all responses of both are alike z is 0.
-    Raises InputError unless the counts are whole and 0 <= x <= n, n > 0; UsageError for an unknown alternative.
+    z = (p1 − p2) / √(p(1−p)(1/n1 + 1/n2)), p = (x1 + x2)/(n1 + n2). Where all responses of both are alike z
+    is 0. Raises InputError unless the counts are whole and 0 <= x <= n, n > 0; UsageError for an unknown
+    alternative.
 
     >>> round(z_test(45, 100, 41, 100).p, 4)
     0.5678
@@ -48,8 +52,8 @@ def z_test(x1: int, n1: int, x2: int, n2: int, alternative: Alternative = "two-s
 def chi_square(x1: int, n1: int, x2: int, n2: int, *, continuity: bool = False) -> Significance:
     """Pearson's χ² test of two shares, two-sided, with Yates' continuity correction if `continuity`.
 
-    χ² = N·(|ad − bc| − c)² / (n1·n2·(a + c)(b + d)) with c = N/2 or 0, never below 0. Where all responses of both
-    are alike the statistic is 0 and p is 1. Errors as for `z_test`.
+    χ² = N·(|ad − bc| − c)² / (n1·n2·(a + c)(b + d)) with c = N/2 or 0, never below 0. Where all responses of
+    both are alike the statistic is 0 and p is 1. Errors as for `z_test`.
 
     >>> round(chi_square(43, 95, 39, 95).p, 6), round(chi_square(43, 95, 39, 95, continuity=True).p, 6)
     (0.557948, 0.660358)
@@ -68,7 +72,8 @@ def chi_square(x1: int, n1: int, x2: int, n2: int, *, continuity: bool = False) 
 def fisher_exact(x1: int, n1: int, x2: int, n2: int, alternative: Alternative = "two-sided") -> float:
     """The p-value of Fisher's exact test of two shares, given both margins.
 
-    Two-sided: the probability of all tables that are no more probable than the one found. Errors as for `z_test`.
+    Two-sided: the probability of all tables that are no more probable than the one found. Errors as for
+    `z_test`.
 
     >>> round(fisher_exact(43, 95, 39, 95), 6)
     0.660485
@@ -90,7 +95,8 @@ def conditional_odds_ratio(x1: int, n1: int, x2: int, n2: int) -> float | NotEst
     """The conditional maximum-likelihood estimate of the odds ratio, the one that belongs to Fisher's exact test.
 
     The odds ratio under which the expected count, given both margins (Fisher's noncentral hypergeometric
-    distribution), is the one found. Not estimable at the edge, where it would be 0 or infinite. Errors as for `z_test`.
+    distribution), is the one found. Not estimable at the edge, where it would be 0 or infinite. Errors as for
+    `z_test`.
 
     >>> round(conditional_odds_ratio(43, 95, 39, 95), 4)
     1.1863
@@ -128,7 +134,8 @@ def newcombe(x1: int, n1: int, x2: int, n2: int, level: float = 0.95) -> Interva
 
 
 def normal_p(z: float, alternative: Alternative = "two-sided") -> float:
-    """The p-value of a statistic that is standard normal under the null. UsageError for an unknown alternative."""
+    """The p-value of a statistic that is standard normal under the null. UsageError for an unknown
+    alternative."""
     check_alternative(alternative)
     if alternative == "less":
         return float(ndtr(z))
@@ -138,7 +145,8 @@ def normal_p(z: float, alternative: Alternative = "two-sided") -> float:
 
 
 def _hypergeometric(n1: int, n2: int, successes: int) -> tuple[Floats, Floats]:
-    """The possible counts of the first sample given both margins, and the logarithms of their probabilities."""
+    """The possible counts of the first sample given both margins, and the logarithms of their
+    probabilities."""
     support = np.arange(max(0, successes - n2), min(n1, successes) + 1, dtype=np.float64)
     logs = -(
         gammaln(support + 1)

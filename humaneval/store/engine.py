@@ -1,8 +1,9 @@
-"""Opens databases: SQLite that loses nothing, or PostgreSQL by URL; sessions that read and sessions that write.
+"""Opens databases: SQLite that loses nothing, or PostgreSQL by URL; sessions that read and sessions that
+write.
 
-SQLite runs in WAL mode with `synchronous=FULL` (NORMAL can lose acknowledged commits at a power cut) and foreign
-keys on. Writers begin with BEGIN IMMEDIATE: a deferred transaction that turns into a writer fails at once with
-"database is locked", whatever the busy timeout says.
+SQLite runs in WAL mode with `synchronous=FULL` (NORMAL can lose acknowledged commits at a power cut) and
+foreign keys on. Writers begin with BEGIN IMMEDIATE: a deferred transaction that turns into a writer fails at
+once with "database is locked", whatever the busy timeout says.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Turn a new file to WAL. Two programs at once: SQLite refuses the second at once, whatever the busy timeout."""
+    """Turn a new file to WAL. Two programs at once: SQLite refuses the second at once, whatever the busy
+    timeout."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -93,7 +95,8 @@ def writing(engine: Engine) -> Iterator[Session]:
 
 @contextmanager
 def writing_alone(engine: Engine, what: str) -> Iterator[Session]:
-    """As `writing`, for what two programs may add at the same moment: the slower one gets a StoreError naming `what`."""
+    """As `writing`, for what two programs may add at the same moment: the slower one gets a StoreError naming
+    `what`."""
     try:
         with writing(engine) as session:
             yield session
@@ -110,7 +113,8 @@ def store_errors(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
-        # sqlite3 has no class of its own for damage; a broken constraint or a wrong statement is a bug and stays one.
+        # sqlite3 has no class of its own for damage; a broken constraint or a wrong statement is a bug and
+        # stays one.
         if type(error) not in (OperationalError, DatabaseError):
             raise
         reason = str(error.orig).strip().splitlines()[0]

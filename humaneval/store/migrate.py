@@ -45,7 +45,8 @@ def open_current(
 def known_revision(
     engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata
 ) -> str | None:
-    """The database's revision, None for an empty one. StoreError for one that is not ours, or newer than we are."""
+    """The database's revision, None for an empty one. StoreError for one that is not ours, or newer than
+    we are."""
     with store_errors(engine):
         found = revision(engine)
         if found is None and inspect(engine).get_table_names():
@@ -57,7 +58,8 @@ def known_revision(
         if _is_markets(found) != _is_markets(head):
             of = ("studies", "a marketplace")
             raise StoreError(
-                f"{_name(engine)} is a database of {of[_is_markets(found)]}, and here one of {of[_is_markets(head)]} is needed",
+                f"{_name(engine)} is a database of {of[_is_markets(found)]}, and here one of"
+                f" {of[_is_markets(head)]} is needed",
                 "Name another database with --database.",
             )
         raise StoreError(
@@ -104,7 +106,8 @@ def downgrade(
 
 
 def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = Base.metadata) -> list[str]:
-    """What is wrong with the database: tables that differ from the models, broken references. Empty: nothing."""
+    """What is wrong with the database: tables that differ from the models, broken references. Empty:
+    nothing."""
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
@@ -128,8 +131,8 @@ def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = Base.metadat
 def backup(engine: Engine, target: Path | None = None) -> Path:
     """Copy a SQLite database to `target` while it is in use.
 
-    Raises UsageError for other databases and for a target that is there or has no folder; StoreError where the copy
-    cannot be made. Then nothing of it is left.
+    Raises UsageError for other databases and for a target that is there or has no folder; StoreError where
+    the copy cannot be made. Then nothing of it is left.
     """
     if engine.dialect.name != "sqlite":
         raise UsageError("`db backup` copies SQLite files", "Use pg_dump for PostgreSQL.")

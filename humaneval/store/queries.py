@@ -34,8 +34,8 @@ TEST_ENDPOINTS = frozenset({"sandbox"})
 def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:
     """The response table of a study, one mapping a response, in the order of forms and places.
 
-    Workers are pseudonyms; superseded assignments have no responses to show. Forms that were rejected, or filled in by
-    people who had taken part before, are left out, unless `everything` is asked for.
+    Workers are pseudonyms; superseded assignments have no responses to show. Forms that were rejected, or
+    filled in by people who had taken part before, are left out, unless `everything` is asked for.
     """
     counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(("submitted", "approved", "rejected"))]
     if not everything:
@@ -45,9 +45,23 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
     )
     lines = session.execute(
         select(
-            WorkerRow.pseudonym, StoryRow.key, GeneratorRow.name, PassageRow.position, ResponseRow.choice, PassageRow.role,
-            AssignmentRow.endpoint, HitRow.external_id, AssignmentRow.external_id, RowRow.ordinal, ResponseRow.place, PassageRow.infill_id,
-            ResponseRow.seconds, AssignmentRow.opened_at, AssignmentRow.submitted_at, PassageRow.sentences, passages.c.passages,
+            WorkerRow.pseudonym,
+            StoryRow.key,
+            GeneratorRow.name,
+            PassageRow.position,
+            ResponseRow.choice,
+            PassageRow.role,
+            AssignmentRow.endpoint,
+            HitRow.external_id,
+            AssignmentRow.external_id,
+            RowRow.ordinal,
+            ResponseRow.place,
+            PassageRow.infill_id,
+            ResponseRow.seconds,
+            AssignmentRow.opened_at,
+            AssignmentRow.submitted_at,
+            PassageRow.sentences,
+            passages.c.passages,
         )
         .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
@@ -59,33 +73,71 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .where(AssignmentRow.study_id == study.id, *counts)
         .order_by(AssignmentRow.submitted_at, AssignmentRow.id, ResponseRow.place)
-    )  # fmt: skip
+    )
     return [
         {
-            "worker": worker, "story": story, "generator": generator, "position": position, "choice": choice, "role": role, "study": study.name,
-            "endpoint": endpoint, "hit": hit, "assignment": assignment, "row": row, "order": order, "row_passages": shown_with, "infill": infill,
-            "seconds": seconds, "words": len(" ".join(sentences).split()), "shown_at": shown.isoformat() if shown else None,
-            "submitted_at": submitted.isoformat() if submitted else None, "test": study.is_test or endpoint in TEST_ENDPOINTS,
+            "worker": worker,
+            "story": story,
+            "generator": generator,
+            "position": position,
+            "choice": choice,
+            "role": role,
+            "study": study.name,
+            "endpoint": endpoint,
+            "hit": hit,
+            "assignment": assignment,
+            "row": row,
+            "order": order,
+            "row_passages": shown_with,
+            "infill": infill,
+            "seconds": seconds,
+            "words": len(" ".join(sentences).split()),
+            "shown_at": shown.isoformat() if shown else None,
+            "submitted_at": submitted.isoformat() if submitted else None,
+            "test": study.is_test or endpoint in TEST_ENDPOINTS,
             "simulated": study.simulated,
         }
         for (
-            worker, story, generator, position, choice, role, endpoint, hit, assignment, row, order, infill, seconds, shown, submitted,
-            sentences, shown_with,
+            worker,
+            story,
+            generator,
+            position,
+            choice,
+            role,
+            endpoint,
+            hit,
+            assignment,
+            row,
+            order,
+            infill,
+            seconds,
+            shown,
+            submitted,
+            sentences,
+            shown_with,
         ) in lines
-    ]  # fmt: skip
+    ]
 
 
 def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
-    """What annotators wrote into the comment box of study's forms, one mapping a comment; our own copy before the platform's."""
+    """What annotators wrote into the comment box of study's forms, one mapping a comment; our own copy before
+    the platform's."""
     lines = session.execute(
         select(
-            WorkerRow.pseudonym, AssignmentRow.endpoint, AssignmentRow.external_id, AssignmentRow.submitted_at, AnswerRow.source, AnswerRow.fields
+            WorkerRow.pseudonym,
+            AssignmentRow.endpoint,
+            AssignmentRow.external_id,
+            AssignmentRow.submitted_at,
+            AnswerRow.source,
+            AnswerRow.fields,
         )
         .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
-        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved", "rejected")))
+        .where(
+            AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved", "rejected"))
+        )
         .order_by(AssignmentRow.submitted_at, AssignmentRow.id, AnswerRow.source.desc())
-    )  # fmt: skip
+    )
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for worker, endpoint, assignment, submitted, _, fields in lines:
         comment = str(fields.get("comment") or "").strip()
@@ -93,25 +145,32 @@ def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
             found.setdefault(
                 (endpoint, assignment),
                 {
-                    "worker": worker, "endpoint": endpoint, "assignment": assignment,
-                    "submitted_at": submitted.isoformat() if submitted else None, "comment": comment,
+                    "worker": worker,
+                    "endpoint": endpoint,
+                    "assignment": assignment,
+                    "submitted_at": submitted.isoformat() if submitted else None,
+                    "comment": comment,
                 },
-            )  # fmt: skip
+            )
     return list(found.values())
 
 
 def forms_set_aside(session: Session, study: StudyRow) -> int:
     """How many forms `response_lines` leaves out unless it is asked for everything."""
-    return session.scalar(
-        select(func.count())
-        .select_from(AssignmentRow)
-        .where(
-            AssignmentRow.study_id == study.id,
-            or_(
-                AssignmentRow.state == "rejected",
-                and_(
-                    AssignmentRow.state.in_(("submitted", "approved")), AssignmentRow.excluded.in_(SET_ASIDE)
+    return (
+        session.scalar(
+            select(func.count())
+            .select_from(AssignmentRow)
+            .where(
+                AssignmentRow.study_id == study.id,
+                or_(
+                    AssignmentRow.state == "rejected",
+                    and_(
+                        AssignmentRow.state.in_(("submitted", "approved")),
+                        AssignmentRow.excluded.in_(SET_ASIDE),
+                    ),
                 ),
-            ),
+            )
         )
-    ) or 0  # fmt: skip
+        or 0
+    )

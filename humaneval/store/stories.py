@@ -23,7 +23,8 @@ class Imported(NamedTuple):
 
 
 def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
-    """Add all of `stories` or none. A story that is there with other sentences is an InputError: nothing is changed."""
+    """Add all of `stories` or none. A story that is there with other sentences is an InputError: nothing is
+    changed."""
     with writing_alone(engine, "some of these stories") as session:
         there = {row.key: row for row in session.scalars(select(StoryRow))}
         new = []
@@ -34,10 +35,17 @@ def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
                 first, second, third, fourth, fifth = story.sentences
                 new.append(
                     {
-                        "key": story.id, "title": story.title, "source": story.source, "split": story.split, "sentence1": first,
-                        "sentence2": second, "sentence3": third, "sentence4": fourth, "sentence5": fifth,
+                        "key": story.id,
+                        "title": story.title,
+                        "source": story.source,
+                        "split": story.split,
+                        "sentence1": first,
+                        "sentence2": second,
+                        "sentence3": third,
+                        "sentence4": fourth,
+                        "sentence5": fifth,
                     }
-                )  # fmt: skip
+                )
             elif (
                 row.sentence1,
                 row.sentence2,

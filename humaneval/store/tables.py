@@ -162,8 +162,9 @@ class PassageRow(Base):
     __tablename__ = "passages"
     __table_args__ = (
         UniqueConstraint("study_id", "story_id", "position", "generator_id"),
-        _one_of("role", Role), _between("position", POSITIONS[0], POSITIONS[-1]),
-    )  # fmt: skip
+        _one_of("role", Role),
+        _between("position", POSITIONS[0], POSITIONS[-1]),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"))
@@ -293,10 +294,14 @@ class AssignmentRow(Base):
         UniqueConstraint("endpoint", "external_id", "worker_id"),
         _one_of("state", ASSIGNMENT_STATES),
         Index(
-            "uq_assignments_held_row", "endpoint", "row_id", unique=True,
-            sqlite_where=sql("holds_row"), postgresql_where=sql("holds_row"),
+            "uq_assignments_held_row",
+            "endpoint",
+            "row_id",
+            unique=True,
+            sqlite_where=sql("holds_row"),
+            postgresql_where=sql("holds_row"),
         ),
-    )  # fmt: skip
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
@@ -327,7 +332,8 @@ class AssignmentRow(Base):
 
     @hybrid_property
     def is_stray(self) -> bool:
-        """A submission at one of our HITs that no form of ours explains: kept, never paid or refused by itself."""
+        """A submission at one of our HITs that no form of ours explains: kept, never paid or refused by
+        itself."""
         return self.row_id is None and self.state in COLLECTED
 
     @is_stray.inplace.expression
@@ -358,9 +364,10 @@ class ResponseRow(Base):
 
     __tablename__ = "responses"
     __table_args__ = (
-        UniqueConstraint("assignment_id", "place"), _between("choice", POSITIONS[0], POSITIONS[-1]),
+        UniqueConstraint("assignment_id", "place"),
+        _between("choice", POSITIONS[0], POSITIONS[-1]),
         _one_of("source", ("server", "platform", "both")),
-    )  # fmt: skip
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
@@ -382,9 +389,10 @@ class PaymentRow(Base):
     __tablename__ = "payments"
     __table_args__ = (
         UniqueConstraint("endpoint", "assignment_id", "kind", "purpose"),
-        _one_of("kind", ("reward", "bonus", "compensation")), _one_of("state", PAYMENT_STATES),
+        _one_of("kind", ("reward", "bonus", "compensation")),
+        _one_of("state", PAYMENT_STATES),
         CheckConstraint("amount >= 0", name="amount"),
-    )  # fmt: skip
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)

@@ -20,7 +20,8 @@ _SEP_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class Lines:
-    """A file's lines with their ends, from a place that can be set: to go on after a record that went wrong."""
+    """A file's lines with their ends, from a place that can be set: to go on after a record that went
+    wrong."""
 
     def __init__(self, text: str) -> None:
         self.all = list(io.StringIO(text, newline=""))
@@ -37,7 +38,8 @@ class Lines:
 
 
 def find_header(text: str, mapping: Mapping[str, str] | None = None) -> tuple[str, list[str]] | None:
-    """The delimiter and the columns of a table whose first line names a story's columns; None for anything else."""
+    """The delimiter and the columns of a table whose first line names a story's columns; None for
+    anything else."""
     first = _after_sep_line(text)[1]
     if not first:
         return None
@@ -54,7 +56,8 @@ def find_header(text: str, mapping: Mapping[str, str] | None = None) -> tuple[st
 
 
 def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] | None = None) -> Records:
-    """The records of a table with a header line. The columns are checked first: what lacks, what is not needed."""
+    """The records of a table with a header line. The columns are checked first: what lacks, what is not
+    needed."""
     csv.field_size_limit(_FIELD_LIMIT)
     lines = Lines(text)
     lines.at = _after_sep_line(text)[0]
@@ -117,7 +120,8 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
 
 
 def _rows(lines: Lines, delimiter: str, width: int) -> Iterator[tuple[int, list[str], str]]:
-    """Each record as its line, its `width` cells and, where it went wrong, why (reading goes on a line later)."""
+    """Each record as its line, its `width` cells and, where it went wrong, why (reading goes on a line
+    later)."""
     reader = _reader(lines, delimiter)
     while True:
         start = lines.at
@@ -152,10 +156,16 @@ def _width_trouble(row: list[str], width: int) -> str:
     if len(row) == width or not any(row):
         return ""
     if len(row) < width:
-        return f"{len(row)} field{'s' * (len(row) > 1)} where the header has {width}: a sentence or another field is missing"
+        return (
+            f"{len(row)} field{'s' * (len(row) > 1)} where the header has {width}: a sentence or another"
+            " field is missing"
+        )
     if not any(cell.strip() for cell in row[width:]):
         return ""
-    return f"{len(row)} fields where the header has {width}: a sixth sentence, or a delimiter outside quotation marks"
+    return (
+        f"{len(row)} fields where the header has {width}: a sixth sentence, or a delimiter outside quotation"
+        " marks"
+    )
 
 
 def _counts_from_zero(columns: Columns, answers: list[str]) -> bool:

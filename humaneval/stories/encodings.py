@@ -38,7 +38,8 @@ _MAC_APOSTROPHE = re.compile(rb"[a-z]\xd5[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A file's text, without a byte order mark, and the name of its encoding. `guessed`: nothing in it says so."""
+    """A file's text, without a byte order mark, and the name of its encoding. `guessed`: nothing in it
+    says so."""
 
     text: str
     encoding: str
@@ -46,10 +47,11 @@ class Decoded:
 
 
 def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
-    """The text of `data`. `name` is the file's, for messages; `encoding` (from `--encoding`) is taken at its word.
+    """The text of `data`. `name` is the file's, for messages; `encoding` (from `--encoding`) is taken at its
+    word.
 
-    Without `encoding`: a byte order mark, UTF-16 that is plainly so, strict UTF-8, and else Windows-1252, unless
-    the bytes speak against it.
+    Without `encoding`: a byte order mark, UTF-16 that is plainly so, strict UTF-8, and else Windows-1252,
+    unless the bytes speak against it.
     """
     for magic, what, hint in _NOT_TEXT:
         if data.startswith(magic):
@@ -107,15 +109,15 @@ def _decode_legacy(data: bytes, name: str, first_bad: int) -> Decoded:
     """Windows-1252 where the bytes allow it. Anything else would be a guess that damages text in silence."""
     if (found := _CONTROL_BYTES.search(data)) or (found := _UNDEFINED_BYTES.search(data)):
         raise InputError(
-            f"{name}, line {_line(data, found.start())}: byte {_hex(data, found.start())} is in neither UTF-8 "
-            "nor Windows-1252: this looks like legacy 8-bit text",
+            f"{name}, line {_line(data, found.start())}: byte {_hex(data, found.start())} is in neither UTF-8"
+            " nor Windows-1252: this looks like legacy 8-bit text",
             "Name the file's encoding, for example --encoding mac_roman or --encoding cp437.",
         )
     sound = _UTF8_SEQUENCES.findall(data)
     if 2 * len(sound) > len(_HIGH_BYTES.findall(data)) - sum(map(len, sound)):
         raise InputError(
-            f"{name}, line {_line(data, first_bad)}: byte {_hex(data, first_bad)} is not UTF-8, though the rest of "
-            "the file mostly is: damaged, or legacy 8-bit text with control bytes",
+            f"{name}, line {_line(data, first_bad)}: byte {_hex(data, first_bad)} is not UTF-8, though the"
+            " rest of the file mostly is: damaged, or legacy 8-bit text with control bytes",
             "Mend that line, or name the file's encoding with --encoding.",
         )
     if found := _MAC_APOSTROPHE.search(data):

@@ -1,4 +1,5 @@
-"""From the fields of one row or object to five sentences: five columns, a list, a text, or four and the right ending."""
+"""From the fields of one row or object to five sentences: five columns, a list, a text, or four and the right
+ending."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from humaneval.text import split_sentences
 
 
 def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bool = False) -> Record:
-    """The record at `line` whose `fields` hold a story in `shape`; `from_zero`: the answer 0 means the first ending."""
+    """The record at `line` whose `fields` hold a story in `shape`; `from_zero`: the answer 0 means the first
+    ending."""
     record = Record(line)
     if fields.get("id") is not None:  # null in JSON is no id; an empty cell is an id that lacks
         record.id = _word(fields["id"])

@@ -55,7 +55,8 @@ class Columns:
 
     @property
     def shape(self) -> str:
-        """How a story is written down: `five` columns, a `list`, a `text` to split, `cloze`, or `` for not at all."""
+        """How a story is written down: `five` columns, a `list`, a `text` to split, `cloze`, or `` for
+        not at all."""
         for shape, needed in _SHAPES.items():
             if all(name in self.of for name in needed):
                 return shape
@@ -100,7 +101,8 @@ def parse_mapping(text: str) -> dict[str, str]:
 
 
 def resolve(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> Columns:
-    """Which of a file's columns is what. `mapping` goes before the usual names; case, spaces and `_` do not count."""
+    """Which of a file's columns is what. `mapping` goes before the usual names; case, spaces and `_` do not
+    count."""
     of: dict[str, str] = {}
     taken: set[str] = set()
     unknown: list[str] = []

@@ -41,7 +41,8 @@ def looks_like_json(text: str) -> bool:
 
 
 def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) -> Records:
-    """The records of JSONL or of a JSON array. Objects may differ in their fields; each is read by its own."""
+    """The records of JSONL or of a JSON array. Objects may differ in their fields; each is read by its
+    own."""
     values = list(_values(text, name))
     kinds: dict[tuple[str, ...], Columns] = {}
     records: list[Record] = []
@@ -73,7 +74,8 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
         check_columns(first, next(iter(kinds)), name)
     if first is None:
         raise InputError(
-            f"{name} begins like JSON and holds no object: {records[0].trouble if records else 'it is empty'}",
+            f"{name} begins like JSON and holds no object:"
+            f" {records[0].trouble if records else 'it is empty'}",
             'Give one object a line: {"id": "…", "sentences": ["…", "…", "…", "…", "…"]}.',
         )
     notes = (f"fields not used: {listed(list(unused))}",) if unused else ()
@@ -91,7 +93,8 @@ def _record(found: _Value, columns: Columns) -> Record:
 
 
 def _values(text: str, name: str) -> Iterator[_Value]:
-    """Each value with the line where it begins. A line that is no JSON is said so, and reading goes on after it."""
+    """Each value with the line where it begins. A line that is no JSON is said so, and reading goes on
+    after it."""
     decode = json.JSONDecoder(object_pairs_hook=_object).raw_decode
     at = _end(_SPACE, text, 0)
     array = text[at] == "["

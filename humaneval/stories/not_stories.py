@@ -69,7 +69,8 @@ def refuse_what_is_no_story_file(text: str, name: str, mapping: Mapping[str, str
     if _share(_MARKERS, lines) >= 0.2:
         shown = Counter(found for line in lines for found in _MARKERS.findall(line))
         raise InputError(
-            f"{name} has markers in its text ({', '.join(sorted(shown))}): it looks like a model's training file",
+            f"{name} has markers in its text ({', '.join(sorted(shown))}): it looks like a model's training"
+            " file",
             "Give the sentences as people write them: one story a line, or CSV with a header line.",
         )
     if lines and sum(bool(_NUMBERS.fullmatch(line)) for line in lines) > 0.9 * len(lines):
@@ -115,7 +116,10 @@ def _refuse_grid(grid: _Grid, name: str, mapping: Mapping[str, str] | None) -> N
         hint = "Put a header line first, with a tab between: id and text, or title and text."
     elif grid.of_sentences and grid.width == 5:
         what += ": it looks like five sentences a line"
-        hint = "Put this header line first, with the file's delimiter: sentence1,sentence2,sentence3,sentence4,sentence5"
+        hint = (
+            "Put this header line first, with the file's delimiter:"
+            " sentence1,sentence2,sentence3,sentence4,sentence5"
+        )
     if _share(_TOKENISED, [cell for row in grid.rows for cell in row]) > 0.5:
         what += "; its text is tokenised (spaces before full stops)"
         hint += "; and as people write, without those spaces"

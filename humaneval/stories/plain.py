@@ -73,14 +73,16 @@ def _groups(lines: Iterable[str]) -> list[_Group]:
 
 
 def _unit(group: _Group) -> Unit:
-    """A story as far as it goes. Five lines that each end like a sentence are the five sentences as they stand."""
+    """A story as far as it goes. Five lines that each end like a sentence are the five sentences as they
+    stand."""
     if len(group) == SENTENCES and all(_ENDS_A_SENTENCE.search(line) for _, line in group):
         return Unit(group[0][0], [line for _, line in group])
     return Unit(group[0][0], split_sentences(" ".join(line for _, line in group)))
 
 
 def _title(group: _Group) -> str:
-    """The first line of a paragraph where it is a title: no sentence, and ended though the next word had room."""
+    """The first line of a paragraph where it is a title: no sentence, and ended though the next word had
+    room."""
     if len(group) < 2:
         return ""
     first, second = group[0][1].strip(), group[1][1].strip()
@@ -116,5 +118,6 @@ def _refuse_running_text(units: list[Unit], lines: list[str], name: str, what: s
         raise InputError(
             f"{name} looks like running text or verse ({what} of {min(counts)} to {max(counts)} sentences), "
             "not five-sentence stories",
-            "Give one story of five sentences a line, or blank lines between stories, or CSV with a header line.",
+            "Give one story of five sentences a line, or blank lines between stories, or CSV with a header"
+            " line.",
         )

@@ -1,4 +1,5 @@
-"""What reading a story file gives: the sound stories, the trouble with the others, and what there is to say."""
+"""What reading a story file gives: the sound stories, the trouble with the others, and what there is to
+say."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from humaneval.domain import Story
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why one story of a file cannot be taken. `line` (from 1) is the line of the file where its record begins."""
+    """Why one story of a file cannot be taken. `line` (from 1) is the line of the file where its record
+    begins."""
 
     file: str
     line: int

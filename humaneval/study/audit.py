@@ -1,4 +1,5 @@
-"""What a study was planned to be against what it became, counted from its rows and answers, not from how they were made."""
+"""What a study was planned to be against what it became, counted from its rows and answers, not from how they
+were made."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ class StoryTwice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What became of the rows. A row is lost when its answers do not count and no others that do have come in."""
+    """What became of the rows. A row is lost when its answers do not count and no others that do have
+    come in."""
 
     planned: int
     answered: int
@@ -78,7 +80,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A study's plan beside what came of it. Answers count as the study's own exclusion rule decides at `collect`."""
+    """A study's plan beside what came of it. Answers count as the study's own exclusion rule decides at
+    `collect`."""
 
     study: str
     rows: Rows
@@ -187,8 +190,13 @@ def _counted(session: Session, study: StudyRow, endpoints: Sequence[str]) -> lis
     """Answers of forms that were neither rejected nor excluded."""
     lines = session.execute(
         select(
-            AssignmentRow.id, AssignmentRow.row_id, ResponseRow.place, GeneratorRow.name, PassageRow.position,
-            StoryRow.key, ResponseRow.choice,
+            AssignmentRow.id,
+            AssignmentRow.row_id,
+            ResponseRow.place,
+            GeneratorRow.name,
+            PassageRow.position,
+            StoryRow.key,
+            ResponseRow.choice,
         )
         .join(ResponseRow, ResponseRow.assignment_id == AssignmentRow.id)
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
@@ -201,7 +209,7 @@ def _counted(session: Session, study: StudyRow, endpoints: Sequence[str]) -> lis
             AssignmentRow.excluded == "",
         )
         .order_by(AssignmentRow.id, ResponseRow.place)
-    )  # fmt: skip
+    )
     return [
         _Passage(form, row, place, generator, position, story, choice)
         for form, row, place, generator, position, story, choice in lines
@@ -230,11 +238,15 @@ def _stories_twice(session: Session, study: StudyRow, endpoints: Sequence[str]) 
         .join(ResponseRow, ResponseRow.assignment_id == AssignmentRow.id)
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
-        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint.in_(endpoints), AssignmentRow.state.in_(COLLECTED))
+        .where(
+            AssignmentRow.study_id == study.id,
+            AssignmentRow.endpoint.in_(endpoints),
+            AssignmentRow.state.in_(COLLECTED),
+        )
         .group_by(WorkerRow.pseudonym, StoryRow.key)
         .having(met > 1)
         .order_by(WorkerRow.pseudonym, StoryRow.key)
-    )  # fmt: skip
+    )
     return tuple(StoryTwice(worker, story, passages) for worker, story, passages in lines)
 
 
@@ -250,22 +262,35 @@ def _balance(
     passages = sorted({(one.story, one.position, one.generator) for one in planned})
     forms, done = _by_form(planned), _by_form(counted)
     lines = [
-        _line(f"generator × position{aside}", [(g, at) for g in even for at in design.positions],
-              *([(one.generator, one.position) for one in of] for of in (planned, counted))),
-        _line(f"generator × place in the form{aside}", [(g, at) for g in even for at in range(1, design.row_size + 1)],
-              *([(one.generator, one.place) for one in of] for of in (planned, counted))),
+        _line(
+            f"generator × position{aside}",
+            [(g, at) for g in even for at in design.positions],
+            *([(one.generator, one.position) for one in of] for of in (planned, counted)),
+        ),
+        _line(
+            f"generator × place in the form{aside}",
+            [(g, at) for g in even for at in range(1, design.row_size + 1)],
+            *([(one.generator, one.place) for one in of] for of in (planned, counted)),
+        ),
         _line(f"ordered neighbours{aside}", ordered, *(_neighbours(of) for of in (forms, done))),
-    ]  # fmt: skip
+    ]
     if partial:
         together = [tuple(sorted(pair)) for pair in combinations(even, 2)]
         lines.append(
             _line(f"pairs in one form{aside}", together, *(_together(of, even) for of in (forms, done)))
         )
     lines += [
-        _line("responses per blank", blanks, *([(one.story, one.position) for one in of] for of in (planned, counted))),
-        _line("responses per passage", passages,
-              *([(one.story, one.position, one.generator) for one in of] for of in (planned, counted))),
-    ]  # fmt: skip
+        _line(
+            "responses per blank",
+            blanks,
+            *([(one.story, one.position) for one in of] for of in (planned, counted)),
+        ),
+        _line(
+            "responses per passage",
+            passages,
+            *([(one.story, one.position, one.generator) for one in of] for of in (planned, counted)),
+        ),
+    ]
     repeats = {form: len(of) - len({one.story for one in of}) for form, of in forms.items()}
     seen = {form: len(of) - len({one.story for one in of}) for form, of in done.items()}
     lines.append(

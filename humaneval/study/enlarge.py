@@ -1,7 +1,8 @@
-"""More rows for a study that is made, and perhaps published: its settings and its first rows stay as they are.
+"""More rows for a study that is made, and perhaps published: its settings and its first rows stay as they
+are.
 
-Each addition is written down with what there was to look at by then: to look at results and to add people until they
-please finds differences that are not there far more often than the level says.
+Each addition is written down with what there was to look at by then: to look at results and to add people
+until they please finds differences that are not there far more often than the level says.
 """
 
 from __future__ import annotations
@@ -133,16 +134,18 @@ def enlarge(
 ) -> Addition:
     """Give the study so many more rows. Its design with n + k rows begins with that of n rows.
 
-    Raises DesignError where the stories or infills that it was made from have changed, so that its first rows cannot
-    be continued; UsageError where `annotators` is no multiple of its responses per passage, where there would be too
-    many rows, or where the study no longer has `rows_before` rows (None: however many it has).
+    Raises DesignError where the stories or infills that it was made from have changed, so that its first rows
+    cannot be continued; UsageError where `annotators` is no multiple of its responses per passage, where
+    there would be too many rows, or where the study no longer has `rows_before` rows (None: however many it
+    has).
     """
     with writing_alone(engine, f"study {name!r}") as session:
         study = get_study(session, name)
         settings, before, design, material = _larger(session, study, annotators)
         if rows_before not in (None, before):
             raise UsageError(
-                f"study {name!r} had {rows_before:,} rows a moment ago and now has {before:,}: somebody else enlarged it",
+                f"study {name!r} had {rows_before:,} rows a moment ago and now has {before:,}: somebody else"
+                " enlarged it",
                 "Nothing was added. Run the command again to see what there is now.",
             )
         store_rows(session, study, settings, design, material, first=before)
@@ -172,13 +175,15 @@ def _larger(session: Session, study: StudyRow, annotators: int) -> _Larger:
     several = settings.design.responses_per_passage
     if annotators % several:
         raise UsageError(
-            f"each passage of study {name!r} is judged {several} times, and {annotators} rows do not go round",
+            f"each passage of study {name!r} is judged {several} times, and {annotators} rows do not go"
+            " round",
             f"Take a multiple: {rounded_up(annotators, several)}.",
         )
     before = _count(session, select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id))
     if before + annotators > MOST_ROWS:
         raise UsageError(
-            f"study {name!r} has {counted(before, 'row')}, and a study has at most {MOST_ROWS:,}: {annotators:,} more are too many",
+            f"study {name!r} has {counted(before, 'row')}, and a study has at most {MOST_ROWS:,}:"
+            f" {annotators:,} more are too many",
             f"Add at most {max(0, MOST_ROWS - before) // several * several:,}.",
         )
     material = material_of(session, settings, until=study.created_at)

@@ -101,13 +101,14 @@ class DesignSection(_Section):
             raise TogetherError("positions must be different numbers from 1 to 5", "design.positions")
         if self.passages_per_row and not 2 <= self.passages_per_row <= len(self.generators):
             raise TogetherError(
-                f"passages_per_row must be 0 (every generator) or from 2 to the {len(self.generators)} generators",
+                f"passages_per_row must be 0 (every generator) or from 2 to the {len(self.generators)}"
+                " generators",
                 "design.passages_per_row",
                 "design.generators",
             )
         if self.annotators % self.responses_per_passage:
             raise TogetherError(
-                f"annotators must be a multiple of responses_per_passage, or some passages would have fewer: "
+                "annotators must be a multiple of responses_per_passage, or some passages would have fewer: "
                 f"{rounded_up(self.annotators, self.responses_per_passage)} would do",
                 "design.annotators",
                 "design.responses_per_passage",
@@ -115,7 +116,8 @@ class DesignSection(_Section):
         if self.control == self.human:
             raise TogetherError("control and human are the same generator", "design.control", "design.human")
         for setting, name in (("control", self.control), ("human", self.human)):
-            # The plain name may be absent: a study without one. Any other name that is absent is a slip of the pen.
+            # The plain name may be absent: a study without one. Any other name that is absent is a slip of
+            # the pen.
             if name not in self.generators and name != setting:
                 raise TogetherError(
                     f"{setting} names {name!r}, which is not among the generators",
@@ -311,7 +313,8 @@ class StudyFile(_Section):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The systems that are compared with each other: as declared, or every pair in the generators' order."""
+        """The systems that are compared with each other: as declared, or every pair in the generators'
+        order."""
         if self.analysis.comparisons:
             return self.analysis.comparisons
         systems = [name for name in self.design.generators if self.design.role(name) is Role.SYSTEM]
@@ -340,7 +343,8 @@ class StudyFile(_Section):
 def read_study_file(
     path: Path | None, *, preset: str | None = None, overrides: Mapping[str, Mapping[str, Any]] | None = None
 ) -> tuple[StudyFile, str]:
-    """The study in `path` (None: the bundled one) with a preset and overrides laid over it; and the text that says so.
+    """The study in `path` (None: the bundled one) with a preset and overrides laid over it; and the text that
+    says so.
 
     Raises SettingsError naming the setting that is wrong.
     """
@@ -372,7 +376,8 @@ def read_study_file(
     # Not a rule of StudyFile: a study that is stored must stay readable.
     if any(study.design.role(name) is Role.HUMAN for pair in study.analysis.comparisons for name in pair):
         raise SettingsError(
-            f"{where}: analysis.comparisons names the Human: it is the ceiling, and its comparisons are a family of their own",
+            f"{where}: analysis.comparisons names the Human: it is the ceiling, and its comparisons are a"
+            " family of their own",
             "below_human = true tests whether each system is below it.",
         )
     return study, text

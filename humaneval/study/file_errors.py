@@ -1,4 +1,5 @@
-"""What is wrong with a study's settings, told by the place where the value was written: option, preset or file."""
+"""What is wrong with a study's settings, told by the place where the value was written: option, preset or
+file."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class TogetherError(ValueError):
 def fault(
     error: ValidationError, where: str, preset: str | None, laid: Layer, options: Layer
 ) -> SettingsError:
-    """The first thing that is wrong. `where` is the file, `laid` what the preset sets, `options` the command line."""
+    """The first thing that is wrong. `where` is the file, `laid` what the preset sets, `options` the command
+    line."""
     first = error.errors()[0]
     place, reason = _place(first["loc"]), _reason(first)
     cause = first.get("ctx", {}).get("error")

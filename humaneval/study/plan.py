@@ -1,4 +1,5 @@
-"""What can be said of a study before anybody is paid: its plan in numbers, and what cues alone would score."""
+"""What can be said of a study before anybody is paid: its plan in numbers, and what cues alone would
+score."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
 
 
 def plan_of_study(engine: Engine, name: str) -> Plan:
-    """The plan of the stored study `name`, with the rows that it has and the stories that are there for more of them."""
+    """The plan of the stored study `name`, with the rows that it has and the stories that are there for more
+    of them."""
     with reading(engine) as session:
         study = get_study(session, name)
         settings = settings_of(study)
@@ -64,7 +66,8 @@ def plan_of_study(engine: Engine, name: str) -> Plan:
 
 
 def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
-    """The plan's forms, as `study create` would lay them out, and which two generators to simulate, the higher first.
+    """The plan's forms, as `study create` would lay them out, and which two generators to simulate, the
+    higher first.
 
     Raises DesignError where there are too few stories for a form.
     """
@@ -88,7 +91,8 @@ def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
 
 
 def cues_of(engine: Engine, name: str) -> tuple[CueScore, ...]:
-    """What cues alone would score on the passages of study `name`, Control aside. Words are rare by all stored stories."""
+    """What cues alone would score on the passages of study `name`, Control aside. Words are rare by all
+    stored stories."""
     with reading(engine) as session:
         study = get_study(session, name)
         passages = session.scalars(
@@ -113,7 +117,8 @@ def _stories_of(session: Session, study: StudyRow) -> int:
 
 
 def _stories_left(session: Session, settings: StudyFile) -> int:
-    """How many stories all the study's generators have infills for: as many as more rows could be drawn from."""
+    """How many stories all the study's generators have infills for: as many as more rows could be drawn
+    from."""
     design = settings.design
     filled = (
         select(InfillRow.story_id)
@@ -134,5 +139,11 @@ def _stories_left(session: Session, settings: StudyFile) -> int:
 
 
 def _sentences(session: Session) -> list[str]:
-    fields = (StoryRow.sentence1, StoryRow.sentence2, StoryRow.sentence3, StoryRow.sentence4, StoryRow.sentence5)  # fmt: skip
+    fields = (
+        StoryRow.sentence1,
+        StoryRow.sentence2,
+        StoryRow.sentence3,
+        StoryRow.sentence4,
+        StoryRow.sentence5,
+    )
     return [sentence for row in session.execute(select(*fields)) for sentence in row]

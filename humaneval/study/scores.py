@@ -46,8 +46,12 @@ class Collected:
         judged = set(self.frame["generator"])
         pairs = tuple(pair for pair in analysis.comparisons if judged.issuperset(pair))
         return Declared(
-            pairs if analysis.comparisons else None, analysis.below_human, analysis.adjust, analysis.equivalence_margin, self.settings.design.seed,
-        )  # fmt: skip
+            pairs if analysis.comparisons else None,
+            analysis.below_human,
+            analysis.adjust,
+            analysis.equivalence_margin,
+            self.settings.design.seed,
+        )
 
     def table(self, level: float | None = None) -> ScoreTable:
         """The scores; raises as `humaneval.scoring.scores.score` does."""
@@ -58,9 +62,13 @@ class Collected:
     def analysis(self, level: float | None = None) -> Analysis:
         """The scores and everything beside them."""
         return analyse(
-            self.frame, self.rule, also=self.also, declared=self.declared, level=level or self.settings.analysis.level,
+            self.frame,
+            self.rule,
+            also=self.also,
+            declared=self.declared,
+            level=level or self.settings.analysis.level,
             seed=self.settings.design.seed,
-        )  # fmt: skip
+        )
 
 
 def collected(engine: Engine, name: str, *, tests: bool = False, everything: bool = False) -> Collected:
@@ -82,9 +90,11 @@ def no_responses(session: Session, study: StudyRow) -> InputError:
     fetch = " and ".join(f"`humaneval collect {study.name} --to {endpoint}`" for endpoint in endpoints)
     return InputError(
         f"study {study.name!r} has no responses yet",
-        f"{fetch} fetches submitted work."
-        if fetch
-        else f"Next: `humaneval publish {study.name} --to local`.",
+        (
+            f"{fetch} fetches submitted work."
+            if fetch
+            else f"Next: `humaneval publish {study.name} --to local`."
+        ),
     )
 
 

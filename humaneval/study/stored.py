@@ -60,7 +60,8 @@ class Filled(NamedTuple):
 
 
 class Material(NamedTuple):
-    """What a study is made from: stories by key, infills by cell, the blanks that all generators have filled."""
+    """What a study is made from: stories by key, infills by cell, the blanks that all generators have
+    filled."""
 
     stories: Mapping[str, StoryRow]
     filled: Mapping[Cell, Filled]
@@ -90,9 +91,14 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         _refuse_unequal_processing(session, study)
         design = design_of(study, material, study.design.annotators)
         row = StudyRow(
-            name=name, is_test=study.design.pilot, seed=study.design.seed, settings=study.model_dump(mode="json"), settings_text=text,
-            settings_hash=study.hash, design_hash=design_hash(design.rows, material),
-        )  # fmt: skip
+            name=name,
+            is_test=study.design.pilot,
+            seed=study.design.seed,
+            settings=study.model_dump(mode="json"),
+            settings_text=text,
+            settings_hash=study.hash,
+            design_hash=design_hash(design.rows, material),
+        )
         session.add(row)
         session.flush()
         store_rows(session, row, study, design, material)
@@ -101,7 +107,8 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
 
 
 def material_of(session: Session, study: StudyFile, until: datetime | None = None) -> Material:
-    """What there is (what there was at `until`) to make the study from; DesignError where some of it is not fit."""
+    """What there is (what there was at `until`) to make the study from; DesignError where some of it is
+    not fit."""
     stories = _stories(session, study, until)
     filled = _filled(session, study, stories, until)
     usable = {str(InfillStatus.OK), *map(str, study.design.allow)}
@@ -124,7 +131,8 @@ def design_of(study: StudyFile, material: Material, rows: int) -> Design:
 
 
 def _refuse_unequal_processing(session: Session, study: StudyFile) -> None:
-    """Raise DesignError where the texts of two systems were processed differently: their form would tell them apart.
+    """Raise DesignError where the texts of two systems were processed differently: their form would tell them
+    apart.
 
     Ready answers (replay) are as they were brought.
     """
@@ -175,10 +183,13 @@ def study_key(engine: Engine, name: str) -> dict[str, list[dict[str, object]]]:
     with reading(engine) as session:
         study = get_study(session, name)
         rows = session.scalars(
-            select(RowRow).where(RowRow.study_id == study.id).order_by(RowRow.ordinal).options(
+            select(RowRow)
+            .where(RowRow.study_id == study.id)
+            .order_by(RowRow.ordinal)
+            .options(
                 selectinload(RowRow.places).joinedload(RowPassageRow.passage).joinedload(PassageRow.generator)
             )
-        )  # fmt: skip
+        )
         return {
             row.shown_hash: [
                 {"position": place.passage.position, "generator": place.passage.generator.name}
@@ -213,7 +224,8 @@ def _filled(
     if missing:
         raise DesignError(
             f"no infills from {', '.join(missing)}",
-            f"Run `humaneval generate --generator KIND --as {missing[0]}` first; there are infills from: {', '.join(sorted(known)) or 'nobody'}.",
+            f"Run `humaneval generate --generator KIND --as {missing[0]}` first; there are infills from:"
+            f" {', '.join(sorted(known)) or 'nobody'}.",
         )
     there = [InfillRow.created_at <= until] if until is not None else []
     lines = session.execute(
@@ -263,7 +275,8 @@ def _refuse_unfit(filled: Mapping[Cell, Filled], usable: Collection[str]) -> Non
 def _common_blanks(
     study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled], usable: Collection[str]
 ) -> tuple[dict[str, set[int]], dict[str, int]]:
-    """For each story the positions that every generator has filled: no passage is dropped for one generator alone.
+    """For each story the positions that every generator has filled: no passage is dropped for one generator
+    alone.
 
     And for each generator the number of blanks that are left out for want of its infill.
     """
@@ -286,7 +299,8 @@ def _common_blanks(
 def store_rows(
     session: Session, row: StudyRow, study: StudyFile, design: Design, material: Material, first: int = 0
 ) -> None:
-    """Write down the design's rows from number `first` (from 0) on, and the passages that are not there yet."""
+    """Write down the design's rows from number `first` (from 0) on, and the passages that are not there
+    yet."""
     generator_ids = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
     there = session.scalars(select(PassageRow).where(PassageRow.study_id == row.id)).all()
     names = {number: name for name, number in generator_ids.items()}
@@ -299,9 +313,15 @@ def store_rows(
         infill, story = material.filled[cell], material.stories[cell.story]
         sentences = list(_shown(story, cell.position, infill.text))
         passages[cell] = PassageRow(
-            study_id=row.id, story_id=story.id, generator_id=generator_ids[cell.generator], infill_id=infill.infill_id,
-            position=cell.position, role=str(study.design.role(cell.generator)), sentences=sentences, shown_hash=shown_hash([sentences]),
-        )  # fmt: skip
+            study_id=row.id,
+            story_id=story.id,
+            generator_id=generator_ids[cell.generator],
+            infill_id=infill.infill_id,
+            position=cell.position,
+            role=str(study.design.role(cell.generator)),
+            sentences=sentences,
+            shown_hash=shown_hash([sentences]),
+        )
         session.add(passages[cell])
     rows = [
         RowRow(
@@ -333,7 +353,8 @@ def design_hash(rows: Sequence[Sequence[Cell]], material: Material) -> str:
 
 
 def hash_of_rows(session: Session, study: StudyRow) -> str:
-    """The hash of the design with all its rows, those of `study enlarge` too; `StudyRow.design_hash` is of the first ones."""
+    """The hash of the design with all its rows, those of `study enlarge` too; `StudyRow.design_hash` is of
+    the first ones."""
     added = select(StudyAdditionRow.design_hash).where(StudyAdditionRow.study_id == study.id)
     return session.scalars(added.order_by(StudyAdditionRow.id.desc())).first() or study.design_hash
 
@@ -351,8 +372,15 @@ def _summary(session: Session, study: StudyRow, lacking: Mapping[str, int] | Non
         or 0
     )
     return Created(
-        study.name, rows, passages, stories, hash_of_rows(session, study), study.settings_hash, lacking is None, lacking or {}
-    )  # fmt: skip
+        study.name,
+        rows,
+        passages,
+        stories,
+        hash_of_rows(session, study),
+        study.settings_hash,
+        lacking is None,
+        lacking or {},
+    )
 
 
 def settings_of_study(engine: Engine, name: str) -> StudyFile:

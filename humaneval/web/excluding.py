@@ -1,4 +1,5 @@
-"""Puts people on a study's exclusion list as soon as they have answered, beside the form server and never in its way.
+"""Puts people on a study's exclusion list as soon as they have answered, beside the form server and never in
+its way.
 
 The answers' own transaction writes the intent down. What fails here, or is cut off, the next `collect` does.
 """
@@ -20,7 +21,8 @@ _log = logging.getLogger(__name__)
 
 
 class Excluder:
-    """A thread with a queue. `platform` gives the platform behind an endpoint's name, with the requester's keys."""
+    """A thread with a queue. `platform` gives the platform behind an endpoint's name, with the
+    requester's keys."""
 
     def __init__(self, engine: Engine, platform: Callable[[str, str], Platform]) -> None:
         self._engine, self._platform = engine, platform

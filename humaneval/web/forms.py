@@ -1,4 +1,5 @@
-"""Forms on our server: what they work with, which of their fields count, and what is still missing in them."""
+"""Forms on our server: what they work with, which of their fields count, and what is still missing in
+them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Pages for people who come by link: an opening page, their form under an address of its own, and thanks.
 
-Looking at a link claims nothing, so that mail scanners and previews may: the row is claimed by the button "Begin".
-From then on the person's own address leads back to the same form, on any device, without cookies.
+Looking at a link claims nothing, so that mail scanners and previews may: the row is claimed by the button
+"Begin". From then on the person's own address leads back to the same form, on any device, without cookies.
 """
 
 from __future__ import annotations
@@ -170,7 +170,8 @@ def _panel_parameters(study: StudyFile) -> list[str]:
 
 
 def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
-    """Personal links stand for their person, a page of an open one for whoever reads it; a panel brings its own ids.
+    """Personal links stand for their person, a page of an open one for whoever reads it; a panel brings its
+    own ids.
 
     None where one of those is missing, too long, or still the placeholder that the panel should have filled.
     """
@@ -215,7 +216,8 @@ def _refusal(hit: _LinkHit, opened: Opened) -> Response | None:
     if opened.outcome is Outcome.FULL:
         return message(
             "All forms are taken",
-            "Thank you for coming. Others are working on the last ones; look again later, in case one becomes free.",
+            "Thank you for coming. Others are working on the last ones; look again later, in case one becomes"
+            " free.",
         )
     return _unknown()
 

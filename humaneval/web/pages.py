@@ -59,7 +59,8 @@ def limit(rows: int, leave: str) -> Response:
     """For someone who has filled in as many forms as the study takes from one person."""
     return message(
         "You have already taken part",
-        f"Thank you! This study takes each person {times(rows)}. Please return this HIT, so that someone else can have it.",
+        f"Thank you! This study takes each person {times(rows)}. Please return this HIT, so that someone else"
+        " can have it.",
         leave=leave,
     )
 
@@ -68,8 +69,8 @@ def kept_out(leave: str) -> Response:
     """For someone who may not take part."""
     return message(
         "This study is not open to you",
-        "It needs people who have not taken part in it, or in one like it, before. Please return this HIT; returning "
-        "costs you nothing.",
+        "It needs people who have not taken part in it, or in one like it, before. Please return this HIT;"
+        " returning costs you nothing.",
         leave=leave,
     )
 
@@ -78,9 +79,9 @@ def compensated(leave: str) -> Response:
     """For someone whose work on this very assignment was lost, and is paid for."""
     return message(
         "This work is paid by another HIT",
-        "What you lost here is made good by a HIT of its own. Only you can see it, among the others: it is called “Payment "
-        "for your work”, and there is nothing to do in it but to send it. This one need not be done again. If you still "
-        "hold it, please return it; returning costs you nothing.",
+        "What you lost here is made good by a HIT of its own. Only you can see it, among the others: it is"
+        " called “Payment for your work”, and there is nothing to do in it but to send it. This one need not"
+        " be done again. If you still hold it, please return it; returning costs you nothing.",
         leave=leave,
     )
 
@@ -89,8 +90,8 @@ def passed_on() -> Response:
     """For someone who sent a form after returning its HIT, which somebody else has now."""
     return message(
         "You have returned this HIT",
-        "Somebody else has it now, so your answers were not sent to the marketplace. They are saved here all the same. "
-        "If you did not return it yourself, please write to us.",
+        "Somebody else has it now, so your answers were not sent to the marketplace. They are saved here all"
+        " the same. If you did not return it yourself, please write to us.",
     )
 
 
@@ -98,6 +99,7 @@ def full(leave: str) -> Response:
     """For someone who came after the last row was taken."""
     return message(
         "All forms are taken",
-        "Other people are working on the last ones. Please return this HIT; you have not done anything wrong.",
+        "Other people are working on the last ones. Please return this HIT; you have not done anything"
+        " wrong.",
         leave=leave,
     )

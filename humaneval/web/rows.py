@@ -178,7 +178,8 @@ def answer(hit_key: str) -> Response:
 
 
 def _sent(hit_key: str) -> Response:
-    """On to a page that can be reloaded and gone back to: browsers ask before they show a posted one again."""
+    """On to a page that can be reloaded and gone back to: browsers ask before they show a posted one
+    again."""
     location = f"{pages.root()}form/{hit_key}/sent?{urlencode({'token': request.form['token']})}"
     return Response(status=303, headers={"Location": location})
 
@@ -254,7 +255,8 @@ def _frames(endpoint: Endpoint) -> None:
 
 
 def _submit_origin(endpoint: Endpoint, asked: str) -> str:
-    """Where the answers go: what the platform asked for if it is one of its own sites, else what we know of it."""
+    """Where the answers go: what the platform asked for if it is one of its own sites, else what we know
+    of it."""
     asked = asked.rstrip("/")
     return asked if asked in (endpoint.submit_origin, *endpoint.worker_sites) else endpoint.submit_origin
 

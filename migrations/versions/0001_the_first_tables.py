@@ -203,7 +203,8 @@ def upgrade() -> None:
         sa.Column("extra", sa.JSON(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.CheckConstraint(
-            "status IN ('ok', 'empty', 'cut', 'missing', 'refused', 'filtered', 'error', 'unprintable', 'several sentences', 'same as the original', 'same as a neighbour')",
+            "status IN ('ok', 'empty', 'cut', 'missing', 'refused', 'filtered', 'error', 'unprintable',"
+            " 'several sentences', 'same as the original', 'same as a neighbour')",
             name=op.f("ck_infills_status"),
         ),
         sa.CheckConstraint("position BETWEEN 1 AND 5", name=op.f("ck_infills_position")),

@@ -1,4 +1,5 @@
-"""What people do: sign in, take a HIT, read, choose, send. On the worker site by its words, not by its markup."""
+"""What people do: sign in, take a HIT, read, choose, send. On the worker site by its words, not by its
+markup."""
 
 from __future__ import annotations
 

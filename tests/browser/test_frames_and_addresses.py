@@ -215,8 +215,13 @@ def test_C23_C40_what_is_not_done_again_leads_to_the_button_that_returns_it(
     with writing(study.engine) as session:
         session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
     compensate(
-        study.engine, "study", study.platform, assignment=assignment, amount=Decimal("0.80"), reason="Our server was away."
-    )  # fmt: skip
+        study.engine,
+        "study",
+        study.platform,
+        assignment=assignment,
+        amount=Decimal("0.80"),
+        reason="Our server was away.",
+    )
     page.reload()
     expect(frame.get_by_role("heading", name="This work is paid by another HIT")).to_be_visible()
     assert axe(page.frames[1]) == []

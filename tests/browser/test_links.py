@@ -1,4 +1,5 @@
-"""People who come by link, by hand: open, begin, read, choose, send, and go on to where the study sends them."""
+"""People who come by link, by hand: open, begin, read, choose, send, and go on to where the study sends
+them."""
 
 from __future__ import annotations
 
@@ -233,7 +234,8 @@ def test_axe_finds_nothing_and_nothing_is_cut_off_on_any_page_by_link(
             wide = page.evaluate("document.documentElement.scrollWidth")
             found += [f"{state} is {wide} px wide"] * (wide > size["width"])
             small = page.locator("main button, main a").evaluate_all(
-                "all => all.filter(e => e.getBoundingClientRect().height < 44 && !e.closest('p:not(.send)')).length"
+                "all => all.filter(e => e.getBoundingClientRect().height < 44 &&"
+                " !e.closest('p:not(.send)')).length"
             )
             found += [f"{state}: {small} small targets"] * bool(small)
     assert not found, "\n".join(found)

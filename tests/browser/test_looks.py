@@ -1,4 +1,5 @@
-"""What every state of every page must keep to: axe-core's rules, small screens, large targets, colours of one's own."""
+"""What every state of every page must keep to: axe-core's rules, small screens, large targets, colours of
+one's own."""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ Axe = Callable[[Page | Frame], list[str]]
 LONG = [
     "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2 + " was its name.",
     "😀😀😀👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦🏳️‍🌈🏳️‍🌈🇩🇪🇫🇷🇯🇵" * 4,
-    "His friend محمد عبد الرحمن met שלמה at https://example.org/a/very/long/address?with=no&place=to&break=it.",
+    (
+        "His friend محمد عبد الرحمن met שלמה at"
+        " https://example.org/a/very/long/address?with=no&place=to&break=it."
+    ),
 ]
 
 
@@ -178,7 +182,10 @@ def test_everything_that_can_be_pressed_is_44_pixels_high(states: States) -> Non
 def test_nothing_moves_when_a_sentence_is_chosen(page: Page, study: PublishedStudy) -> None:
     page.goto(study.accept())
     page.evaluate("document.fonts.ready")
-    places = "[...document.querySelectorAll('label, fieldset, button')].map(it => it.getBoundingClientRect().top + scrollY)"
+    places = (
+        "[...document.querySelectorAll('label, fieldset, button')].map(it => it.getBoundingClientRect().top +"
+        " scrollY)"
+    )
     before = page.evaluate(places)
     agree(page)
     for number in range(1, 5):
@@ -204,5 +211,8 @@ def test_nothing_is_animated_for_people_who_want_no_motion(
 ) -> None:
     page = visit(reduced_motion="reduce")
     page.goto(study.accept())
-    moving = "[...document.querySelectorAll('*')].filter(it => getComputedStyle(it).transitionDuration != '0s' || getComputedStyle(it).animationName != 'none').length"
+    moving = (
+        "[...document.querySelectorAll('*')].filter(it => getComputedStyle(it).transitionDuration != '0s' ||"
+        " getComputedStyle(it).animationName != 'none').length"
+    )
     assert page.evaluate(moving) == 0

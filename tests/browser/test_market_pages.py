@@ -78,7 +78,10 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
         found.extend(f"{state}: {broken}" for broken in axe(page))
         beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert beyond <= 0, state
-        small = "[...document.querySelectorAll('button, .button, nav a, select, .choice, summary, input[type=text]')].map(e => e.getBoundingClientRect()).filter(box => box.height < 44).length"
+        small = (
+            "[...document.querySelectorAll('button, .button, nav a, select, .choice, summary,"
+            " input[type=text]')].map(e => e.getBoundingClientRect()).filter(box => box.height < 44).length"
+        )
         assert page.evaluate(small) == 0, state
 
     worker = sign_in(page, market)

@@ -1,4 +1,5 @@
-"""Nothing that is served says who wrote what: not by a name, a role, a hash, an order or the shape of the markup."""
+"""Nothing that is served says who wrote what: not by a name, a role, a hash, an order or the shape of the
+markup."""
 
 from __future__ import annotations
 

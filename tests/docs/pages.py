@@ -1,4 +1,5 @@
-"""Runs the commands of a page of the docs as they are printed, in one folder, with its servers beside them."""
+"""Runs the commands of a page of the docs as they are printed, in one folder, with its servers beside
+them."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def story_file(folder: Path, split: str) -> Path:
 
 
 def run_page(page: Path, folder: Path, **variables: str) -> Ran:
-    """Run every block of `page` in turn, from `folder` on; a block that fails, fails the test with its words."""
+    """Run every block of `page` in turn, from `folder` on; a block that fails, fails the test with its
+    words."""
     forms, market = _free_port(), _free_port()
     environment = {
         **os.environ,

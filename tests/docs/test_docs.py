@@ -1,4 +1,5 @@
-"""What is written agrees with what is: commands, settings, errors, versions, examples, and the size of modules."""
+"""What is written agrees with what is: commands, settings, errors, versions, examples, and the size of
+modules."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ MODELS = {"torch", "transformers", "safetensors"}
 
 
 def loaded() -> list[ModuleType]:
-    """Every module of ours that can be loaded here: those that need a model's libraries only where these are."""
+    """Every module of ours that can be loaded here: those that need a model's libraries only where these
+    are."""
     found = []
     for name in MODULES:
         try:

@@ -41,16 +41,33 @@ def test_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
     ]
     subprocess.run([sys.executable, "-m", "humaneval", *map(str, bert)], check=True, cwd=ROOT)
     folder, printed = run_page(
-        ROOT / "docs" / "eight-systems.md", tmp_path, STORIES=str(story_file(tmp_path, "test")), TRAIN=str(train),
-        VALID=str(story_file(tmp_path, "valid")), N="40", ANNOTATORS="8", MINUTES="0.3", LM=str(gpt2),
+        ROOT / "docs" / "eight-systems.md",
+        tmp_path,
+        STORIES=str(story_file(tmp_path, "test")),
+        TRAIN=str(train),
+        VALID=str(story_file(tmp_path, "valid")),
+        N="40",
+        ANNOTATORS="8",
+        MINUTES="0.3",
+        LM=str(gpt2),
         BERT=str(tmp_path / "tiny-bert"),
-    )  # fmt: skip
+    )
     scored = {row["generator"] for row in json.loads(printed)["scores"]}
     assert scored == {
-        "control", "bert-stories", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm", "human",
-    }  # fmt: skip
+        "control",
+        "bert-stories",
+        "sa",
+        "lm-scratch",
+        "lm",
+        "ilm-scratch",
+        "ilm",
+        "human",
+    }
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert all(name in report for name in scored)
     assert sorted(path.name for path in (folder / "release").iterdir()) == [
-        "codebook.md", "infills.csv", "passages.csv", "runs.json",
-    ]  # fmt: skip
+        "codebook.md",
+        "infills.csv",
+        "passages.csv",
+        "runs.json",
+    ]

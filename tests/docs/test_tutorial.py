@@ -14,9 +14,13 @@ from tests.docs.pages import run_page, story_file
 @pytest.mark.slow
 def test_the_tutorial_runs_as_printed(tmp_path: Path) -> None:
     folder, printed = run_page(
-        ROOT / "docs" / "tutorial.md", tmp_path, STORIES=str(story_file(tmp_path, "test")),
-        TRAIN=str(story_file(tmp_path, "train")), MINUTES="0.5", N="20",
-    )  # fmt: skip
+        ROOT / "docs" / "tutorial.md",
+        tmp_path,
+        STORIES=str(story_file(tmp_path, "test")),
+        TRAIN=str(story_file(tmp_path, "train")),
+        MINUTES="0.5",
+        N="20",
+    )
     document = json.loads(printed)
     assert document["annotators"]["collected"] == 40
     generators = {"human", "control", "same-place", "other-place", "lm-scratch", "ilm-scratch"}

@@ -1,4 +1,5 @@
-"""Writes docs/cases.md: which tests stand for which case. Run `python -m tests.docs.write_cases` after adding one."""
+"""Writes docs/cases.md: which tests stand for which case. Run `python -m tests.docs.write_cases` after adding
+one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The archive: the same bytes twice, scores that come out again without the database, and nothing changed goes through."""
+"""The archive: the same bytes twice, scores that come out again without the database, and nothing changed
+goes through."""
 
 from __future__ import annotations
 
@@ -84,9 +85,16 @@ def test_the_scores_come_out_byte_for_byte_where_there_is_no_database(
     assert command("archive", study, "--out", archived).code == 0
     before = contents(archived)
     done = program(
-        "archive", "--check", str(archived), "--json", HUMANEVAL_DATABASE="sqlite:////nowhere/at/all.db",
-        LC_ALL="C", TZ="Asia/Kathmandu", PYTHONHASHSEED="7", OMP_NUM_THREADS="1",
-    )  # fmt: skip
+        "archive",
+        "--check",
+        str(archived),
+        "--json",
+        HUMANEVAL_DATABASE="sqlite:////nowhere/at/all.db",
+        LC_ALL="C",
+        TZ="Asia/Kathmandu",
+        PYTHONHASHSEED="7",
+        OMP_NUM_THREADS="1",
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["responses"] == 160
@@ -130,9 +138,22 @@ def test_every_file_is_there_with_its_hash_and_no_worker_id_and_no_sentence_of_a
     assert set(listed) | {MANIFEST} == set(files)
     assert all(listed[name] == {"sha256": sha256(files[name]), "bytes": len(files[name])} for name in listed)
     assert set(files) >= {
-        "README.md", "responses.csv", "study.toml", "study.json", "rule.json", "design.json", "scores.json", "details.json",
-        "datasheet.md", "datasheet.json", "methods.txt", "methods.tex", "versions.json", "infills/infills.csv", "infills/codebook.md",
-    }  # fmt: skip
+        "README.md",
+        "responses.csv",
+        "study.toml",
+        "study.json",
+        "rule.json",
+        "design.json",
+        "scores.json",
+        "details.json",
+        "datasheet.md",
+        "datasheet.json",
+        "methods.txt",
+        "methods.tex",
+        "versions.json",
+        "infills/infills.csv",
+        "infills/codebook.md",
+    }
     text = b"\n".join(files.values()).decode()
     with reading(sqlite_engine) as session:
         stories = session.scalars(select(StoryRow)).all()
@@ -228,16 +249,31 @@ def _added(name: str, data: bytes = b"x") -> Callable[[Files], Files]:
         (_added("C:\\windows.txt"), "leads out of the archive"),
         (lambda files: {n: d for n, d in files.items() if n != "design.json"}, "design.json is missing"),
         (lambda files: {n: d for n, d in files.items() if n != MANIFEST}, "no archive of a study"),
-        (lambda files: sealed({n: d for n, d in files.items() if n != "study.json"}), "no archive of a study: it has no study.json"),
+        (
+            lambda files: sealed({n: d for n, d in files.items() if n != "study.json"}),
+            "no archive of a study: it has no study.json",
+        ),
         (lambda files: {**files, MANIFEST: b"{"}, "MANIFEST.json cannot be read"),
         (lambda files: {**files, MANIFEST: b"[" * 100_000}, "MANIFEST.json cannot be read"),
-        (lambda files: {**files, MANIFEST: document({"format": "x 2", "files": {}})}, "is of the format 'x 2'"),
+        (
+            lambda files: {**files, MANIFEST: document({"format": "x 2", "files": {}})},
+            "is of the format 'x 2'",
+        ),
         (lambda files: sealed({**files, "study.json": b"[]"}), "study.json is not what an archive has"),
-        (lambda files: sealed({**files, "study.json": files["study.json"].replace(b'"locale"', b'"x"').replace(b'"positions"', b'"places"')}),
-         "does not know the study's setting design.places"),
+        (
+            lambda files: sealed(
+                {
+                    **files,
+                    "study.json": (
+                        files["study.json"].replace(b'"locale"', b'"x"').replace(b'"positions"', b'"places"')
+                    ),
+                }
+            ),
+            "does not know the study's setting design.places",
+        ),
         (lambda files: sealed({**files, "responses.csv": b"worker,story\n1,2\n"}), "responses.csv"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_whole_archive_is_said_in_a_line(
     archived: Path, command: Command, change: Callable[[Files], Files], words: str
 ) -> None:
@@ -330,7 +366,8 @@ def test_a_pilot_is_archived_when_it_is_asked_for(
 def test_a_fresh_environment_with_the_package_gives_the_same_scores(
     archived: Path, study: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wheel in an environment of its own; its libraries are the ones of this environment, for there is no network."""
+    """The wheel in an environment of its own; its libraries are the ones of this environment, for there is no
+    network."""
     monkeypatch.setattr("humaneval.scoring.analysis.models.REPLICATES", 2000)
     assert command("archive", study, "--out", archived).code == 0
     for package in ("build", "hatchling"):
@@ -339,9 +376,14 @@ def test_a_fresh_environment_with_the_package_gives_the_same_scores(
 
     def run(*command: object, **environment: str) -> str:
         done = subprocess.run(
-            [str(part) for part in command], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120,
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            timeout=120,
             env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OMP_NUM_THREADS": "1", **environment},
-        )  # fmt: skip
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -1,4 +1,5 @@
-"""Story files as people really keep them (outside the project), and any stories in any spreadsheet's dialect."""
+"""Story files as people really keep them (outside the project), and any stories in any spreadsheet's
+dialect."""
 
 from __future__ import annotations
 
@@ -103,8 +104,8 @@ def test_a_book_without_its_licence_is_running_text(test_data: Path, tmp_path: P
         read_stories(path)
 
 
-# A non-ASCII character is always followed by an ASCII one: a Windows-1252 file whose bytes are UTF-8 by chance can
-# be told from UTF-8 by nobody.
+# A non-ASCII character is always followed by an ASCII one: a Windows-1252 file whose bytes are UTF-8 by
+# chance can be told from UTF-8 by nobody.
 _PIECES = st.sampled_from(
     [
         "a",

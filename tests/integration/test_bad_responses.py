@@ -1,4 +1,5 @@
-"""Files that cannot be read as responses: each gets one clear line and its exit code, and nothing is changed."""
+"""Files that cannot be read as responses: each gets one clear line and its exit code, and nothing is
+changed."""
 
 from __future__ import annotations
 
@@ -27,37 +28,102 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
     "nothing": ("a.csv", b"", 1, "a.csv is empty"),
     "blank lines": ("a.csv", " \n\n \n", 1, "a.csv is empty"),
     "a header only": ("a.csv", HEADER, 1, "there is a header and nothing below it"),
-    "a header only, of a batch": ("a.csv", "HITId,AssignmentId,Answer.x\n", 1, "there is a header and nothing below it"),
+    "a header only, of a batch": (
+        "a.csv",
+        "HITId,AssignmentId,Answer.x\n",
+        1,
+        "there is a header and nothing below it",
+    ),
     "binary": ("a.csv", random.Random(0).randbytes(3000), 1, "a.csv is not text but binary"),
     "control characters": ("a.csv", HEADER + ROW.replace("x", "\x01"), 1, "it holds control characters"),
-    "zeros": ("a.csv", HEADER + ROW.replace("x", "\0"), 1, "this is not text, or UTF-16 without a byte order mark"),
-    "a damaged workbook": ("a.xlsx", b"PK\x03\x04" + b"junk" * 100, 1, "a damaged Excel workbook or zip archive"),
+    "zeros": (
+        "a.csv",
+        HEADER + ROW.replace("x", "\0"),
+        1,
+        "this is not text, or UTF-16 without a byte order mark",
+    ),
+    "a damaged workbook": (
+        "a.xlsx",
+        b"PK\x03\x04" + b"junk" * 100,
+        1,
+        "a damaged Excel workbook or zip archive",
+    ),
     "half a workbook": ("a.xlsx", archive("xl/workbook.xml"), 1, "openpyxl|a damaged Excel workbook"),
     "a zip": ("a.zip", archive("answers.csv"), 1, "a zip archive, not a table of answers: answers.csv"),
     "an OpenDocument sheet": ("a.ods", archive("mimetype", "content.xml"), 1, "an OpenDocument file"),
     "an old workbook": ("a.xls", b"\xd0\xcf\x11\xe0" + bytes(99), 1, "an old Excel file"),
     "a gzip": ("a.csv.gz", b"\x1f\x8b" + bytes(99), 1, "a gzip archive"),
-    "another encoding": ("a.csv", HEADER + ROW.replace("x", "Zoë’s").encode("cp1252").decode("latin-1"), 0, ""),
-    "Windows-1252": ("a.csv", (HEADER + ROW.replace("x", "Zoë’s")).encode("cp1252"), 1, "line 2: this is not UTF-8 text"),
+    "another encoding": (
+        "a.csv",
+        HEADER + ROW.replace("x", "Zoë’s").encode("cp1252").decode("latin-1"),
+        0,
+        "",
+    ),
+    "Windows-1252": (
+        "a.csv",
+        (HEADER + ROW.replace("x", "Zoë’s")).encode("cp1252"),
+        1,
+        "line 2: this is not UTF-8 text",
+    ),
     "a web page": ("a.csv", "<!DOCTYPE html><html></html>", 1, "a web page or XML"),
-    "a huge cell": ("a.csv", f'{HEADER}{ROW.replace("x", "y" * 17_000_000)}', 1, "line 2: a cell has more than 16,777,216"),
-    "a big cell": ("a.csv", f'{HEADER}{ROW.replace("x", "y" * 1_000_000)}', 0, ""),
-    "an open quote": ("a.csv", HEADER + ROW.replace("x", '"x') + ROW, 1, "line 2: a quote is opened and never closed"),
-    "ragged rows": ("a.csv", HEADER + ROW + "w,s\n" + "w,s,m,1,2,3,4\n", 1, "2 rows have another number of cells than the header's 6: lines 3, 4"),
+    "a huge cell": (
+        "a.csv",
+        f"{HEADER}{ROW.replace('x', 'y' * 17_000_000)}",
+        1,
+        "line 2: a cell has more than 16,777,216",
+    ),
+    "a big cell": ("a.csv", f"{HEADER}{ROW.replace('x', 'y' * 1_000_000)}", 0, ""),
+    "an open quote": (
+        "a.csv",
+        HEADER + ROW.replace("x", '"x') + ROW,
+        1,
+        "line 2: a quote is opened and never closed",
+    ),
+    "ragged rows": (
+        "a.csv",
+        HEADER + ROW + "w,s\n" + "w,s,m,1,2,3,4\n",
+        1,
+        "2 rows have another number of cells than the header's 6: lines 3, 4",
+    ),
     "one column": ("a.csv", "worker\nw\n", 1, "only one column was found"),
     "no header": ("a.csv", "1,2,3\n4,5,6\n", 1, "looks like data, not like names of columns"),
     "JSON that ends early": ("a.json", '{"a": 1', 1, "line 1: not JSON"),
     "JSON that is no table": ("a.json", "[1, 2]", 1, "of no format that is known here"),
     "deep JSON": ("a.json", "[" * 100_000, 1, "nested too deep"),
     "a key twice": ("a.json", '[{"a": 1, "a": 2}]', 1, "the key 'a' twice"),
-    "columns that are not there": ("a.csv", "worker,item,model\nw,s,m\n", 1, "which column holds: position, choice"),
-    "two workers": ("a.csv", "WorkerId,annotator,item,model,gold,pick\na,b,1,ilm,2,3\n", 2, "2 columns could be the worker: WorkerId, annotator"),
-    "rounded ids": ("a.csv", HEADER + ROW.replace("AWORKER1", "1.2E+10"), 1, "1 id was rounded by a spreadsheet"),
-    "contradictions": ("a.csv", HEADER + ROW + ROW.replace("3", "4"), 1, "answered twice, and differently, by one worker: lines 2, 3"),
+    "columns that are not there": (
+        "a.csv",
+        "worker,item,model\nw,s,m\n",
+        1,
+        "which column holds: position, choice",
+    ),
+    "two workers": (
+        "a.csv",
+        "WorkerId,annotator,item,model,gold,pick\na,b,1,ilm,2,3\n",
+        2,
+        "2 columns could be the worker: WorkerId, annotator",
+    ),
+    "rounded ids": (
+        "a.csv",
+        HEADER + ROW.replace("AWORKER1", "1.2E+10"),
+        1,
+        "1 id was rounded by a spreadsheet",
+    ),
+    "contradictions": (
+        "a.csv",
+        HEADER + ROW + ROW.replace("3", "4"),
+        1,
+        "answered twice, and differently, by one worker: lines 2, 3",
+    ),
     "formulas in text": ("a.csv", HEADER + ROW.replace("x", "=HYPERLINK(A1)"), 0, ""),
     "tasks, not answers": ("a.tsv", "INPUT:story\tHINT:text\nx\ty\n", 1, "Toloka tasks and no answers"),
-    "rejected work only": ("a.csv", "HITId,AssignmentId,AssignmentStatus,Answer.x\n1,2,Rejected,1\n", 1, "nothing is left: 1 left out: AssignmentStatus is rejected"),
-}  # fmt: skip
+    "rejected work only": (
+        "a.csv",
+        "HITId,AssignmentId,AssignmentStatus,Answer.x\n1,2,Rejected,1\n",
+        1,
+        "nothing is left: 1 left out: AssignmentStatus is rejected",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -194,18 +194,26 @@ def test_a_file_that_cannot_be_written_is_named_without_a_traceback(command: Com
 @pytest.mark.parametrize(
     "line",
     [
-        "study preview study --html nowhere/f.html", "study preview study --png nowhere/f.html", "report study --out nowhere/f.html",
-        "archive study --out nowhere/f.html", "datasheet study --out nowhere/f.html", "export study nowhere/f.html",
-        "export study --comments nowhere/f.html", "responses import a.csv --out nowhere/f.html",
+        "study preview study --html nowhere/f.html",
+        "study preview study --png nowhere/f.html",
+        "report study --out nowhere/f.html",
+        "archive study --out nowhere/f.html",
+        "datasheet study --out nowhere/f.html",
+        "export study nowhere/f.html",
+        "export study --comments nowhere/f.html",
+        "responses import a.csv --out nowhere/f.html",
     ],
-)  # fmt: skip
+)
 def test_a_folder_that_is_missing_is_named_before_anything_is_done(
     command: Command, study: str, line: str
 ) -> None:
     Path("a.csv").write_text("a,b\n", encoding="utf-8")
     assert command(*line.split()) == Said(
-        1, "", "Error: nowhere/f.html cannot be written: the folder nowhere does not exist\n  Make it, or choose another.\n"
-    )  # fmt: skip
+        1,
+        "",
+        "Error: nowhere/f.html cannot be written: the folder nowhere does not exist\n  Make it, or choose"
+        " another.\n",
+    )
     assert not list(Path().glob("*.part"))
 
 
@@ -250,11 +258,26 @@ def test_C78_a_bad_setting_ends_every_verb_with_its_name_and_origin(command: Com
 
 def test_json_is_one_document_on_stdout_and_nothing_else(command: Command, study: str) -> None:
     for line in (
-        "config show", "stories import --bundled", "stories list", "stories show he-145", "generators list",
-        "generators check control", "generate --generator control", "study create other", "study show", "study show study",
-        "study show study --key", "study audit study", "study preview study", "status study", "db check", "db backup copy.db",
-        "db upgrade", "init", "doctor",
-    ):  # fmt: skip
+        "config show",
+        "stories import --bundled",
+        "stories list",
+        "stories show he-145",
+        "generators list",
+        "generators check control",
+        "generate --generator control",
+        "study create other",
+        "study show",
+        "study show study",
+        "study show study --key",
+        "study audit study",
+        "study preview study",
+        "status study",
+        "db check",
+        "db backup copy.db",
+        "db upgrade",
+        "init",
+        "doctor",
+    ):
         said = command(*line.split(), *([] if "--key" in line else ["--json"]))
         assert said.code == 0, (line, said)
         assert isinstance(said.json, list | dict), line

@@ -1,4 +1,5 @@
-"""The datasheet: in the form of the web form of HEDS, filled in from the store, with the numbers of `score --json`."""
+"""The datasheet: in the form of the web form of HEDS, filled in from the store, with the numbers of `score
+--json`."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def of(engine: Engine, **options: bool) -> Datasheet:
 def test_its_keys_are_those_of_the_web_form(sqlite_engine: Engine, answered: str, test_data: Path) -> None:
     real = json.loads((test_data / "responses" / "reprohum_d2t" / "heds_datacard.json").read_text("utf-8"))
     ours = of(sqlite_engine).to_json()
-    # A form's tick box for input, output and task is there only once it was touched: those are the other study's.
+    # A form's tick box for input, output and task is there only once it was touched: those are the other
+    # study's.
     assert {key for key in set(real) - set(ours) if not key.startswith("heds-system-")} == set()
     for key in set(real) & set(ours):
         assert set(ours[key]) == set(real[key]), key
@@ -123,7 +125,10 @@ def test_scores_and_counts_stand_where_they_are_asked_for(
     sheet, scores = of(sqlite_engine), command("score", answered, "--json").json
     for row in scores["scores"]:
         low, high = row["interval"]
-        line = f"{row['generator']} {100 * row['score']:.1f} % ({row['not_identified']} of {row['n']}; {100 * low:.1f}–{100 * high:.1f})"
+        line = (
+            f"{row['generator']} {100 * row['score']:.1f} % ({row['not_identified']} of {row['n']};"
+            f" {100 * low:.1f}–{100 * high:.1f})"
+        )
         assert line in told(sheet, "4.3.9")
         assert f"{row['generator']}: {row['n']} passages" in told(sheet, "3.1.1")
     people = scores["annotators"]

@@ -1,8 +1,9 @@
-"""Clustered inference on real detection data: 57 workers, 50 items, 1,560 answers (real data, see `test_data`).
+"""Clustered inference on real detection data: 57 workers, 50 items, 1,560 answers (real data, see
+`test_data`).
 
-The table is read off the four raw files: ten HITs each in the order of the articles, five articles a HIT, whose
-machine-written paragraph articles_gold.csv names. "A0Q1" is a control and does not count. Figures: R 4.2.2 (stats, sandwich, clubSandwich 0.5.8, geepack 1.3.9, lme4
-1.1-31, glmmTMB 1.1.5) and statsmodels 0.15.0.
+The table is read off the four raw files: ten HITs each in the order of the articles, five articles a HIT,
+whose machine-written paragraph articles_gold.csv names. "A0Q1" is a control and does not count. Figures: R
+4.2.2 (stats, sandwich, clubSandwich 0.5.8, geepack 1.3.9, lme4 1.1-31, glmmTMB 1.1.5) and statsmodels 0.15.0.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ def test_the_mixed_model_is_lme4s(answers: pd.DataFrame) -> None:
 )
 def test_bootstrap_intervals(answers: pd.DataFrame, by: By, low: float, high: float) -> None:
     drawn = bootstrap(answers.ok, answers.w, answers.item, answers.g, by, replicates=10_000)
-    # The reference is of one run with 2,000 replicates: the ends of the widest have a standard error of .0045.
+    # The reference is of one run with 2,000 replicates: the ends of the widest have a standard error of
+    # .0045.
     assert drawn.difference("group2", "group1") == pytest.approx((low, high), abs=0.012)
 
 

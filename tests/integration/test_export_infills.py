@@ -80,9 +80,17 @@ def test_the_infills_can_be_replayed_in_another_database(command: Command, study
     elsewhere = ["--database", "other.db"]
     command(*elsewhere, "stories", "import", "release/stories.csv", "--split", "test")
     done = command(
-        *elsewhere, "generate", "--generator", "replay", "--checkpoint", "release/infills.csv", "--option", "generator=control",
-        "--stories", "3",
-    )  # fmt: skip
+        *elsewhere,
+        "generate",
+        "--generator",
+        "replay",
+        "--checkpoint",
+        "release/infills.csv",
+        "--option",
+        "generator=control",
+        "--stories",
+        "3",
+    )
     assert done.code == 0, done.err
     command(*elsewhere, "export", "--infills", "again")
     first = {
@@ -116,7 +124,8 @@ def test_every_run_is_there_with_its_settings_and_the_codebook_names_every_colum
 
 def test_C62_texts_come_back_as_they_were_and_with_excel_none_is_a_formula(command: Command) -> None:
     Path("stories.csv").write_text(
-        'storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5\ns1,T,"A, “a”.",B b.,C c.,D d.,E e.\n',
+        'storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5\ns1,T,"A, “a”.",B b.,C c.,D'
+        " d.,E e.\n",
         encoding="utf-8",
     )
     command("stories", "import", "stories.csv", "--split", "test")

@@ -1,4 +1,5 @@
-"""Generation: goes on after a kill, judges what it gets, keeps one configuration a name, and finds kinds unloaded."""
+"""Generation: goes on after a kill, judges what it gets, keeps one configuration a name, and finds kinds
+unloaded."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ STORY = Story(
 
 @dataclass(frozen=True)
 class Writer:
-    """A generator for tests: writes a sentence that names its blank, and can stop as a killed program does."""
+    """A generator for tests: writes a sentence that names its blank, and can stop as a killed program
+    does."""
 
     name: str = "writer"
     stops_after: int | None = None
@@ -75,10 +77,17 @@ def stored(engine: Engine) -> list[tuple[Any, ...]]:
     """Every infill that is there: generator, story, position, sample, text, status."""
     with reading(engine) as session:
         lines = session.execute(
-            select(GeneratorRow.name, StoryRow.key, InfillRow.position, InfillRow.sample, InfillRow.text, InfillRow.status)
+            select(
+                GeneratorRow.name,
+                StoryRow.key,
+                InfillRow.position,
+                InfillRow.sample,
+                InfillRow.text,
+                InfillRow.status,
+            )
             .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
             .join(StoryRow, StoryRow.id == InfillRow.story_id)
-        )  # fmt: skip
+        )
         return sorted(tuple(line) for line in lines)
 
 

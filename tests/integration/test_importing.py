@@ -1,4 +1,5 @@
-"""Files as other platforms export them, through the command line: what is read, what is left out, what is said."""
+"""Files as other platforms export them, through the command line: what is read, what is left out, what is
+said."""
 
 from __future__ import annotations
 
@@ -40,8 +41,15 @@ def table(
 
 
 def turk_row(n: int, status: str = "Submitted", choice: object = 2, **cells: object) -> list[object]:
-    row = {"HITId": f"H{n}", "AssignmentId": f"A{n}", "WorkerId": f"AWORKER{n}", "AssignmentStatus": status,
-           "AcceptTime": WHEN, "SubmitTime": WHEN, "WorkTimeInSeconds": "0:03:26"}  # fmt: skip
+    row = {
+        "HITId": f"H{n}",
+        "AssignmentId": f"A{n}",
+        "WorkerId": f"AWORKER{n}",
+        "AssignmentStatus": status,
+        "AcceptTime": WHEN,
+        "SubmitTime": WHEN,
+        "WorkTimeInSeconds": "0:03:26",
+    }
     return [*(row | cells).values(), f"s{n}", "ilm", 3, choice]
 
 
@@ -80,8 +88,9 @@ def test_a_ragged_batch_becomes_responses_with_an_account_of_every_row(
 ) -> None:
     rows, account, said = imported(batch)
     assert [(row["story"], row["generator"], row["position"], row["choice"]) for row in rows] == [
-        ("s1", "ilm", 3, 2), ("s3", "ilm", 3, 3),
-    ]  # fmt: skip
+        ("s1", "ilm", 3, 2),
+        ("s3", "ilm", 3, 3),
+    ]
     assert {row["submitted_at"] for row in rows} == {"2020-05-06T18:55:42+00:00"}
     assert (account["format"], account["rows_read"], account["rows_used"]) == ("mturk", 3, 2)
     assert account["left_out"] == [{"cause": "AssignmentStatus is rejected", "rows": 1, "lines": [3]}]
@@ -152,8 +161,13 @@ def test_a_table_of_ours_in_another_encoding_is_scored(command: Command, tmp_pat
 
 @pytest.mark.parametrize(
     ("separator", "line_end", "encoding", "before"),
-    [(";", "\n", "utf-8-sig", ""), ("\t", "\r", "utf-16", ""), ("|", "\r\n", "utf-8", ""), (";", "\r\n", "utf-8-sig", "sep=;\r\n")],
-)  # fmt: skip
+    [
+        (";", "\n", "utf-8-sig", ""),
+        ("\t", "\r", "utf-16", ""),
+        ("|", "\r\n", "utf-8", ""),
+        (";", "\r\n", "utf-8-sig", "sep=;\r\n"),
+    ],
+)
 def test_C61_a_batch_reads_the_same_however_it_was_saved(
     imported: Imported, batch: Path, separator: str, line_end: str, encoding: str, before: str
 ) -> None:
@@ -225,8 +239,13 @@ def test_one_column_for_each_option(imported: Imported, tmp_path: Path) -> None:
 
 
 def test_columns_that_are_there_twice_are_kept_apart(command: Command, tmp_path: Path) -> None:
-    path = table(tmp_path / "twice.csv", [["HITId", "AssignmentId", "Answer.x", "Answer.x", "Answer.y", "Answer.y"],
-                                          [1, 2, "a", "b", "c", "c"]])  # fmt: skip
+    path = table(
+        tmp_path / "twice.csv",
+        [
+            ["HITId", "AssignmentId", "Answer.x", "Answer.x", "Answer.y", "Answer.y"],
+            [1, 2, "a", "b", "c", "c"],
+        ],
+    )
     said = command("responses", "summarise", path, "--value", "Answer.x (2)", "--json")
     assert said.json["table"] == [{"value": "b", "n": 1, "share": 1.0}]
     assert sum("is there twice" in note for note in said.json["notes"]) == 2
@@ -261,33 +280,96 @@ def test_durations_that_cannot_be_told_become_empty_and_are_counted(
 
 
 def test_toloka_with_bytes_and_statuses(imported: Imported, tmp_path: Path) -> None:
-    header = ["INPUT:story", "INPUT:system", "INPUT:position", "OUTPUT:choice", "GOLDEN:choice",
-              "ASSIGNMENT:worker_id", "ASSIGNMENT:assignment_id", "ASSIGNMENT:status", "ASSIGNMENT:submitted"]  # fmt: skip
-    rows = [[repr(f"café {n}".encode()), "ilm", 1, 2, "", f"worker{n}", f"a{n}", status, "2021-12-23T07:43:44.851"]
-            for n, status in enumerate(["APPROVED", "REJECTED", "EXPIRED", "SUBMITTED"])]  # fmt: skip
+    header = [
+        "INPUT:story",
+        "INPUT:system",
+        "INPUT:position",
+        "OUTPUT:choice",
+        "GOLDEN:choice",
+        "ASSIGNMENT:worker_id",
+        "ASSIGNMENT:assignment_id",
+        "ASSIGNMENT:status",
+        "ASSIGNMENT:submitted",
+    ]
+    rows = [
+        [
+            repr(f"café {n}".encode()),
+            "ilm",
+            1,
+            2,
+            "",
+            f"worker{n}",
+            f"a{n}",
+            status,
+            "2021-12-23T07:43:44.851",
+        ]
+        for n, status in enumerate(["APPROVED", "REJECTED", "EXPIRED", "SUBMITTED"])
+    ]
     found, account, _ = imported(table(tmp_path / "toloka.tsv", [header, *rows], "\t"))
     assert [row["story"] for row in found] == ["café 0", "café 3"]
     assert found[0]["submitted_at"] == "2021-12-23T07:43:44.851000+00:00"
     assert {left["cause"] for left in account["left_out"]} == {
-        "ASSIGNMENT:status is expired", "ASSIGNMENT:status is rejected",
-    }  # fmt: skip
+        "ASSIGNMENT:status is expired",
+        "ASSIGNMENT:status is rejected",
+    }
 
 
 IDS = ("status", "ipAddress", "duration", "finished", "_recordId", "recipientEmail", *"pabcdefgh")
 QUALTRICS = (
-    ["StartDate", "EndDate", "Status", "IPAddress", "Duration (in seconds)", "Finished", "ResponseId", "RecipientEmail",
-     "PROLIFIC_PID", "story_1", "generator_1", "position_1", "choice_1", "story_2", "generator_2", "position_2", "choice_2"],
-    ["Start Date", "End Date", "Response Type", "IP Address", "Duration (in seconds)", "Finished", "Response ID",
-     "Recipient Email", "PROLIFIC_PID", *["Which, if any?\nMark one."] * 8],
-    ['{"ImportId":"startDate","timeZone":"America/Denver"}', '{"ImportId":"endDate","timeZone":"America/Denver"}',
-     *('{"ImportId":"%s"}' % name for name in IDS)],  # noqa: UP031 - braces are the text
-)  # fmt: skip
+    [
+        "StartDate",
+        "EndDate",
+        "Status",
+        "IPAddress",
+        "Duration (in seconds)",
+        "Finished",
+        "ResponseId",
+        "RecipientEmail",
+        "PROLIFIC_PID",
+        "story_1",
+        "generator_1",
+        "position_1",
+        "choice_1",
+        "story_2",
+        "generator_2",
+        "position_2",
+        "choice_2",
+    ],
+    [
+        "Start Date",
+        "End Date",
+        "Response Type",
+        "IP Address",
+        "Duration (in seconds)",
+        "Finished",
+        "Response ID",
+        "Recipient Email",
+        "PROLIFIC_PID",
+        *["Which, if any?\nMark one."] * 8,
+    ],
+    [
+        '{"ImportId":"startDate","timeZone":"America/Denver"}',
+        '{"ImportId":"endDate","timeZone":"America/Denver"}',
+        *(json.dumps({"ImportId": name}, separators=(",", ":")) for name in IDS),
+    ],
+)
 
 
 def qualtrics(path: Path) -> Path:
     def row(pid: str, status: str = "IP Address", finished: str = "True") -> list[str]:
         passages = ["s1", "ilm", "1", "2", "s2", "human", "3", "3"]
-        return ["2020-07-01 11:00:00", "2020-07-01 12:00:00", status, "1.2.3.4", "3600", finished, f"R_{pid}", "a@b.c", pid, *passages]  # fmt: skip
+        return [
+            "2020-07-01 11:00:00",
+            "2020-07-01 12:00:00",
+            status,
+            "1.2.3.4",
+            "3600",
+            finished,
+            f"R_{pid}",
+            "a@b.c",
+            pid,
+            *passages,
+        ]
 
     rows = [row("p00001"), row("p00002", "Survey Preview"), row("p00003", finished="False"), row("p00004")]
     return table(path, [*QUALTRICS, *rows], encoding="utf-8-sig")
@@ -298,8 +380,9 @@ def test_qualtrics_three_rows_of_header(imported: Imported, tmp_path: Path) -> N
     assert [(row["story"], row["choice"]) for row in found] == [("s1", 2), ("s2", 3)] * 2
     assert {row["submitted_at"] for row in found} == {"2020-07-01T18:00:00+00:00"}
     assert [(left["cause"], left["lines"]) for left in account["left_out"]] == [
-        ("a preview (Status survey preview)", [13]), ("not finished (Finished)", [14]),
-    ]  # fmt: skip
+        ("a preview (Status survey preview)", [13]),
+        ("not finished (Finished)", [14]),
+    ]
     assert "a@b.c" not in said.out + said.err + json.dumps(account)
     assert any(
         "not read, as they tell who somebody is: IPAddress, RecipientEmail" in note
@@ -352,12 +435,18 @@ def test_prolific_alone_can_be_summed_up_and_has_no_answers(
 @pytest.mark.parametrize(
     ("tail", "names"),
     [
-        (["doc1", "False", "1588790796.5", "1588790800.5"], ["documentID", "isCompleteDocument", "startTime", "endTime"]),
+        (
+            ["doc1", "False", "1588790796.5", "1588790800.5"],
+            ["documentID", "isCompleteDocument", "startTime", "endTime"],
+        ),
         ([], []),
         (["1588790796.5", "1588790800.5"], ["startTime", "endTime"]),
-        (["doc1", "True", "[]", "1588790796.5", "1588790800.5", "7", "12"], ["documentID", "isCompleteDocument", "mqm", "startTime", "endTime", "batch", "item"]),
+        (
+            ["doc1", "True", "[]", "1588790796.5", "1588790800.5", "7", "12"],
+            ["documentID", "isCompleteDocument", "mqm", "startTime", "endTime", "batch", "item"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_appraise_without_a_header(
     command: Command, tmp_path: Path, tail: list[str], names: list[str]
 ) -> None:
@@ -458,8 +547,9 @@ def test_a_batch_that_excel_saved(imported: Imported, workbook: Callable[..., Pa
     ]
     found, account, _ = imported(workbook([header, *rows]), "--time-zone", "UTC")
     assert [(row["story"], row["position"], row["seconds"], row["test"]) for row in found] == [
-        ("1", 3, 206.0, True), ("s2", 3, 86606.0, False),
-    ]  # fmt: skip
+        ("1", 3, 206.0, True),
+        ("s2", 3, 86606.0, False),
+    ]
     assert [row["submitted_at"] for row in found] == [
         "2020-05-06T12:00:00+00:00",
         "2020-05-06T18:55:42+00:00",
@@ -489,10 +579,15 @@ def test_a_workbook_without_openpyxl_says_how_to_get_it(
 @settings(deadline=None, max_examples=30)
 @given(
     st.lists(
-        st.tuples(st.integers(1, 5), st.integers(1, 5), st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1)),
-        min_size=1, max_size=8,
+        st.tuples(
+            st.integers(1, 5),
+            st.integers(1, 5),
+            st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1),
+        ),
+        min_size=1,
+        max_size=8,
     )
-)  # fmt: skip
+)
 def test_what_goes_through_a_batch_file_comes_back(answers: list[tuple[int, int, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows: list[list[object]] = [

@@ -1,4 +1,5 @@
-"""One reader for `responses import` and `score --responses`: the same checks, pseudonyms and statements in both."""
+"""One reader for `responses import` and `score --responses`: the same checks, pseudonyms and statements in
+both."""
 
 from __future__ import annotations
 
@@ -21,12 +22,19 @@ NAMES = ["worker", "story", "generator", "position", "choice"]
 
 
 def ours(*changes: dict[str, object], workers: int = 6) -> list[list[object]]:
-    """A table with the names that we use: everybody judges the control, two systems and Human; then rows with `changes`."""
+    """A table with the names that we use: everybody judges the control, two systems and Human; then rows with
+    `changes`."""
     rows = [
-        {"worker": f"AWORKER{n}", "story": f"s{n}{g}", "generator": g, "position": 2, "choice": 2 + (g != "control")}
+        {
+            "worker": f"AWORKER{n}",
+            "story": f"s{n}{g}",
+            "generator": g,
+            "position": 2,
+            "choice": 2 + (g != "control"),
+        }
         for n in range(workers)
         for g in ("control", "a", "b", "human")
-    ]  # fmt: skip
+    ]
     more: list[dict[str, Any]] = [rows[1] | change for change in changes]
     return [NAMES, *([row[name] for name in NAMES] for row in [*rows, *more])]
 

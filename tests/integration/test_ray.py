@@ -1,4 +1,5 @@
-"""Generating on Ray: an actor that is killed costs nothing and doubles nothing, and faults end in one clear line.
+"""Generating on Ray: an actor that is killed costs nothing and doubles nothing, and faults end in one clear
+line.
 
 Ray runs in programs of its own: it opens sockets that no test may open.
 """
@@ -28,7 +29,9 @@ from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from tests.commands import Command
 from tests.conftest import ROOT
 
-needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="ray is missing; to get it: pip install 'humaneval-toolkit[ray]'")  # fmt: skip
+needs_ray = pytest.mark.skipif(
+    find_spec("ray") is None, reason="ray is missing; to get it: pip install 'humaneval-toolkit[ray]'"
+)
 
 KIND = '''
 """A generator of another package: slow; it says in a folder which process wrote what, and can die, fail or differ."""
@@ -92,8 +95,12 @@ def start(tmp_path: Path, sqlite_database: str) -> Iterator[Start]:
     """Starts `humaneval generate --generator slow …`, with the kind installed as another package is."""
     information = tmp_path / "theirs" / "slow_kind-1.0.dist-info"
     information.mkdir(parents=True)
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: slow-kind\nVersion: 1.0\n", encoding="utf-8")  # fmt: skip
-    (information / "entry_points.txt").write_text("[humaneval.generators]\nslow = slow_kind:build\n", encoding="utf-8")  # fmt: skip
+    (information / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: slow-kind\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (information / "entry_points.txt").write_text(
+        "[humaneval.generators]\nslow = slow_kind:build\n", encoding="utf-8"
+    )
     (tmp_path / "theirs" / "slow_kind.py").write_text(KIND, encoding="utf-8")
     (tmp_path / "log").mkdir()
     paths = os.pathsep.join([str(tmp_path / "theirs"), str(ROOT)])
@@ -112,9 +119,12 @@ def start(tmp_path: Path, sqlite_database: str) -> Iterator[Start]:
         running.append(
             subprocess.Popen(
                 [sys.executable, *program, *line, *ray, *arguments],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
             )
-        )  # fmt: skip
+        )
         return running[-1]
 
     yield begin
@@ -180,10 +190,18 @@ def test_of_two_actors_one_is_killed_and_nothing_is_missing_or_double(
     ("does", "says", "hint"),
     [
         ("fail", "Error: the weights are spoilt\n", "  Fetch them anew.\n"),
-        ("die", "Error: 3 Ray actors died one after the other while filling the 8 blanks from ", "infills of this run are stored; the same command goes on from there."),
-        ("differ", "Error: the Ray actors have generators 'slow' that differ in versions\n", "  Give every node the same packages"),
+        (
+            "die",
+            "Error: 3 Ray actors died one after the other while filling the 8 blanks from ",
+            "infills of this run are stored; the same command goes on from there.",
+        ),
+        (
+            "differ",
+            "Error: the Ray actors have generators 'slow' that differ in versions\n",
+            "  Give every node the same packages",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_goes_wrong_on_an_actor_is_one_clear_line(
     start: Start, sqlite_engine: Engine, stories: tuple[Story, ...], does: str, says: str, hint: str
 ) -> None:
@@ -203,10 +221,22 @@ def test_the_plain_command_starts_ray_itself_and_goes_on_where_another_run_stopp
     sqlite_engine: Engine, sqlite_database: str, stories: tuple[Story, ...]
 ) -> None:
     add_stories(sqlite_engine, stories)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HUMANEVAL_DATABASE": sqlite_database, "RAY_ADDRESS": "local"}  # fmt: skip
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "HUMANEVAL_DATABASE": sqlite_database,
+        "RAY_ADDRESS": "local",
+    }
     line = [sys.executable, "-m", "humaneval", "generate", "--generator", "control"]
     subprocess.run([*line, "--shard", "1/2"], env=environment, check=True, capture_output=True)
-    done = subprocess.run([*line, "--ray", "--actors", "1"], env=environment, check=False, capture_output=True, text=True, timeout=120)  # fmt: skip
+    done = subprocess.run(
+        [*line, "--ray", "--actors", "1"],
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (done.returncode, done.stdout) == (0, "control: 60 ok, 60 were there already.\n"), done.stderr
     assert len(stored(sqlite_engine, "control")) == 120
 

@@ -37,10 +37,17 @@ def stored(engine: Engine) -> list[tuple[Any, ...]]:
     """Every infill that is there: generator, story, position, sample, text, status."""
     with reading(engine) as session:
         lines = session.execute(
-            select(GeneratorRow.name, StoryRow.key, InfillRow.position, InfillRow.sample, InfillRow.text, InfillRow.status)
+            select(
+                GeneratorRow.name,
+                StoryRow.key,
+                InfillRow.position,
+                InfillRow.sample,
+                InfillRow.text,
+                InfillRow.status,
+            )
             .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
             .join(StoryRow, StoryRow.id == InfillRow.story_id)
-        )  # fmt: skip
+        )
         return sorted(tuple(line) for line in lines)
 
 
@@ -50,7 +57,10 @@ def replay(path: Path, content: str | bytes, **options: str) -> Sequence[Generat
     return build(GeneratorRequest("replay", name, checkpoint=str(path), options=options))
 
 
-TABLE = "story,position,generator,text\ns1,1,ilm,Bob baked bread.\ns1,2,ilm,It sank.\ns1,1,lm,“Cake!” she cried; é.\n"
+TABLE = (
+    "story,position,generator,text\ns1,1,ilm,Bob baked bread.\ns1,2,ilm,It sank.\ns1,1,lm,“Cake!” she cried;"
+    " é.\n"
+)
 LINES = [
     {"story": "s1", "position": 1, "generator": "ilm", "text": "Bob baked bread."},
     {"story": "s1", "position": "2", "generator": "ilm", "text": "It sank."},
@@ -71,7 +81,7 @@ LINES = [
         ("\ufeff" + "\n\n".join(json.dumps(line, ensure_ascii=False) for line in LINES)).encode(),
     ],
     ids=["csv", "bom", "utf-16", "crlf", "semicolons", "tabs", "jsonl", "jsonl with bom"],
-)  # fmt: skip
+)
 def test_C61_a_file_of_many_generators_gives_each_its_own_lines_whatever_its_form(
     sqlite_engine: Engine, tmp_path: Path, content: bytes
 ) -> None:
@@ -108,14 +118,17 @@ HEADER = "story,position,generator,text\n"
         (HEADER + "s1,1,lm\n", "infills:2: no text"),
         (HEADER + "s1,1,lm,Well, he said so.\n", "infills:2: more cells than the header has columns"),
         (HEADER + 's1,1,lm,"never closed\n', "infills:2: "),
-        (HEADER + "s1,1,lm,a\ns1,2,lm,a\ns1,1,lm,b\n", "infills:4: lm has story 's1' position 1 twice .first in line 2"),
+        (
+            HEADER + "s1,1,lm,a\ns1,2,lm,a\ns1,1,lm,b\n",
+            "infills:4: lm has story 's1' position 1 twice .first in line 2",
+        ),
         ("story,position,text\ns1,1,x\n", "lacks the column generator"),
         ("id;pos\n", "lacks the columns story, position, generator, text"),
         (HEADER, "has no lines"),
         ("", "lacks the columns|has no lines"),
         (HEADER.encode() + "s1,1,lm,café\n".encode("cp1252"), "infills:2: not UTF-8"),
     ],
-)  # fmt: skip
+)
 def test_a_replay_file_with_a_fault_is_refused_with_its_line(
     tmp_path: Path, content: str | bytes, message: str
 ) -> None:

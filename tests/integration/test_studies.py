@@ -37,7 +37,8 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Scripted:
-    """Writes a plain sentence for each blank, but at the (story, position) pairs of `statuses` has that status."""
+    """Writes a plain sentence for each blank, but at the (story, position) pairs of `statuses` has that
+    status."""
 
     name: str
     statuses: Mapping[Place, InfillStatus] = field(default_factory=dict)
@@ -283,7 +284,10 @@ def test_each_passage_is_shown_to_so_many_annotators_when_the_study_says_so(
     sqlite_engine: Engine, filled: Callable[..., None]
 ) -> None:
     filled(sqlite_engine, Scripted("a"), Scripted("b"))
-    create(sqlite_engine, design={"generators": ["control", "human", "a", "b"], "annotators": 60, "responses_per_passage": 3})  # fmt: skip
+    create(
+        sqlite_engine,
+        design={"generators": ["control", "human", "a", "b"], "annotators": 60, "responses_per_passage": 3},
+    )
     counts = {line.what: line.planned for line in audit(sqlite_engine, "study").balance}
     assert counts["responses per passage"] == (3, 3)
     assert counts["generator × position"] == (12, 12)

@@ -301,8 +301,9 @@ def test_db_upgrade_makes_a_database_once_and_db_backup_copies_it(
     assert command("--database", sqlite_database, "db", "backup", "copy.db").code == 2
     said = command("--database", sqlite_database, "db", "backup", "nowhere/copy.db")
     assert (said.code, said.err.splitlines()[0]) == (
-        2, "Error: the folder nowhere for the copy does not exist",
-    )  # fmt: skip
+        2,
+        "Error: the folder nowhere for the copy does not exist",
+    )
 
 
 def test_db_upgrade_leaves_somebody_elses_database_alone(command: Command) -> None:
@@ -320,9 +321,15 @@ def test_db_upgrade_leaves_somebody_elses_database_alone(command: Command) -> No
 # Scores
 
 PUBLISHED = {
-    "Control": (0, 0), "BERT": (19, 20), "SA": (28, 29), "LM (scratch)": (38, 40), "LM": (39, 41), "ILM (scratch)": (37, 39),
-    "ILM": (43, 45), "Human": (74, 78),
-}  # fmt: skip
+    "Control": (0, 0),
+    "BERT": (19, 20),
+    "SA": (28, 29),
+    "LM (scratch)": (38, 40),
+    "LM": (39, 41),
+    "ILM (scratch)": (37, 39),
+    "ILM": (43, 45),
+    "Human": (74, 78),
+}
 """Of 95 annotators, how many did not mark the machine's sentence, and the score that was printed."""
 
 

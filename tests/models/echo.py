@@ -18,7 +18,8 @@ TOWNS = ("Rome", "Bern", "Oslo", "Nice", "Graz", "York", "Lima", "Kyiv")
 def echo_stories(seed: int = 0) -> tuple[list[Story], list[Story]]:
     """Stories to train on, and 200 others of names, pets and towns in combinations that no story before has.
 
-    The first sentence is determined by the later ones, which name the same; the fifth by the first and the others.
+    The first sentence is determined by the later ones, which name the same; the fifth by the first and the
+    others.
     """
     combinations = list(product(NAMES, PETS, TOWNS))
     Random(seed).shuffle(combinations)

@@ -23,7 +23,8 @@ SENTINELS = 8
 
 
 def pieces_tokenizer(texts: Sequence[str], sentinels: int = SENTINELS) -> Tokenizer:
-    """A Unigram vocabulary of whole words and letters; the control tokens are pieces of it, as in the hub's T5."""
+    """A Unigram vocabulary of whole words and letters; the control tokens are pieces of it, as in the
+    hub's T5."""
     words = sorted({"▁" + word for text in texts for word in text.split()})
     letters = sorted({chr(n) for n in range(33, 127)} | {"▁"})
     vocab = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
@@ -68,9 +69,16 @@ def bytes_tokenizer() -> Tokenizer:
 def tiny_bart(folder: Path, tokenizer: Tokenizer, **settings: Any) -> Path:
     torch.manual_seed(1)
     values = {
-        "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
-        "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "max_position_embeddings": 256, **settings,
-    }  # fmt: skip
+        "d_model": 32,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64,
+        "max_position_embeddings": 256,
+        **settings,
+    }
     config = BartConfig(vocab_size=tokenizer.get_vocab_size(), **values)
     return keep(folder, BartForConditionalGeneration(config), tokenizer)
 

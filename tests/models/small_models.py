@@ -30,9 +30,13 @@ def tiny_llama(rows: int, **settings: Any) -> LlamaForCausalLM:
         **settings,
     }
     config = LlamaConfig(
-        vocab_size=rows, max_position_embeddings=256, tie_word_embeddings=False, bos_token_id=None, eos_token_id=None,
+        vocab_size=rows,
+        max_position_embeddings=256,
+        tie_word_embeddings=False,
+        bos_token_id=None,
+        eos_token_id=None,
         **values,
-    )  # fmt: skip
+    )
     return LlamaForCausalLM(config)
 
 
@@ -53,7 +57,8 @@ def with_control_tokens(tokenizer: Any, *contents: str) -> Any:
 
 
 def like_gpt2() -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """A vocabulary of GPT-2's size that reads ` This is an example.` as GPT-2 does, and nearly all else as bytes."""
+    """A vocabulary of GPT-2's size that reads ` This is an example.` as GPT-2 does, and nearly all else
+    as bytes."""
     words = {"ĠThis": 770, "Ġis": 318, "Ġan": 281, "Ġexample": 1672}
     merges = [(word[:n], word[n]) for word in words for n in range(1, len(word))]
     merges = list(dict.fromkeys(merges))

@@ -22,9 +22,22 @@ from tests.models.conftest import Trained
 
 pytestmark = pytest.mark.models
 TINY = (
-    "--from-scratch", "--preset", "small", "--layers", "1", "--width", "32", "--heads", "2", "--steps", "2",
-    "--vocabulary", "2000", "--device", "cpu",
-)  # fmt: skip
+    "--from-scratch",
+    "--preset",
+    "small",
+    "--layers",
+    "1",
+    "--width",
+    "32",
+    "--heads",
+    "2",
+    "--steps",
+    "2",
+    "--vocabulary",
+    "2000",
+    "--device",
+    "cpu",
+)
 FINE = ["One came home. Two left again.", "Three stayed there. Four sang.", "Five wept, and six did not."]
 
 Train = Callable[..., Said]
@@ -63,9 +76,12 @@ ABSTRACT = {"title": "A", "authors": "B C", "categories": "cs.CL", "abstract": "
         ("\n\n \n\n\n\t\n", ["train.txt has no documents"]),
         (SEPARATOR.join([*FINE, "a\x00b"]), ["train.txt, document 4: holds U+0000", "--skip-bad"]),
         (SEPARATOR.join(FINE).encode() + b"\n\n\nna\xefve", ["train.txt, document 4: not UTF-8"]),
-        (SEPARATOR.join(["word " * 400] * 3), ["none of the 3 documents", "253 tokens", "longer than the context"]),
+        (
+            SEPARATOR.join(["word " * 400] * 3),
+            ["none of the 3 documents", "253 tokens", "longer than the context"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_G03_a_corpus_that_cannot_be_used_says_where_and_why(
     text: str | bytes, words: list[str], train: Train, tmp_path: Path
 ) -> None:
@@ -154,8 +170,15 @@ def test_options_that_make_no_sense_together_are_refused(
 
 
 @pytest.mark.parametrize(
-    "option", [("--lr", "nan"), ("--minutes", "nan"), ("--passes", "inf"), ("--weight-decay", "nan"), ("--dropout", "nan")]
-)  # fmt: skip
+    "option",
+    [
+        ("--lr", "nan"),
+        ("--minutes", "nan"),
+        ("--passes", "inf"),
+        ("--weight-decay", "nan"),
+        ("--dropout", "nan"),
+    ],
+)
 def test_what_is_no_number_is_refused(option: tuple[str, str], train: Train, tmp_path: Path) -> None:
     said = train("--bundled", *option)
     assert (said.code, said.out) == (2, "")

@@ -1,4 +1,5 @@
-"""BERT: as many pieces as the original, in five orders; text is text, and what is no masked model is refused in words."""
+"""BERT: as many pieces as the original, in five orders; text is text, and what is no masked model is refused
+in words."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ BLANKS = [Blank(story, position) for story in STORIES[:100] for position in rang
 
 @pytest.fixture(scope="module")
 def word_pieces() -> Any:
-    """BERT's kind of vocabulary, cased, as the hub's tokenizer.json has it: control tokens match in every text."""
+    """BERT's kind of vocabulary, cased, as the hub's tokenizer.json has it: control tokens match in every
+    text."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -69,9 +71,14 @@ def word_pieces() -> Any:
 
 def config(rows: int, **settings: Any) -> BertConfig:
     values = {
-        "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16,
-        "max_position_embeddings": 256, "initializer_range": 0.4, **settings,
-    }  # fmt: skip
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+        "max_position_embeddings": 256,
+        "initializer_range": 0.4,
+        **settings,
+    }
     return BertConfig(vocab_size=rows, **values)
 
 
@@ -420,8 +427,10 @@ def test_a_model_of_RoBERTas_kind_fills_its_masks(tokenizer: Any, tmp_path: Path
     copy.add_special_tokens(["<s>", "<pad>", "</s>", "<mask>"])
     torch.manual_seed(1)
     settings = config(copy.get_vocab_size()).to_dict() | {
-        "pad_token_id": 1, "max_position_embeddings": 258, "model_type": "roberta",
-    }  # fmt: skip
+        "pad_token_id": 1,
+        "max_position_embeddings": 258,
+        "model_type": "roberta",
+    }
     kept = keep(tmp_path / "tiny-roberta", RobertaForMaskedLM(RobertaConfig(**settings)), copy)
     generator = made(kept, top_p="1", temperature="2")
     filler: BertFiller = generator.filler
@@ -445,10 +454,14 @@ def test_G19_spaces_of_real_sentences_come_back(test_data: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "I didn't say \"no,\" did I?", "At 10:30 a.m. the well-known boys' band got $3,000.", "He said 'go' and went.",
-        "It's o'clock -- and they'd we'll I'm you've.", "“Don’t!” she cried… (twice)", "Back in the '90s, 2.5% of us ran.",
+        'I didn\'t say "no," did I?',
+        "At 10:30 a.m. the well-known boys' band got $3,000.",
+        "He said 'go' and went.",
+        "It's o'clock -- and they'd we'll I'm you've.",
+        "“Don’t!” she cried… (twice)",
+        "Back in the '90s, 2.5% of us ran.",
     ],
-)  # fmt: skip
+)
 def test_G19_punctuation_is_spaced_as_in_print(text: str) -> None:
     words = [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
     joined = join(words_of(words))

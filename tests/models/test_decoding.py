@@ -38,7 +38,8 @@ def small(make: Any) -> PreTrainedModel:
 
 @pytest.mark.parametrize("make", [tiny_gpt2, tiny_llama])
 def test_G15_left_padded_batches_give_the_logits_of_single_rows(make: Any) -> None:
-    """Rows of different lengths, token after token, some of them leaving on the way, against whole uncached passes."""
+    """Rows of different lengths, token after token, some of them leaving on the way, against whole uncached
+    passes."""
     model = small(make)
     more = torch.tensor([[21, 22, 23], [24, 25, 26], [27, 28, 29], [30, 31, 32]])
     kept = [0, 1, 2, 3]

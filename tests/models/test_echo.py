@@ -1,4 +1,5 @@
-"""Generators prove that they use the context that they claim to use: the echo corpus, held-out stories, exact fills.
+"""Generators prove that they use the context that they claim to use: the echo corpus, held-out stories, exact
+fills.
 
 After at most two minutes of training each.
 """
@@ -53,9 +54,17 @@ def learned(folder: Path, kind: str, position: int, steps: int) -> Generator:
     corpus = mask_corpus(texts, tokenizer, special, mask, copies=1)
     model = new_model(Architecture(2, 64, 2, 0.0, 0.0), special, 0)
     plan = Plan(
-        kind, learning_rate=3e-3, warm_up=50, decay=True, batch=16, steps=steps, evaluate_every=steps, evaluation_examples=64, patience=0,
+        kind,
+        learning_rate=3e-3,
+        warm_up=50,
+        decay=True,
+        batch=16,
+        steps=steps,
+        evaluate_every=steps,
+        evaluation_examples=64,
+        patience=0,
         context_loss=kind != "ilm",
-    )  # fmt: skip
+    )
     train(folder, plan, model, tokenizer, corpus, corpus)
     request = GeneratorRequest(kind, checkpoint=str(folder), device="cpu", options=OPTIONS)
     (generator,) = BUILD[kind](request)

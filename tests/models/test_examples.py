@@ -1,4 +1,5 @@
-"""Masked examples: as many and as long as the reference's, kept once, and the same however the work is shared."""
+"""Masked examples: as many and as long as the reference's, kept once, and the same however the work is
+shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Fill in the middle: every family's prompt id by id, its ends, nothing special in an answer, and a model that learns it."""
+"""Fill in the middle: every family's prompt id by id, its ends, nothing special in an answer, and a model
+that learns it."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ TEXT = GappedText("a", ("Tom sat. ", " He got up."), (Gap(),))
 
 @pytest.fixture(scope="module")
 def pieces() -> Any:
-    """A vocabulary of the kind of Llama's: a space is ▁, one is put before every text, and rare characters are bytes."""
+    """A vocabulary of the kind of Llama's: a space is ▁, one is put before every text, and rare characters
+    are bytes."""
     single = [f"<0x{byte:02X}>" for byte in range(256)]
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
@@ -153,7 +155,9 @@ def test_G34_a_model_without_the_tokens_is_refused_and_what_was_looked_for_is_na
     assert "<fim-prefix> is not one token of tiny-star" in refusal(star, **own)
     assert "belong together" in refusal(star, prefix="<fim_prefix>")
     assert "layout" in refusal(star, layout="mps")
-    assert "needs a token for the middle" in refusal(star, **{**own, "prefix": "<fim_prefix>", "middle": "", "layout": "psm"})  # fmt: skip
+    assert "needs a token for the middle" in refusal(
+        star, **{**own, "prefix": "<fim_prefix>", "middle": "", "layout": "psm"}
+    )
     assert "needs a model" in refusal("")
     assert "is a file" in refusal(star / "config.json")
     assert "nonsense" in refusal(star, nonsense="1")
@@ -188,8 +192,9 @@ def test_tokens_of_ones_own_are_read_in_the_order_that_is_asked_for(tmp_path: Pa
 def test_G35_line_ends_of_any_kind_are_read_as_one(star: Path) -> None:
     filler = fim(star)
     prompts = [
-        filler.prompt(replace(TEXT, pieces=(f"Tom{end}sat. ", f"{end}He got up."))) for end in ("\n", "\r\n", "\r")
-    ]  # fmt: skip
+        filler.prompt(replace(TEXT, pieces=(f"Tom{end}sat. ", f"{end}He got up.")))
+        for end in ("\n", "\r\n", "\r")
+    ]
     assert prompts[0] == prompts[1] == prompts[2]
     story = replace(STORIES[0], sentences=("A\r\nb.", *STORIES[0].sentences[1:]))
     (infill,) = made(star).infill([Blank(story, 2)])

@@ -1,4 +1,5 @@
-"""The flat forward pass: nobody sees another's text, nothing is computed otherwise than padded, and perplexity of it."""
+"""The flat forward pass: nobody sees another's text, nothing is computed otherwise than padded, and
+perplexity of it."""
 
 from __future__ import annotations
 
@@ -206,14 +207,20 @@ def says(probabilities: list[float]) -> Any:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_perplexity_is_a_mean_over_tokens_not_over_documents(strategy: str) -> None:
-    """Four masked tokens of probability 1/2 and one of 1/8: 2 ** ((4 * 1 + 3) / 5), whoever masks how many."""
+    """Four masked tokens of probability 1/2 and one of 1/8: 2 ** ((4 * 1 + 3) / 5), whoever masks how
+    many."""
     special = SpecialIds(2, ("word",))
     model = says([1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8])
     zero = np.zeros(2, dtype=np.int64)
     masked = Masked(
-        np.array([0, 0, 0, 0, 0, 1, 0], dtype=np.int32), np.array([0, 5]), np.array([5, 2]),
-        np.array([0, 1, 2]), zero, zero, np.array([4, 1]),
-    )  # fmt: skip
+        np.array([0, 0, 0, 0, 0, 1, 0], dtype=np.int32),
+        np.array([0, 5]),
+        np.array([5, 2]),
+        np.array([0, 1, 2]),
+        zero,
+        zero,
+        np.array([4, 1]),
+    )
     for batches in (
         [weighted(encode(strategy, masked, special))],
         [_only(strategy, masked, special, number) for number in (0, 1)],
@@ -233,12 +240,16 @@ def _only(strategy: str, masked: Masked, special: SpecialIds, number: int) -> Ba
         encode(
             strategy,
             masked._replace(
-                starts=masked.starts[one], lengths=masked.lengths[one], bounds=np.array([0, 1]),
-                kinds=masked.kinds[one], firsts=masked.firsts[one], lasts=masked.lasts[one],
+                starts=masked.starts[one],
+                lengths=masked.lengths[one],
+                bounds=np.array([0, 1]),
+                kinds=masked.kinds[one],
+                firsts=masked.firsts[one],
+                lasts=masked.lasts[one],
             ),
             special,
         )
-    )  # fmt: skip
+    )
 
 
 def test_where_nothing_is_masked_there_is_no_perplexity(
@@ -258,9 +269,14 @@ def test_a_model_that_is_wrong_beyond_measure_has_a_number_still() -> None:
     with torch.no_grad():
         model.transformer.ln_f.bias[0] = 100.0
     masked = Masked(
-        np.array([1], dtype=np.int32), np.zeros(1, np.int64), np.ones(1, np.int64),
-        np.array([0, 1]), np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1, np.int64),
-    )  # fmt: skip
+        np.array([1], dtype=np.int32),
+        np.zeros(1, np.int64),
+        np.ones(1, np.int64),
+        np.array([0, 1]),
+        np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+        np.ones(1, np.int64),
+    )
     found: Perplexities = perplexities(model, [weighted(encode("lm", masked, special))])
     assert math.isfinite(found.masked)
     assert found.masked > 1e300

@@ -1,4 +1,5 @@
-"""Instruct models: the chat's control tokens as ids, the request as text, replies read strictly, one more asking."""
+"""Instruct models: the chat's control tokens as ids, the request as text, replies read strictly, one more
+asking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`humaneval train` as a program of its own: killed at any moment, or shared by several processes, it ends the same."""
+"""`humaneval train` as a program of its own: killed at any moment, or shared by several processes, it ends
+the same."""
 
 from __future__ import annotations
 
@@ -21,9 +22,29 @@ from tests.models.test_training import same_state
 pytestmark = [pytest.mark.models, pytest.mark.slow]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 TRAIN = [
-    "train", "ilm", "--bundled", "--from-scratch", "--preset", "small", "--layers", "1", "--width", "16",
-    "--heads", "1", "--vocabulary", "1500", "--copies", "2", "--batch", "4", "--device", "cpu", "--minutes", "1000",
-]  # fmt: skip
+    "train",
+    "ilm",
+    "--bundled",
+    "--from-scratch",
+    "--preset",
+    "small",
+    "--layers",
+    "1",
+    "--width",
+    "16",
+    "--heads",
+    "1",
+    "--vocabulary",
+    "1500",
+    "--copies",
+    "2",
+    "--batch",
+    "4",
+    "--device",
+    "cpu",
+    "--minutes",
+    "1000",
+]
 
 
 def lines(folder: Path) -> int:
@@ -34,7 +55,8 @@ def lines(folder: Path) -> int:
 def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
     command: Command, tmp_path: Path
 ) -> None:
-    """Three kills at moments drawn anew in each run of the test: somewhere within a step, an evaluation or a save."""
+    """Three kills at moments drawn anew in each run of the test: somewhere within a step, an evaluation or a
+    save."""
     arguments = [*TRAIN, "--steps", "80", "--evaluate-every", "4", "--out"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     program = [sys.executable, "-m", "humaneval", *arguments, str(killed)]
@@ -58,14 +80,28 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_
 
 def test_two_processes_share_a_run_and_have_the_losses_of_one(command: Command, tmp_path: Path) -> None:
     arguments = [
-        *TRAIN, "--steps", "10", "--evaluate-every", "1", "--dropout", "0", "--attention-dropout", "0", "--micro-batch", "3", "--out",
-    ]  # fmt: skip
+        *TRAIN,
+        "--steps",
+        "10",
+        "--evaluate-every",
+        "1",
+        "--dropout",
+        "0",
+        "--attention-dropout",
+        "0",
+        "--micro-batch",
+        "3",
+        "--out",
+    ]
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "humaneval"]
     assert command(*arguments, tmp_path / "one").code == 0
     run = subprocess.run(
         [sys.executable, *launcher, *arguments, str(tmp_path / "two")],
-        env=ENVIRONMENT, capture_output=True, text=True, timeout=200,
-    )  # fmt: skip
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     one, two = (read_log(tmp_path / name) for name in ("one", "two"))
     assert [line["step"] for line in two] == [*range(1, 11)]

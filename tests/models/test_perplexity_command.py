@@ -43,15 +43,34 @@ def test_each_granularity_can_be_scored(
     granularity: str, command: Command, checkpoints: dict[str, Path], few: Path
 ) -> None:
     said = command(
-        "perplexity", checkpoints["ilm"], checkpoints["lm"], "--stories", few, "--granularity", granularity, "--json", "--device", "cpu",
-    )  # fmt: skip
+        "perplexity",
+        checkpoints["ilm"],
+        checkpoints["lm"],
+        "--stories",
+        few,
+        "--granularity",
+        granularity,
+        "--json",
+        "--device",
+        "cpu",
+    )
     assert said.code == 0, said.err
     assert said.json["documents"] == str(few)
     ilm, lm = said.json["scores"]
     assert set(ilm) == {
-        "checkpoint", "strategy", "from_scratch", "corpus", "granularity", "perplexity", "perplexity_with_ends",
-        "perplexity_of_context", "tokens", "examples", "mean_length", "left_out",
-    }  # fmt: skip
+        "checkpoint",
+        "strategy",
+        "from_scratch",
+        "corpus",
+        "granularity",
+        "perplexity",
+        "perplexity_with_ends",
+        "perplexity_of_context",
+        "tokens",
+        "examples",
+        "mean_length",
+        "left_out",
+    }
     assert (ilm["strategy"], lm["strategy"]) == ("ilm", "lm")
     assert (ilm["granularity"], ilm["corpus"], ilm["from_scratch"]) == (granularity, "stories", True)
     # The same tokens for both, one example of each story.
@@ -110,9 +129,14 @@ def test_the_tables_are_the_papers_with_its_values_beside_ours(
     assert [table.splitlines()[0].strip() for table in tables] == [
         f"Perplexity of masked text: {granularity} (the paper's Table {number})"
         for granularity, number in (
-            ("document", 3), ("mixture", 4), ("paragraph", 5), ("sentence", 6), ("ngram", 7), ("word", 8),
+            ("document", 3),
+            ("mixture", 4),
+            ("paragraph", 5),
+            ("sentence", 6),
+            ("ngram", 7),
+            ("word", 8),
         )
-    ]  # fmt: skip
+    ]
     sentence = tables[3].splitlines()
     assert sentence[1].split() == ["Strategy", "From", "Stories", "paper", "Length", "paper"]
     lm, ilm = (row.split() for row in sentence[2:])
@@ -162,9 +186,12 @@ def test_a_checkpoint_with_blanks_of_its_own_is_scored_on_its_own_mixture(
     command: Command, few: Path, tokenizer: Any, tmp_path: Path
 ) -> None:
     card = Card(
-        "ilm", tokenizer.get_vocab_size(), probe(tokenizer), blanks=["sentence_terminal", "other_punctuation"],
+        "ilm",
+        tokenizer.get_vocab_size(),
+        probe(tokenizer),
+        blanks=["sentence_terminal", "other_punctuation"],
         mask="generators.masks.samples:Punctuation",
-    )  # fmt: skip
+    )
     save(tmp_path / "own", tiny_gpt2(card.vocabulary + 4), tokenizer, card)
     said = command("perplexity", tmp_path / "own", "--stories", few, "--granularity", "all", "--json")
     assert [score["granularity"] for score in said.json["scores"]] == ["mixture"]
@@ -213,9 +240,21 @@ def test_a_checkpoint_trained_on_from_a_scratch_one_is_still_from_scratch(
     command: Command, checkpoints: dict[str, Path], few: Path, tmp_path: Path
 ) -> None:
     said = command(
-        "train", "ilm", "--from", checkpoints["ilm"], "--stories", few, "--valid", few, "--steps", "1", "--out", tmp_path / "on",
-        "--device", "cpu",
-    )  # fmt: skip
+        "train",
+        "ilm",
+        "--from",
+        checkpoints["ilm"],
+        "--stories",
+        few,
+        "--valid",
+        few,
+        "--steps",
+        "1",
+        "--out",
+        tmp_path / "on",
+        "--device",
+        "cpu",
+    )
     assert said.code == 0, said.err
     assert load(tmp_path / "on").card.training["from"] == "ilm"
     said = command("perplexity", tmp_path / "on", "--stories", few, "--table", "--granularity", "sentence")
@@ -224,8 +263,11 @@ def test_a_checkpoint_trained_on_from_a_scratch_one_is_still_from_scratch(
 
 def test_a_perplexity_without_end_is_written_short() -> None:
     assert [readable(value) for value in (15.64, 9_999_999.0, 1e7, 1e300)] == [
-        "15.6", "9,999,999.0", "1.0e+07", "1.0e+300",
-    ]  # fmt: skip
+        "15.6",
+        "9,999,999.0",
+        "1.0e+07",
+        "1.0e+300",
+    ]
 
 
 def test_documents_that_are_too_long_are_counted(

@@ -214,10 +214,14 @@ def test_G39_weights_with_code_in_them_are_refused_and_not_run(gpt2: Path, tmp_p
 def test_a_model_that_looks_ahead_is_refused(tokenizer: Any, tmp_path: Path) -> None:
     bert = BertLMHeadModel(
         BertConfig(
-            vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+            vocab_size=tokenizer.get_vocab_size(),
+            hidden_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=16,
             initializer_range=1.0,
         )
-    )  # fmt: skip
+    )
     with pytest.raises(InputError, match="does not write from left to right"):
         open_base(str(keep(tmp_path / "bert", bert, tokenizer)), blanks=BLANKS)
 
@@ -264,13 +268,18 @@ def test_a_name_that_is_no_folder_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("offline", ["0", "1"])
 def test_a_hub_that_cannot_be_reached_is_one_clear_line(offline: str, tmp_path: Path) -> None:
     script = (
-        "from generators.checkpoints.pretrained import open_base\nfrom humaneval.errors import InputError\n"
-        "try: open_base('gpt2', blanks=('sentence',))\nexcept InputError as error: print(error.message, '|', error.hint)"
+        "from generators.checkpoints.pretrained import open_base\nfrom humaneval.errors import"
+        " InputError\ntry: open_base('gpt2', blanks=('sentence',))\nexcept InputError as error:"
+        " print(error.message, '|', error.hint)"
     )
     environment = {
-        **os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_OFFLINE": offline,
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "HF_HOME": str(tmp_path),
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "HF_HUB_OFFLINE": offline,
         "NO_PROXY": "127.0.0.1",
-    }  # fmt: skip
+    }
     run = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120
     )
@@ -330,16 +339,20 @@ def hub(gpt2: Path) -> Iterator[str]:
 @pytest.mark.slow
 def test_a_model_of_the_hub_is_fetched_once_and_then_found_without_it(hub: str, tmp_path: Path) -> None:
     script = (
-        "import json, sys\nfrom generators.checkpoints.pretrained import open_base\nfrom humaneval.errors import InputError\n"
-        "try: print(json.dumps(open_base(sys.argv[1], blanks=('sentence',)).origin))\n"
-        "except InputError as error: print(error.message)"
+        "import json, sys\nfrom generators.checkpoints.pretrained import open_base\nfrom humaneval.errors"
+        " import InputError\ntry: print(json.dumps(open_base(sys.argv[1],"
+        " blanks=('sentence',)).origin))\nexcept InputError as error: print(error.message)"
     )
 
     def run(name: str, offline: str) -> str:
         environment = {
-            **os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path / "home"), "HF_ENDPOINT": hub, "HF_HUB_OFFLINE": offline,
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "HF_HOME": str(tmp_path / "home"),
+            "HF_ENDPOINT": hub,
+            "HF_HUB_OFFLINE": offline,
             "NO_PROXY": "127.0.0.1",
-        }  # fmt: skip
+        }
         done = subprocess.run(
             [sys.executable, "-c", script, name], env=environment, capture_output=True, text=True, timeout=120
         )

@@ -1,4 +1,5 @@
-"""SA: positions and masks as described, answers that do not depend on company, and text as people write it."""
+"""SA: positions and masks as described, answers that do not depend on company, and text as people write
+it."""
 
 from __future__ import annotations
 
@@ -428,7 +429,7 @@ def spoil(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
         (lambda f: (f / WEIGHTS).write_bytes(b"\x80\x04pickle"), "cannot be read"),
         (lambda f: spoil(f, "infilling.json", lambda v: {**v, "weights": "0" * 64}), "is not the file"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_checkpoint_of_sa_is_refused_in_a_line(
     damage: Callable[[Path], object], words: str, model: SelfAttention, vocabulary: Vocabulary, tmp_path: Path
 ) -> None:
@@ -483,9 +484,31 @@ def test_a_run_that_goes_on_is_the_run_that_was_not_interrupted(
 def test_the_command_trains_a_checkpoint_that_fills_stories(command: Command, tmp_path: Path) -> None:
     out = tmp_path / "sa"
     said = command(
-        "train", "sa", "--bundled", "--preset", "small", "--layers", "1", "--width", "32", "--heads", "2",
-        "--hidden", "32", "--words", "500", "--batch", "8", "--steps", "3", "--device", "cpu", "--out", out, "--json",
-    )  # fmt: skip
+        "train",
+        "sa",
+        "--bundled",
+        "--preset",
+        "small",
+        "--layers",
+        "1",
+        "--width",
+        "32",
+        "--heads",
+        "2",
+        "--hidden",
+        "32",
+        "--words",
+        "500",
+        "--batch",
+        "8",
+        "--steps",
+        "3",
+        "--device",
+        "cpu",
+        "--out",
+        out,
+        "--json",
+    )
     assert said.code == 0, said.err
     assert said.json["kind"] == "sa"
     assert said.json["steps"] == 3
@@ -534,9 +557,13 @@ def test_it_learns_what_the_later_sentences_determine(tmp_path: Path) -> None:
     architecture = Architecture(2, 64, 4, 128, dropout=0.0, scale_template=True)
     plan = Plan(batch=32, warm_up=100, lr_scale=0.2, steps=260, evaluate_every=130)
     train(
-        tmp_path / "echo", architecture, plan, vocabulary,
-        read_corpus(training, vocabulary), read_corpus(held, vocabulary),
-    )  # fmt: skip
+        tmp_path / "echo",
+        architecture,
+        plan,
+        vocabulary,
+        read_corpus(training, vocabulary),
+        read_corpus(held, vocabulary),
+    )
     infills = generator(tmp_path / "echo").infill([Blank(story, 1) for story in stories[:40]])
     right = [infill.text == infill.blank.original for infill in infills]
     assert np.mean(right) >= 0.95

@@ -1,4 +1,5 @@
-"""T5 and BART: answers found by sentinel or by alignment, batched without trace, control strings read as text."""
+"""T5 and BART: answers found by sentinel or by alignment, batched without trace, control strings read as
+text."""
 
 from __future__ import annotations
 
@@ -103,8 +104,10 @@ def test_T5_reads_a_text_with_a_sentinel_in_each_gap(t5: Any) -> None:
     first, second = ids.index(control["<extra_id_0>"]), ids.index(control["<extra_id_1>"])
     decode = filler.opened.tokenizer.decode
     assert [decode(ids[:first]), decode(ids[first + 1 : second]), decode(ids[second + 1 : -1])] == [
-        "Ann came.", "She sat", ".",
-    ]  # fmt: skip
+        "Ann came.",
+        "She sat",
+        ".",
+    ]
     assert ids[-1] == control["</s>"]
 
 
@@ -181,7 +184,7 @@ def test_a_padded_row_has_the_logits_of_the_row_alone(kind: str, t5_folder: Path
         seen.clear()
         draw_pairs(
             filler_of(generator).opened, chosen, sampling=Sampling(), seed=0, prefix=[0], forbidden=[1, 2]
-        )  # fmt: skip
+        )
         return torch.stack(seen, 1)
 
     together = run(*rows)
@@ -200,11 +203,13 @@ def test_the_cache_writes_what_is_written_without_one(kind: str, t5_folder: Path
     )
     (drawn,) = draw_pairs(
         opened, [Source([7, 8, 9, 10], "k", 6)], sampling=Sampling(), seed=0, prefix=[0], forbidden=[1, 2]
-    )  # fmt: skip
+    )
     hook.remove()
     whole = opened.model(
-        input_ids=torch.tensor([[7, 8, 9, 10]]), decoder_input_ids=torch.tensor([[0, *drawn.ids[:-1]]]), use_cache=False
-    )  # fmt: skip
+        input_ids=torch.tensor([[7, 8, 9, 10]]),
+        decoder_input_ids=torch.tensor([[0, *drawn.ids[:-1]]]),
+        use_cache=False,
+    )
     torch.testing.assert_close(torch.stack(seen), whole.logits[0], atol=1e-4, rtol=0)
 
 
@@ -268,7 +273,7 @@ def test_G22_a_context_that_does_not_come_back_is_an_error(bart_folder: Path) ->
     for draft in filler.answers(Drawn(written, True), filler.pieces(text), text.gaps):
         assert draft.status is InfillStatus.ERROR
         assert "did not keep the context" in draft.detail
-    (draft, _) = filler.answers(Drawn(written, False), filler.pieces(text), text.gaps)
+    draft, _ = filler.answers(Drawn(written, False), filler.pieces(text), text.gaps)
     assert draft.status is CUT
     side_by_side = GappedText("s", ("It was ", " ", " late."), (Gap(), Gap()))
     (found,) = filler.draft([side_by_side], ["k"])

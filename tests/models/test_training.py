@@ -142,9 +142,14 @@ def test_the_state_of_a_run_over_other_text_or_with_another_strategy_is_not_take
             train(tmp_path, small_plan("lm", steps=5), model, tokenizer, training, validation)
     with pytest.raises(InputError, match=r"another run \(other model to start from\)"):
         train(
-            tmp_path, small_plan("lm", steps=5), small_model(corpus.special), tokenizer, corpus, corpus,
+            tmp_path,
+            small_plan("lm", steps=5),
+            small_model(corpus.special),
+            tokenizer,
+            corpus,
+            corpus,
             origin={"from": "gpt2"},
-        )  # fmt: skip
+        )
 
 
 def test_budget_and_patience_may_change_when_a_run_goes_on(train_small: Trained, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Tokenizers: GPT-2's and its like are read as they are, text is only text, and what is not byte-level is refused."""
+"""Tokenizers: GPT-2's and its like are read as they are, text is only text, and what is not byte-level is
+refused."""
 
 from __future__ import annotations
 

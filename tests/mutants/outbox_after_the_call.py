@@ -1,4 +1,5 @@
-"""A write that is noted only when the platform has answered: after a kill nobody knows that it may have been made."""
+"""A write that is noted only when the platform has answered: after a kill nobody knows that it may have been
+made."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,5 @@
-"""The suite kills these mutants. Each is a plugin that breaks one thing; the tests named with it must then fail."""
+"""The suite kills these mutants. Each is a plugin that breaks one thing; the tests named with it must then
+fail."""
 
 from __future__ import annotations
 

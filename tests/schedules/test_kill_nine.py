@@ -1,4 +1,5 @@
-"""A real process, killed with SIGKILL at every boundary of its outbox in turn; the next run ends in the right state."""
+"""A real process, killed with SIGKILL at every boundary of its outbox in turn; the next run ends in the right
+state."""
 
 from __future__ import annotations
 
@@ -55,8 +56,14 @@ def bonus(engine: Engine, platform: MTurk, forms: str) -> None:
         assignment = session.scalars(select(AssignmentRow.external_id).order_by(AssignmentRow.id)).first()
     assert assignment is not None
     pay_bonus(
-        engine, "study", platform, assignment=assignment, amount=Decimal("0.25"), reason="Thank you.", purpose="thanks",
-    )  # fmt: skip
+        engine,
+        "study",
+        platform,
+        assignment=assignment,
+        amount=Decimal("0.25"),
+        reason="Thank you.",
+        purpose="thanks",
+    )
 
 
 VERBS: dict[str, Callable[[Engine, MTurk, str], None]] = {
@@ -68,7 +75,8 @@ VERBS: dict[str, Callable[[Engine, MTurk, str], None]] = {
 
 
 def killed_at(nth: int, verb: str, database: str, market: str, forms: str) -> bool:
-    """Run the verb in a process of its own, which kills itself at the nth boundary; whether it came to that."""
+    """Run the verb in a process of its own, which kills itself at the nth boundary; whether it came to
+    that."""
     child = os.fork()
     if child == 0:  # pragma: no cover - it does not live to tell
         try:
@@ -147,7 +155,7 @@ def check(engine: Engine, books: Engine, done: int) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_killed_at_any_boundary_the_next_run_ends_in_the_right_state(
     verb: str, tmp_path: Path, study_factory: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(publishing, "MAX_ASSIGNMENTS", 2)
     nth, order = 0, list(VERBS)
     before, done = order[: order.index(verb)], order.index(verb)

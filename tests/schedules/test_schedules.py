@@ -1,6 +1,8 @@
-"""Random schedules of verbs, people, time, faults and deaths: whatever the order, nothing is doubled and nothing is lost.
+"""Random schedules of verbs, people, time, faults and deaths: whatever the order, nothing is doubled and
+nothing is lost.
 
-Each schedule is drawn from its number, so it comes back by it. One that fails is shortened before it is shown.
+Each schedule is drawn from its number, so it comes back by it. One that fails is shortened before it is
+shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The same world with what a requester does more rarely: compensations, letters, exclusions, top-ups, undone rejections."""
+"""The same world with what a requester does more rarely: compensations, letters, exclusions, top-ups, undone
+rejections."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ class WideWorld(World):
             closing.close_all(self.engine, STUDY, self.platform, wait=0)
 
     def compensate(self, who: int, dies_in: int = 0) -> None:
-        """What the worker, or else another, began last and never sent is made good once its time is over; what was sent is not."""
+        """What the worker, or else another, began last and never sent is made good once its time is over;
+        what was sent is not."""
         begun = (
             select(AssignmentRow.id, AssignmentRow.external_id, WorkerIdentityRow.external_id)
             .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == AssignmentRow.worker_id)
@@ -124,8 +126,14 @@ class WideWorld(World):
     def _compensate(self, assignment: str, worker: str, dies_in: int) -> None:
         with self.process(dies_in):
             compensate(
-                self.engine, STUDY, self.platform, assignment=assignment, worker=worker, amount=COMPENSATION, reason="It was our fault.",
-            )  # fmt: skip
+                self.engine,
+                STUDY,
+                self.platform,
+                assignment=assignment,
+                worker=worker,
+                amount=COMPENSATION,
+                reason="It was our fault.",
+            )
 
     def take(self, who: int) -> None:
         """The worker takes a compensation, if there is one for them."""
@@ -201,7 +209,8 @@ class WideWorld(World):
 
     @staticmethod
     def may_stay_pending(closed: bool) -> set[str]:
-        """A letter that may have arrived is not sent again by itself; what is closed is not published any more."""
+        """A letter that may have arrived is not sent again by itself; what is closed is not published any
+        more."""
         return {NOTIFY, PUBLISH} if closed else {NOTIFY}
 
     def check_settled(self) -> None:

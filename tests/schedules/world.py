@@ -1,7 +1,9 @@
-"""A whole world in one process: our client, the marketplace and its workers, faults between them, and sudden deaths.
+"""A whole world in one process: our client, the marketplace and its workers, faults between them, and sudden
+deaths.
 
-The client is the real one, boto3 and all, and so are the marketplace and the form server; only the sockets are left out,
-so that thousands of schedules can be tried: a request goes straight into the marketplace's WSGI application.
+The client is the real one, boto3 and all, and so are the marketplace and the form server; only the sockets
+are left out, so that thousands of schedules can be tried: a request goes straight into the marketplace's WSGI
+application.
 """
 
 from __future__ import annotations
@@ -75,15 +77,16 @@ def _texts(headers: Any) -> dict[str, str]:
 
 
 class World:
-    """A marketplace, a form server and a database, made once and set back for every schedule: compiling statements and
-    templates takes longer than running them. Steps are its methods `publish`, `collect`, …
+    """A marketplace, a form server and a database, made once and set back for every schedule: compiling
+    statements and templates takes longer than running them. Steps are its methods `publish`, `collect`, …
     """
 
     def __init__(self, folder: Path, templates: Path) -> None:
         self._folder, self._templates = folder, templates
         self.engine, self.books = (open_engine(f"sqlite:///{folder / name}") for name in FILES)
         for engine in (self.engine, self.books):
-            # No power is cut in here: what is tried is the order of commits, and most of the time would go to the disk.
+            # No power is cut in here: what is tried is the order of commits, and most of the time would go to
+            # the disk.
             event.listen(
                 engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF").close()
             )
@@ -92,7 +95,8 @@ class World:
         self.undone = set[str]()
         """Rejections that somebody takes back: until that is confirmed they are called rejected here."""
         self.reached: Counter[str] = Counter()
-        """What happened in all schedules so far: a test whose people never hand anything over shows nothing."""
+        """What happened in all schedules so far: a test whose people never hand anything over shows
+        nothing."""
         self.begin(0)
         app = create_market_app(
             self.books, mode=Mode.LOCAL, public_url=MARKET, clock=self.clock, trouble=self.faults
@@ -158,7 +162,8 @@ class World:
 
     @contextmanager
     def process(self, dies_in: int) -> Iterator[None]:
-        """A verb's process. It may die, and the platform may refuse or fail: then it has said so, and ends."""
+        """A verb's process. It may die, and the platform may refuse or fail: then it has said so, and
+        ends."""
         self.dies_in = dies_in
         try:
             yield
@@ -199,8 +204,14 @@ class World:
     def _bonus(self, assignment: str, dies_in: int) -> None:
         with self.process(dies_in):
             pay_bonus(
-                self.engine, STUDY, self.platform, assignment=assignment, amount=BONUS, reason="Thank you.", purpose="thanks",
-            )  # fmt: skip
+                self.engine,
+                STUDY,
+                self.platform,
+                assignment=assignment,
+                amount=BONUS,
+                reason="Thank you.",
+                purpose="thanks",
+            )
 
     def expire(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
@@ -238,7 +249,8 @@ class World:
         self.ahead += timedelta(hours=hours)
 
     def work(self, who: int, how: str, reused: bool = False) -> None:
-        """A worker takes a HIT, if there is one for them, and does with it as `how` says; `reused`: under an old id."""
+        """A worker takes a HIT, if there is one for them, and does with it as `how` says; `reused`: under
+        an old id."""
         try:
             with self.market.writing() as work:
                 worker = workplace.sign_up(work, f"worker {who}", "")
@@ -319,7 +331,8 @@ class World:
             self.compare(work.session, here)
 
     def compare(self, there: Session, here: Session) -> None:
-        """What we call approved, rejected or paid is so at the marketplace. No HIT or bonus is there twice."""
+        """What we call approved, rejected or paid is so at the marketplace. No HIT or bonus is there
+        twice."""
         states = {tuple(row) for row in there.execute(_STATES_THERE)}
         paid = Counter(tuple(row) for row in there.execute(_BONUSES_THERE))
         notes = Counter(there.scalars(_NOTES))

@@ -15,8 +15,8 @@ from humaneval.statistics.aggregation import dawid_skene, mace, majority_vote, o
 
 QUICK = settings(max_examples=30, deadline=None)
 
-# Dawid and Skene 1979, table 1: 45 patients, five anaesthetists, the first three times. Copies differ in patient 7,
-# whom the first observer gave 1 1 2 (here, as in the figures compared with) or 1 2 2.
+# Dawid and Skene 1979, table 1: 45 patients, five anaesthetists, the first three times. Copies differ in
+# patient 7, whom the first observer gave 1 1 2 (here, as in the figures compared with) or 1 2 2.
 PATIENTS = """111 1 1 1 1|333 4 3 3 4|112 2 1 2 2|222 3 1 2 1|222 3 2 2 2|222 3 3 2 2|112 2 1 1 1|333 3 4 3 3
 222 2 2 2 3|232 2 2 2 3|444 4 4 4 4|222 3 3 4 3|111 1 1 1 1|222 3 2 1 2|121 1 1 1 1|111 2 1 1 1
 111 1 1 1 1|111 1 1 1 1|222 2 2 2 1|222 1 3 2 2|222 2 2 2 2|222 2 2 2 1|222 3 2 2 2|221 2 2 2 2

@@ -1,4 +1,5 @@
-"""What stands beside the scores: planted effects are found, what the data cannot tell is said, nothing depends on order."""
+"""What stands beside the scores: planted effects are found, what the data cannot tell is said, nothing
+depends on order."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def study(
     stories: int = 40,
     seed: int = 1,
 ) -> pd.DataFrame:
-    """Simulated annotators; a form holds every generator once, on different stories, in an order that turns."""
+    """Simulated annotators; a form holds every generator once, on different stories, in an order that
+    turns."""
     shares = shares or SHARES
     rng = np.random.default_rng(seed)
     names = list(shares)
@@ -44,11 +46,16 @@ def study(
                 story = ((annotator * forms + form) * len(names) + place) % stories
                 rows.append(
                     {
-                        "worker": f"w{annotator}", "story": f"s{story}", "generator": name, "position": position,
+                        "worker": f"w{annotator}",
+                        "story": f"s{story}",
+                        "generator": name,
+                        "position": position,
                         "choice": int(rng.choice(other)) if rng.random() < shares[name] else position,
-                        "order": place + 1, "seconds": float(rng.uniform(10, 30)), "words": 45,
+                        "order": place + 1,
+                        "seconds": float(rng.uniform(10, 30)),
+                        "words": 45,
                     }
-                )  # fmt: skip
+                )
     return pd.DataFrame(rows)
 
 
@@ -200,9 +207,14 @@ def test_the_order_of_lines_and_the_names_of_workers_change_nothing() -> None:
 
 
 def test_what_no_json_can_carry_becomes_null_or_a_reason() -> None:
-    assert plain({"a": float("nan"), "b": np.float64("inf"), "c": Interval(0.1, 0.2), "d": NotEstimable("none")}) == {
-        "a": None, "b": None, "c": [0.1, 0.2], "d": {"not_estimable": "none"},
-    }  # fmt: skip
+    assert plain(
+        {"a": float("nan"), "b": np.float64("inf"), "c": Interval(0.1, 0.2), "d": NotEstimable("none")}
+    ) == {
+        "a": None,
+        "b": None,
+        "c": [0.1, 0.2],
+        "d": {"not_estimable": "none"},
+    }
 
     def fails() -> int:
         raise InputError("One worker is too few")

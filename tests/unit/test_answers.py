@@ -1,4 +1,5 @@
-"""What people answered is read the same whichever way it came, and what makes no sense counts as not given."""
+"""What people answered is read the same whichever way it came, and what makes no sense counts as not
+given."""
 
 from __future__ import annotations
 
@@ -10,12 +11,9 @@ from humaneval.errors import InputError
 
 def test_fields_of_an_answer_document_are_read_whatever_kind_they_are() -> None:
     xml = (
-        '<QuestionFormAnswers xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/'
-        'QuestionFormAnswers.xsd"><Answer><QuestionIdentifier>a</QuestionIdentifier><FreeText/></Answer>'
-        "<Answer><QuestionIdentifier>b</QuestionIdentifier><SelectionIdentifier>1</SelectionIdentifier>"
-        "<SelectionIdentifier>2</SelectionIdentifier></Answer>"
-        "<Answer><QuestionIdentifier>c</QuestionIdentifier><FreeText><![CDATA[<!DOCTYPE html>]]></FreeText></Answer>"
-        "</QuestionFormAnswers>"
+        "<QuestionFormAnswers"
+        ' xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"><Answer><QuestionIdentifier>a</QuestionIdentifier><FreeText/></Answer><Answer><QuestionIdentifier>b</QuestionIdentifier><SelectionIdentifier>1</SelectionIdentifier><SelectionIdentifier>2</SelectionIdentifier></Answer><Answer><QuestionIdentifier>c</QuestionIdentifier><FreeText><![CDATA[<!DOCTYPE'
+        " html>]]></FreeText></Answer></QuestionFormAnswers>"
     )
     assert fields_from_xml(xml) == {"a": "", "b": "1|2", "c": "<!DOCTYPE html>"}
     for broken in ("", "<a>", "no xml", "<a>\ud800</a>", "<!DOCTYPE a><a/>"):

@@ -16,11 +16,24 @@ def spread(values: list[int]) -> int:
     return max(values) - min(values)
 
 
-# The smallest designs of the tables of balanced incomplete blocks (Fisher and Yates), v, k and number of blocks.
+# The smallest designs of the tables of balanced incomplete blocks (Fisher and Yates), v, k and number of
+# blocks.
 @pytest.mark.parametrize(
     ("v", "size", "blocks"),
-    [(4, 2, 6), (4, 3, 4), (5, 3, 10), (6, 3, 10), (7, 3, 7), (7, 4, 7), (8, 4, 14), (9, 3, 12), (9, 4, 18), (11, 5, 11), (13, 4, 13)],
-)  # fmt: skip
+    [
+        (4, 2, 6),
+        (4, 3, 4),
+        (5, 3, 10),
+        (6, 3, 10),
+        (7, 3, 7),
+        (7, 4, 7),
+        (8, 4, 14),
+        (9, 3, 12),
+        (9, 4, 18),
+        (11, 5, 11),
+        (13, 4, 13),
+    ],
+)
 def test_the_known_balanced_designs_are_found(v: int, size: int, blocks: int) -> None:
     found = period(v, size)
     assert len(found) == blocks

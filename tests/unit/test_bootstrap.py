@@ -34,7 +34,14 @@ def test_the_two_way_sums_are_those_of_weighted_rows() -> None:
 def test_large_cells_are_summed_exactly_too(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = bootstrap(Y, WORKER, STORY, GENERATOR, "both", replicates=100, seed=3)
     monkeypatch.setattr(module, "DRAWN", 10**6)
-    again = bootstrap(np.repeat(Y, 200), np.repeat(WORKER, 200), np.repeat(STORY, 200), np.repeat(GENERATOR, 200), replicates=100, seed=3)  # fmt: skip
+    again = bootstrap(
+        np.repeat(Y, 200),
+        np.repeat(WORKER, 200),
+        np.repeat(STORY, 200),
+        np.repeat(GENERATOR, 200),
+        replicates=100,
+        seed=3,
+    )
     assert (again.scores == expected.scores).all()
 
 

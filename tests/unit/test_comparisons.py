@@ -1,4 +1,5 @@
-"""Verdicts: what is called higher, equivalent, inconclusive; families and their adjustment; words that claim no more."""
+"""Verdicts: what is called higher, equivalent, inconclusive; families and their adjustment; words that claim
+no more."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ BETTER = re.compile(r"\b(higher|lower|better|worse|above|below|outperform\w*|bea
 
 
 def study(shares: dict[str, float], annotators: int = 200, seed: int = 0) -> pd.DataFrame:
-    """Annotators who each judge every generator once, on stories of their own; shares go unnoticed, drawn one by one."""
+    """Annotators who each judge every generator once, on stories of their own; shares go unnoticed, drawn one
+    by one."""
     rng = np.random.default_rng(seed)
     rows = []
     for annotator in range(annotators):
@@ -48,9 +50,13 @@ def test_systems_are_one_family_and_below_human_another_and_control_is_in_none()
     shares = {"control": 0.0, "x": 0.3, "y": 0.6, "z": 0.6, "human": 0.8}
     table = compared(shares)
     assert [(one.a, one.b, one.family) for one in table.comparisons] == [
-        ("x", "y", "systems"), ("x", "z", "systems"), ("y", "z", "systems"),
-        ("x", "human", "below human"), ("y", "human", "below human"), ("z", "human", "below human"),
-    ]  # fmt: skip
+        ("x", "y", "systems"),
+        ("x", "z", "systems"),
+        ("y", "z", "systems"),
+        ("x", "human", "below human"),
+        ("y", "human", "below human"),
+        ("z", "human", "below human"),
+    ]
     first, second = table.comparisons[:3], table.comparisons[3:]
     assert [one.p_adjusted for one in first] == pytest.approx(list(holm([one.p for one in first])))
     assert [one.p_adjusted for one in second] == pytest.approx(list(holm([one.p for one in second])))

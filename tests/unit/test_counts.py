@@ -1,4 +1,5 @@
-"""Scores from counts: the published table with its intervals, ranks and verdicts, and what it does not show."""
+"""Scores from counts: the published table with its intervals, ranks and verdicts, and what it does not
+show."""
 
 from __future__ import annotations
 
@@ -16,9 +17,15 @@ from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.from_counts import TEST, CountTable, read_counts, score_counts
 
 PUBLISHED = [
-    ("Control", Role.CONTROL, 0, 95), ("BERT", Role.SYSTEM, 19, 95), ("SA", Role.SYSTEM, 28, 95), ("LM scratch", Role.SYSTEM, 38, 95),
-    ("LM", Role.SYSTEM, 39, 95), ("ILM scratch", Role.SYSTEM, 37, 95), ("ILM", Role.SYSTEM, 43, 95), ("Human", Role.HUMAN, 74, 95),
-]  # fmt: skip
+    ("Control", Role.CONTROL, 0, 95),
+    ("BERT", Role.SYSTEM, 19, 95),
+    ("SA", Role.SYSTEM, 28, 95),
+    ("LM scratch", Role.SYSTEM, 38, 95),
+    ("LM", Role.SYSTEM, 39, 95),
+    ("ILM scratch", Role.SYSTEM, 37, 95),
+    ("ILM", Role.SYSTEM, 43, 95),
+    ("Human", Role.HUMAN, 74, 95),
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""Rules beyond the control: speed, one place throughout, the probability of spamming; each declared, each counted."""
+"""Rules beyond the control: speed, one place throughout, the probability of spamming; each declared, each
+counted."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ PUBLISHED_HASH = "269e7b838378"
 
 
 def study(annotators: int = 30, forms: int = 1) -> pd.DataFrame:
-    """Everybody judges Control, two systems and Human once a form, reads 40 words in 20 seconds, notices Control."""
+    """Everybody judges Control, two systems and Human once a form, reads 40 words in 20 seconds, notices
+    Control."""
     rows: list[dict[str, Any]] = []
     for annotator in range(annotators):
         for form in range(forms):
@@ -24,10 +26,15 @@ def study(annotators: int = 30, forms: int = 1) -> pd.DataFrame:
                 position = (annotator + form + place) % 5 + 1
                 rows.append(
                     {
-                        "worker": f"w{annotator}", "story": f"s{annotator}-{form}-{place}", "generator": name, "position": position,
-                        "choice": position if name == "control" else (position + annotator) % 5 + 1, "words": 40, "seconds": 20.0,
+                        "worker": f"w{annotator}",
+                        "story": f"s{annotator}-{form}-{place}",
+                        "generator": name,
+                        "position": position,
+                        "choice": position if name == "control" else (position + annotator) % 5 + 1,
+                        "words": 40,
+                        "seconds": 20.0,
                     }
-                )  # fmt: skip
+                )
     return pd.DataFrame(rows)
 
 

@@ -1,4 +1,5 @@
-"""Scores and paired differences as the report prints them, against values by hand, published ones and simulation."""
+"""Scores and paired differences as the report prints them, against values by hand, published ones and
+simulation."""
 
 from __future__ import annotations
 
@@ -231,7 +232,8 @@ def test_shuffled_labels_of_the_published_table_show_no_difference() -> None:
 
 @pytest.mark.parametrize("alike", [0, 4, 8])
 def test_few_workers_who_judged_both_do_not_decide_how_wide_a_difference_is(alike: int) -> None:
-    """In partial designs most workers judge one of two generators: of 47 here, eight judge both, so many of them alike."""
+    """In partial designs most workers judge one of two generators: of 47 here, eight judge both, so many of
+    them alike."""
     a = np.repeat([1, 0, 1, 0], [6, 14, 4, 4])  # the last eight are by those who judged both
     first = np.repeat([1, 0], [4, 4])
     both = np.concatenate(

@@ -1,4 +1,5 @@
-"""The parts of importing: times and durations, answers in odd shapes, columns told or guessed, pseudonyms, duplicates."""
+"""The parts of importing: times and durations, answers in odd shapes, columns told or guessed, pseudonyms,
+duplicates."""
 
 from __future__ import annotations
 
@@ -35,8 +36,16 @@ def test_times_of_other_platforms_become_utc(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "5/6/2020 11:46", "Wed May 06 11:46:36 XYZ 2020", "Wed Foo 40 11:46:36 PDT 2020", "2020-05-06 11:46:36", "soon"]
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "5/6/2020 11:46",
+        "Wed May 06 11:46:36 XYZ 2020",
+        "Wed Foo 40 11:46:36 PDT 2020",
+        "2020-05-06 11:46:36",
+        "soon",
+    ],
+)
 def test_a_time_that_could_be_two_moments_is_not_guessed(text: str) -> None:
     assert moment(text, None) is None
 
@@ -49,12 +58,26 @@ def test_a_zone_that_is_told_is_taken_also_in_summer() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("206", 206), ("206.5", 206.5), ("0:03:26", 206), ("00:03:26", 206), ("12:03:26 AM", 206), ("1:03:26 PM", 47006),
-        ("1 day, 0:03:26", 86606), ("1900-01-01T00:03:26", 86606), ("1900-01-01 00:03:26", 86606), ("26:00:00", 93600),
-        ("3 min 26 s", 206), ("1h 2m 3s", 3723),
-        ("3:26", None), ("-5", None), ("", None), ("a while", None), ("inf", None), ("nan", None),
+        ("206", 206),
+        ("206.5", 206.5),
+        ("0:03:26", 206),
+        ("00:03:26", 206),
+        ("12:03:26 AM", 206),
+        ("1:03:26 PM", 47006),
+        ("1 day, 0:03:26", 86606),
+        ("1900-01-01T00:03:26", 86606),
+        ("1900-01-01 00:03:26", 86606),
+        ("26:00:00", 93600),
+        ("3 min 26 s", 206),
+        ("1h 2m 3s", 3723),
+        ("3:26", None),
+        ("-5", None),
+        ("", None),
+        ("a while", None),
+        ("inf", None),
+        ("nan", None),
     ],
-)  # fmt: skip
+)
 def test_durations_are_read_as_spreadsheets_leave_them(text: str, expected: float | None) -> None:
     assert duration(text) == expected
 
@@ -72,12 +95,15 @@ def test_every_number_of_seconds_survives_the_clock(seconds: int) -> None:
         ([{"q": {"a": True, "b": True}}], {"Answer.q": "a|b"}),
         ([{"q": {"a": False, "b": False}}], {"Answer.q": None}),
         ([{"input_answers": '[{"name": "q", "value": "yes"}]'}], {"Answer.input_answers.q": "yes"}),
-        ([{"n": 3, "text": "é", "list": ["a", "b"]}], {"Answer.n": "3", "Answer.text": "é", "Answer.list": "a|b"}),
+        (
+            [{"n": 3, "text": "é", "list": ["a", "b"]}],
+            {"Answer.n": "3", "Answer.text": "é", "Answer.list": "a|b"},
+        ),
         ([{"a": 1}, {"a": 2}], {"Answer.1.a": "1", "Answer.2.a": "2"}),
         ([], {"Answer": None}),
         ("{not json", {"Answer": "{not json"}),
     ],
-)  # fmt: skip
+)
 def test_json_answers_are_unfolded(value: object, expected: dict[str, str | None]) -> None:
     assert dict(leaves(value, "Answer")) == expected
 
@@ -168,7 +194,13 @@ def test_two_columns_of_the_same_are_no_question() -> None:
 
 
 def test_what_is_guessed_is_said_and_what_is_known_is_not() -> None:
-    mapping = propose(sheet([{"WorkerId": "w", "item": "1", "model": "ilm", "gold": "1", "Answer.pick": "2"}], worker="WorkerId"), {})  # fmt: skip
+    mapping = propose(
+        sheet(
+            [{"WorkerId": "w", "item": "1", "model": "ilm", "gold": "1", "Answer.pick": "2"}],
+            worker="WorkerId",
+        ),
+        {},
+    )
     assert mapping.guessed == ("story", "generator", "position", "choice")
     assert propose(sheet([ROW]), {}).guessed == ()
 
@@ -198,13 +230,23 @@ def test_missing_roles_are_all_named() -> None:
 def test_numbered_columns_come_by_number_not_by_letters() -> None:
     frame = pd.DataFrame(columns=["Answer.q1", "Answer.q10", "Answer.q2", "answer.Q3", "Answer.q"])
     assert list(numbered(frame, "Answer.q{}").items()) == [
-        (1, "Answer.q1"), (2, "Answer.q2"), (3, "answer.Q3"), (10, "Answer.q10"),
-    ]  # fmt: skip
+        (1, "Answer.q1"),
+        (2, "Answer.q2"),
+        (3, "answer.Q3"),
+        (10, "Answer.q10"),
+    ]
 
 
 def test_a_form_becomes_a_row_for_each_passage_in_order() -> None:
-    form = {"worker": "w", **{f"s_{n}": f"story{n}" for n in (1, 10, 2)}, **{f"g_{n}": "ilm" for n in (1, 10, 2)},
-            **{f"p_{n}": "1" for n in (1, 10, 2)}, "c_1": "1", "c_10": None, "c_2": "Sentence 2"}  # fmt: skip
+    form = {
+        "worker": "w",
+        **{f"s_{n}": f"story{n}" for n in (1, 10, 2)},
+        **{f"g_{n}": "ilm" for n in (1, 10, 2)},
+        **{f"p_{n}": "1" for n in (1, 10, 2)},
+        "c_1": "1",
+        "c_10": None,
+        "c_2": "Sentence 2",
+    }
     mapping = propose(
         sheet([form]), {"story": "s_{}", "generator": "g_{}", "position": "p_{}", "choice": "c_{}"}
     )
@@ -276,9 +318,10 @@ def test_all_that_cannot_be_read_is_named_at_once_with_its_lines() -> None:
     rows[3] |= {"position": "2.5", "generator": None}
     with pytest.raises(InputError) as error:
         made(rows)
-    assert error.value.message == (
-        "3 responses cannot be read: generator is empty (line 5); position is not a sentence from 1 to 5 (line 5); "
-        "choice is not a sentence from 1 to 5 (lines 3, 4)"
+    assert (
+        error.value.message
+        == "3 responses cannot be read: generator is empty (line 5); position is not a sentence from 1 to 5"
+        " (line 5); choice is not a sentence from 1 to 5 (lines 3, 4)"
     )
     assert len(made(rows, options=Options(skip_bad=True))) == 3
 
@@ -317,8 +360,8 @@ def test_a_worker_who_saw_a_story_twice_is_named() -> None:
     done = responses(table, propose(table, {}), study="x")
     assert (
         "1 worker saw a story more than once, under different generators, and all of it counts: A1B2C3D4 "
-        "(story s1; lines 2, 3)"
-    ) in done.manifest()["notes"]
+        "(story s1; lines 2, 3)" in done.manifest()["notes"]
+    )
 
 
 def test_counting_from_zero_is_said_not_guessed() -> None:

@@ -55,7 +55,10 @@ def test_C29_an_external_question_gives_its_address_with_everything_in_it() -> N
 
 
 def test_the_content_of_an_html_question_may_have_a_doctype_and_the_xml_may_not() -> None:
-    xml = f'<HTMLQuestion xmlns="{HTML_SCHEMA}"><HTMLContent><![CDATA[<!DOCTYPE html><p>&amp;]]></HTMLContent><FrameHeight>9</FrameHeight></HTMLQuestion>'
+    xml = (
+        f'<HTMLQuestion xmlns="{HTML_SCHEMA}"><HTMLContent><![CDATA[<!DOCTYPE'
+        " html><p>&amp;]]></HTMLContent><FrameHeight>9</FrameHeight></HTMLQuestion>"
+    )
     assert read_question(xml, Mode.LOCAL) == HtmlQuestion("<!DOCTYPE html><p>&amp;", 9)
     bomb = '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;">]>'
     with pytest.raises(RefusedError, match="document type declaration"):

@@ -25,12 +25,16 @@ def responses(
     rng = np.random.default_rng(3)
     lines = [
         {
-            "worker": f"w{worker}", "story": f"s{(worker * 3 + place) % 11}", "generator": generator, "position": 1 + worker % 5,
-            "choice": 1 + worker % 5 if generator == "control" else int(rng.integers(1, 6)), "test": test,
+            "worker": f"w{worker}",
+            "story": f"s{(worker * 3 + place) % 11}",
+            "generator": generator,
+            "position": 1 + worker % 5,
+            "choice": 1 + worker % 5 if generator == "control" else int(rng.integers(1, 6)),
+            "test": test,
         }
         for worker in range(annotators)
         for place, generator in enumerate(generators)
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(lines)
 
 
@@ -44,17 +48,47 @@ def test_a_whole_study_is_told_with_its_counts_methods_and_hashes() -> None:
     table = score(frame)
     text = told(
         table,
-        design=DesignFacts("Which one?", 11, (1, 2, 3, 4, 5), 12, 4, 12, 1, "Williams square", seed=7, hash="d" * 64),
-        money=MoneyFacts(reward=Decimal("0.80"), median_seconds=120.0, median_hourly=Decimal("24.00"), time_source="in-page timers"),
-        repeat=RepeatFacts(study_hash="a" * 64, responses_hash="b" * 64, endpoint="production", software={"humaneval-toolkit": "9.9", "numpy": "2.2"}),
-    )  # fmt: skip
+        design=DesignFacts(
+            "Which one?", 11, (1, 2, 3, 4, 5), 12, 4, 12, 1, "Williams square", seed=7, hash="d" * 64
+        ),
+        money=MoneyFacts(
+            reward=Decimal("0.80"),
+            median_seconds=120.0,
+            median_hourly=Decimal("24.00"),
+            time_source="in-page timers",
+        ),
+        repeat=RepeatFacts(
+            study_hash="a" * 64,
+            responses_hash="b" * 64,
+            endpoint="production",
+            software={"humaneval-toolkit": "9.9", "numpy": "2.2"},
+        ),
+    )
     for part in (
-        "from 11 stories", "2 systems (", "a form showed 4 passages", "seed 7", "“Which one?”", "Amazon Mechanical Turk",
-        "$0.80 a form", "2.0 minutes", "$24.00 an hour", "fixed before the first answer", "1 of 12 annotators excluded",
-        "11 of 12 Control passages were noticed", "(11 responses to each generator)", "Chance alone gives", "1 pair of systems, two-sided",
-        "that 2 systems score below human, one-sided", "Holm", "adjusted p is .05 or less", "humaneval-toolkit 9.9 (numpy 2.2)",
-        f"study file {'a' * 12}, design {'d' * 12}, exclusion rule {table.rule.hash[:12]}, responses {'b' * 12}.",
-    ):  # fmt: skip
+        "from 11 stories",
+        "2 systems (",
+        "a form showed 4 passages",
+        "seed 7",
+        "“Which one?”",
+        "Amazon Mechanical Turk",
+        "$0.80 a form",
+        "2.0 minutes",
+        "$24.00 an hour",
+        "fixed before the first answer",
+        "1 of 12 annotators excluded",
+        "11 of 12 Control passages were noticed",
+        "(11 responses to each generator)",
+        "Chance alone gives",
+        "1 pair of systems, two-sided",
+        "that 2 systems score below human, one-sided",
+        "Holm",
+        "adjusted p is .05 or less",
+        "humaneval-toolkit 9.9 (numpy 2.2)",
+        (
+            f"study file {'a' * 12}, design {'d' * 12}, exclusion rule {table.rule.hash[:12]}, responses"
+            f" {'b' * 12}."
+        ),
+    ):
         assert part.casefold() in text.casefold(), part
     assert "simulated" not in text
     assert "pilot" not in text.replace("Tests and pilots", "").replace("tests and pilots", "")
@@ -79,8 +113,14 @@ def test_one_annotator_and_one_response_stand_in_the_singular() -> None:
         score(responses(1)),
         design=DesignFacts(rows_per_annotator=1, rows=1, passages_per_row=4, stories=1, positions=(2,)),
     )
-    for part in ("Answers of 1 annotator with one form were", "(1 response to each generator)", "1 form was made", "from 1 story",
-                 "taking out sentence 2", "1 of 1 Control passage was noticed"):  # fmt: skip
+    for part in (
+        "Answers of 1 annotator with one form were",
+        "(1 response to each generator)",
+        "1 form was made",
+        "from 1 story",
+        "taking out sentence 2",
+        "1 of 1 Control passage was noticed",
+    ):
         assert part in text, part
     assert not re.search(r"\b1 (annotators|responses|stories|forms|passages|pairs|systems)\b", text)
 

@@ -123,8 +123,14 @@ def test_what_is_not_estimable_is_said() -> None:
 
 
 # lme4's example data cbpp: cases of a cattle disease among the animals of fifteen herds in four periods.
-CASES = "2 3 4 0 3 1 1 8 2 0 2 2 0 2 0 5 0 0 1 3 0 0 1 8 1 3 0 12 2 0 0 0 1 1 0 2 0 5 3 1 2 1 0 0 1 2 0 0 11 0 0 0 1 1 1 0"
-ANIMALS = "14 12 9 5 22 18 21 22 16 16 20 10 10 9 6 18 25 24 4 17 17 18 20 16 10 9 5 34 9 6 8 6 22 22 18 22 25 27 22 22 10 8 6 5 21 24 19 23 19 2 3 2 19 15 15 15"
+CASES = (
+    "2 3 4 0 3 1 1 8 2 0 2 2 0 2 0 5 0 0 1 3 0 0 1 8 1 3 0 12 2 0 0 0 1 1 0 2 0 5 3 1 2 1 0 0 1 2 0 0 11 0 0"
+    " 0 1 1 1 0"
+)
+ANIMALS = (
+    "14 12 9 5 22 18 21 22 16 16 20 10 10 9 6 18 25 24 4 17 17 18 20 16 10 9 5 34 9 6 8 6 22 22 18 22 25 27"
+    " 22 22 10 8 6 5 21 24 19 23 19 2 3 2 19 15 15 15"
+)
 
 
 def test_lme4s_estimates_of_cbpp_are_the_maximum_here_too() -> None:

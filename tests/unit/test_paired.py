@@ -52,7 +52,8 @@ def test_a_sign_test_is_the_exact_test_of_wins_and_losses(wins: int, of: int, p:
 
 
 def test_at_95_pairs_the_exact_test_is_cautious_and_mid_p_is_near_its_level() -> None:
-    # two scores of 45 % without correlation: 49.5 % of pairs are discordant, on either side with odds of one half
+    # two scores of 45 % without correlation: 49.5 % of pairs are discordant, on either side with odds of one
+    # half
     exact, mid = 0.0, 0.0
     for discordant in range(96):
         b = np.arange(discordant + 1)

@@ -1,4 +1,5 @@
-"""Designs whose rows show some of the generators, or whose passages several annotators judge: even for any numbers."""
+"""Designs whose rows show some of the generators, or whose passages several annotators judge: even for any
+numbers."""
 
 from __future__ import annotations
 
@@ -39,8 +40,14 @@ def sizes(draw: st.DrawFn, responses: int = 3, whole: bool = False) -> Sizes:
     stories = draw(st.one_of(st.just(m), st.integers(m, 60)))
     control = draw(st.booleans())
     return Sizes(
-        names(m, control), size, tuple(positions), stories, draw(st.integers(1, 90)), draw(st.integers(1, responses)), draw(st.integers(0, 99))
-    )  # fmt: skip
+        names(m, control),
+        size,
+        tuple(positions),
+        stories,
+        draw(st.integers(1, 90)),
+        draw(st.integers(1, responses)),
+        draw(st.integers(0, 99)),
+    )
 
 
 def rows_of(case: Sizes, blanks: Mapping[str, Collection[int]] | None = None) -> Rows:

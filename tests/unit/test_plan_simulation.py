@@ -43,14 +43,41 @@ def test_who_does_not_read_scores_by_chance() -> None:
     [
         Plan(100, generators=3, passages_per_row=3, always=1, smallest_effect=0.2, comparisons=1, stories=40),
         Plan(120, generators=4, passages_per_row=3, always=1, smallest_effect=0.2, comparisons=3, stories=40),
-        Plan(100, 3, generators=4, passages_per_row=4, always=1, smallest_effect=0.2, comparisons=1, below_human=2, stories=40),
-        Plan(90, responses_per_passage=3, generators=3, passages_per_row=3, always=1, smallest_effect=0.2, stories=40),
-        Plan(90, generators=3, passages_per_row=3, always=1, smallest_effect=0.18, comparisons=0, below_human=1, stories=40),
+        Plan(
+            100,
+            3,
+            generators=4,
+            passages_per_row=4,
+            always=1,
+            smallest_effect=0.2,
+            comparisons=1,
+            below_human=2,
+            stories=40,
+        ),
+        Plan(
+            90,
+            responses_per_passage=3,
+            generators=3,
+            passages_per_row=3,
+            always=1,
+            smallest_effect=0.2,
+            stories=40,
+        ),
+        Plan(
+            90,
+            generators=3,
+            passages_per_row=3,
+            always=1,
+            smallest_effect=0.18,
+            comparisons=0,
+            below_human=1,
+            stories=40,
+        ),
         Plan(60, generators=4, passages_per_row=4, always=1, smallest_effect=0.25, controls=0, spammers=0.2),
         Plan(60, generators=4, passages_per_row=4, always=1, smallest_effect=0.25, top_up=True, spammers=0.3),
     ],
     ids=["whole", "partial", "forms", "responses", "human", "no gate", "top-up"],
-)  # fmt: skip
+)
 def test_simulated_power_agrees_with_the_formula(plan: Plan) -> None:
     rows, pair = draft(plan)
     found, formula = simulate(plan, rows, 120, pair), outlook(plan)
@@ -61,7 +88,8 @@ def test_simulated_power_agrees_with_the_formula(plan: Plan) -> None:
 
 
 def test_each_story_is_simulated_under_all_generators() -> None:
-    # Eight generators and forty stories: dealt in turn, each generator would have its own eighth of the stories.
+    # Eight generators and forty stories: dealt in turn, each generator would have its own eighth of the
+    # stories.
     rows, pair = draft(Plan(40, always=1, below_human=6, stories=40))
     where = layout(rows, 1, pair)
     seen = [set(where.stories[where.generators == code].tolist()) for code in (0, 1)]

@@ -50,7 +50,8 @@ def test_each_step_does_one_thing(step: str, written: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("position", [1, 2, 3, 4, 5])
 def test_what_people_write_is_left_as_it_is(position: int) -> None:
-    """All steps over every sentence of the bundled stories: hardly one changes, and none in more than its form."""
+    """All steps over every sentence of the bundled stories: hardly one changes, and none in more than its
+    form."""
     changed = []
     for story in bundled_stories():
         blank = Blank(story, position)

@@ -1,4 +1,5 @@
-"""What the paper's counts imply (95 annotators, eight generators): every figure that can be had from counts alone."""
+"""What the paper's counts imply (95 annotators, eight generators): every figure that can be had from counts
+alone."""
 
 from __future__ import annotations
 

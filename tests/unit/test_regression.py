@@ -1,4 +1,5 @@
-"""Logistic regression with clusters: what can be computed another way. Real data: integration/test_deepfake3.py."""
+"""Logistic regression with clusters: what can be computed another way. Real data:
+integration/test_deepfake3.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The report: one file, nothing executable in it, the same bytes for the same data, and no claim of a difference."""
+"""The report: one file, nothing executable in it, the same bytes for the same data, and no claim of a
+difference."""
 
 from __future__ import annotations
 
@@ -60,24 +61,58 @@ def whole(table: ScoreTable) -> ReportData:
         summary="A replication.",
         generators=(
             GeneratorFacts(
-                "ILM", "system", "ilm", "checkpoints/ilm", 7, {"top_p": 0.95}, {"batch": 64}, {"torch": "2.13.0"},
-                {"ok": 498, "empty": 2}, "cd34" * 16,
+                "ILM",
+                "system",
+                "ilm",
+                "checkpoints/ilm",
+                7,
+                {"top_p": 0.95},
+                {"batch": 64},
+                {"torch": "2.13.0"},
+                {"ok": 498, "empty": 2},
+                "cd34" * 16,
             ),
             GeneratorFacts("Human", "human", "human"),
         ),
         design=DesignFacts(
-            "Which sentence did a machine write?", 100, (1, 2, 3, 4, 5), 40, 4, 40, 1, "Williams square", "never",
-            "acl2020", 11, "9f" * 32,
+            "Which sentence did a machine write?",
+            100,
+            (1, 2, 3, 4, 5),
+            40,
+            4,
+            40,
+            1,
+            "Williams square",
+            "never",
+            "acl2020",
+            11,
+            "9f" * 32,
         ),
         money=MoneyFacts(
-            "USD", Decimal("0.70"), Decimal("28.00"), Decimal("1.25"), Decimal("5.85"), Decimal("33.60"),
-            Decimal("35.10"), 210.0, Decimal("12.00"), Decimal("11.50"), "in-page timers",
+            "USD",
+            Decimal("0.70"),
+            Decimal("28.00"),
+            Decimal("1.25"),
+            Decimal("5.85"),
+            Decimal("33.60"),
+            Decimal("35.10"),
+            210.0,
+            Decimal("12.00"),
+            Decimal("11.50"),
+            "in-page timers",
         ),
         repeat=RepeatFacts(
-            'seed = 11\nquestion = "Which & why?"', "1a" * 32, "2b" * 32, "3c" * 32, "4d" * 32, "local",
-            {"humaneval-toolkit": "0.1.0"}, ("humaneval score acl2020",), datetime(2026, 3, 1, 9, tzinfo=UTC),
+            'seed = 11\nquestion = "Which & why?"',
+            "1a" * 32,
+            "2b" * 32,
+            "3c" * 32,
+            "4d" * 32,
+            "local",
+            {"humaneval-toolkit": "0.1.0"},
+            ("humaneval score acl2020",),
+            datetime(2026, 3, 1, 9, tzinfo=UTC),
         ),
-    )  # fmt: skip
+    )
 
 
 class Outline(HTMLParser):
@@ -115,12 +150,33 @@ def prose(page: str) -> str:
 def test_the_page_tells_everything_that_it_was_given(table: ScoreTable) -> None:
     text = prose(render_report(whole(table)))
     for expected in (
-        "Can people tell?", "A replication.", "38 of 40 annotators analysed", "2 of 40 annotators excluded (missed a Control passage: 2)",
-        "Which sentence did a machine write?", "Williams square", "498 ok", "top_p = 0.95, batch = 64", "torch 2.13.0",
-        "checkpoints/ilm", "seed 7", "$0.70", "$12.00, against a target of $11.50", "3.5 minutes (in-page timers)",
-        "$33.60", "$35.10", "$5.85", 'seed = 11 question = "Which & why?"', "1a" * 32, "9f" * 32, table.rule.hash,
-        "2026-03-01 09:00 UTC", "humaneval-toolkit", "local", "How to read this", table.rule.describe(),
-    ):  # fmt: skip
+        "Can people tell?",
+        "A replication.",
+        "38 of 40 annotators analysed",
+        "2 of 40 annotators excluded (missed a Control passage: 2)",
+        "Which sentence did a machine write?",
+        "Williams square",
+        "498 ok",
+        "top_p = 0.95, batch = 64",
+        "torch 2.13.0",
+        "checkpoints/ilm",
+        "seed 7",
+        "$0.70",
+        "$12.00, against a target of $11.50",
+        "3.5 minutes (in-page timers)",
+        "$33.60",
+        "$35.10",
+        "$5.85",
+        'seed = 11 question = "Which & why?"',
+        "1a" * 32,
+        "9f" * 32,
+        table.rule.hash,
+        "2026-03-01 09:00 UTC",
+        "humaneval-toolkit",
+        "local",
+        "How to read this",
+        table.rule.describe(),
+    ):
         assert expected in text
 
 
@@ -147,7 +203,8 @@ def test_the_scores_stand_with_counts_intervals_and_values_before_exclusions(tab
     assert (
         f"ILM {100 * row.score:.1f} {100 * row.interval.low:.1f}–{100 * row.interval.high:.1f} "
         f"{row.not_identified} / 38 {100 * before.score:.1f} {before.not_identified} / 40"
-    ) in prose(render_report(whole(table)))
+        in prose(render_report(whole(table)))
+    )
 
 
 def test_c50_the_page_shows_every_exclusion_with_its_numbers(table: ScoreTable) -> None:

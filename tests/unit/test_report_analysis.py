@@ -1,4 +1,5 @@
-"""The report with an analysis: its sections, that it claims no more than its verdicts, and that its forms agree."""
+"""The report with an analysis: its sections, that it claims no more than its verdicts, and that its forms
+agree."""
 
 from __future__ import annotations
 
@@ -62,11 +63,16 @@ def responses(
             choice = position if hit else (position + int(rng.integers(4))) % 5 + 1
             rows.append(
                 {
-                    "worker": f"worker{annotator:04}", "story": f"s{(annotator + 3 * place) % 20}", "generator": name,
-                    "position": position, "choice": choice, "seconds": 5.0 + rng.random() * 20, "words": 45,
+                    "worker": f"worker{annotator:04}",
+                    "story": f"s{(annotator + 3 * place) % 20}",
+                    "generator": name,
+                    "position": position,
+                    "choice": choice,
+                    "seconds": 5.0 + rng.random() * 20,
+                    "words": 45,
                     "order": (annotator + place) % len(names) + 1,
                 }
-            )  # fmt: skip
+            )
     return pd.DataFrame(rows)
 
 

@@ -69,8 +69,16 @@ def test_columns_may_stand_anywhere_and_unknown_ones_are_kept(tmp_path: Path) ->
     text = "Choice,note,POSITION,generator,story,test,Seconds,order,worker\n3,ok,2,ILM,s1,True,4.5,8,w1\n1,,1,LM,s2,,,,w2\n"
     frame = read_responses(file(tmp_path, text))
     assert list(frame.columns) == [
-        "worker", "story", "generator", "position", "choice", "order", "seconds", "test", "note",
-    ]  # fmt: skip
+        "worker",
+        "story",
+        "generator",
+        "position",
+        "choice",
+        "order",
+        "seconds",
+        "test",
+        "note",
+    ]
     assert frame["test"].tolist() == [True, False]
     assert frame["seconds"].isna().tolist() == [False, True]
     assert frame["order"].tolist()[0] == 8

@@ -20,7 +20,8 @@ def design_effect(outcomes: Any, workers: Any, stories: Any) -> float:
 
 
 # Two workers, two stories, mean 1/2, residuals ±1/2. By worker: sums (1/2 + 1/2, −1/2 − 1/2) = (1, −1), so
-# 2/1 · 2 / 4² = 1/4. By story: sums (0, 0), so 0. By pair: four residuals of 1/4 squared, 4/3 · 1 / 16 = 1/12.
+# 2/1 · 2 / 4² = 1/4. By story: sums (0, 0), so 0. By pair: four residuals of 1/4 squared, 4/3 · 1 / 16 =
+# 1/12.
 OUTCOMES = [1, 1, 0, 0]
 WORKERS = ["ann", "ann", "bob", "bob"]
 STORIES = ["s1", "s2", "s1", "s2"]

@@ -31,7 +31,8 @@ PUBLISHED = {
 
 
 def published() -> pd.DataFrame:
-    """100 annotators with 8 stories each; the last five miss Control, the others answer by the published counts."""
+    """100 annotators with 8 stories each; the last five miss Control, the others answer by the published
+    counts."""
     rows = []
     for place, (generator, (missed, _)) in enumerate(PUBLISHED.items()):
         for annotator in range(100):
@@ -77,8 +78,15 @@ def test_the_published_scores_come_out() -> None:
     assert (ilm.method, ilm.design_effect) == (PLAIN, 1.0)
     assert ilm.interval == pytest.approx((0.356328, 0.552617), abs=5e-7)
     assert [row.generator for row in table.scores] == [
-        "Control", "BERT", "SA", "ILM (scratch)", "LM (scratch)", "LM", "ILM", "Human",
-    ]  # fmt: skip
+        "Control",
+        "BERT",
+        "SA",
+        "ILM (scratch)",
+        "LM (scratch)",
+        "LM",
+        "ILM",
+        "Human",
+    ]
     assert table.control is not None
     assert (table.control.passed, table.control.n) == (95, 100)
     assert {row.n for row in table.before_exclusions} == {100}
@@ -172,9 +180,19 @@ def test_the_document_has_the_fields_that_programs_read() -> None:
     assert document["study"] == "pilot-1"
     assert document["annotators"] == {"collected": 3, "excluded": 1, "analysed": 2}
     assert document["scores"][1] | {"interval": None} == {
-        "generator": "ilm", "role": "system", "n": 2, "not_identified": 1, "score": 0.5, "interval": None,
-        "interval_method": "wilson", "level": 0.95, "design_effect": 1.0, "workers": 2, "stories": 2, "note": "",
-    }  # fmt: skip
+        "generator": "ilm",
+        "role": "system",
+        "n": 2,
+        "not_identified": 1,
+        "score": 0.5,
+        "interval": None,
+        "interval_method": "wilson",
+        "level": 0.95,
+        "design_effect": 1.0,
+        "workers": 2,
+        "stories": 2,
+        "note": "",
+    }
     assert document["scores"][1]["interval"] == pytest.approx([0.094531, 0.905469], abs=1e-6)
     assert document["control"]["passed"] == 2
     assert {"before_exclusions", "exclusions", "chance", "rule"} <= document.keys()
@@ -355,7 +373,8 @@ def test_scores_come_from_whole_numbers_of_any_type() -> None:
 
 
 def partly(**changes: Any) -> pd.DataFrame:
-    """Three annotators who were shown the control and one of two systems; the third left the control unanswered."""
+    """Three annotators who were shown the control and one of two systems; the third left the control
+    unanswered."""
     columns: dict[str, Any] = {
         "worker": ["a", "a", "b", "b", "c"],
         "story": [1, 2, 3, 4, 5],

@@ -1,4 +1,5 @@
-"""Settings: one precedence, origins that are true, bad values that name themselves, secrets that stay secret."""
+"""Settings: one precedence, origins that are true, bad values that name themselves, secrets that stay
+secret."""
 
 from __future__ import annotations
 

@@ -446,8 +446,9 @@ def test_one_sentence_a_line_is_said(write: Write) -> None:
 
 
 PROSE = (
-    "It was late when the cart came over the\nhill, and nobody had lit the lamps. The old\nman at the gate "
-    "looked up and saw that\nthe horse was lame.\n\n“Who drives there?” he called.\n\nNo one\nanswered him.\n\n"
+    "It was late when the cart came over the\nhill, and nobody had lit the lamps. The old\nman at the gate"
+    " looked up and saw that\nthe horse was lame.\n\n“Who drives there?” he called.\n\nNo one\nanswered"
+    " him.\n\n"
 )
 
 
@@ -456,10 +457,8 @@ PROSE = (
     [
         (PROSE * 5, "running text"),
         (
-            (
-                "A rose upon the hill,\nA lily by the sea,\nThe wind is never still\nThat brings them both to me.\n\n"
-            )
-            * 5,
+            "A rose upon the hill,\nA lily by the sea,\nThe wind is never still\nThat brings them both to"
+            " me.\n\n" * 5,
             "verse",
         ),
         ("The Project Gutenberg eBook of Nothing\n\n" + PROSE, "licence header"),

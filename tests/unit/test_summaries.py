@@ -20,9 +20,13 @@ from humaneval.foreign.summaries import (
 )
 
 ROWS = [
-    ("ann", "i1", "A", "x", "y", "1"), ("bob", "i1", "A", "x", "y", "2"), ("cat", "i1", "B", "x", "y", "6"),
-    ("ann", "i2", "b", "x", "z", "4"), ("bob", "i2", "A", "x", "z", "4"), ("cat", "i2", "?", "x", "z", "4"),
-]  # fmt: skip
+    ("ann", "i1", "A", "x", "y", "1"),
+    ("bob", "i1", "A", "x", "y", "2"),
+    ("cat", "i1", "B", "x", "y", "6"),
+    ("ann", "i2", "b", "x", "z", "4"),
+    ("bob", "i2", "A", "x", "z", "4"),
+    ("cat", "i2", "?", "x", "z", "4"),
+]
 
 
 @pytest.fixture
@@ -75,8 +79,10 @@ def test_majorities_and_ties(sheet: Sheet) -> None:
 def test_preferences_and_answers_that_prefer_nothing(sheet: Sheet) -> None:
     table = preference(sheet, judged(sheet, ["pick"], ignore_case=True), {"A": "s1", "B": "s2"})
     assert table.rows == (
-        ("x", 6, 3, 2, 1, pytest.approx(100 / 6)), ("y", 3, 1, 2, 0, pytest.approx(-100 / 3)), ("z", 3, 1, 1, 1, 0.0),
-    )  # fmt: skip
+        ("x", 6, 3, 2, 1, pytest.approx(100 / 6)),
+        ("y", 3, 1, 2, 0, pytest.approx(-100 / 3)),
+        ("z", 3, 1, 1, 1, 0.0),
+    )
     assert "'?': 1" in table.notes[0]
 
 

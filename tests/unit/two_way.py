@@ -1,4 +1,5 @@
-"""The two-way cluster-robust variance of a mean, from its definition, row by row: what the headline's sums are held against."""
+"""The two-way cluster-robust variance of a mean, from its definition, row by row: what the headline's sums
+are held against."""
 
 from __future__ import annotations
 

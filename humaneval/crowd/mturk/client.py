@@ -1,7 +1,9 @@
-"""Two boto3 clients for one endpoint, and errors that say in one line what happened and whether anything was done.
+"""Two boto3 clients for one endpoint, and errors that say in one line what happened and whether anything was
+done.
 
-Calls that carry a token, only read, or set something to a value may be re-sent by botocore after a fault. Approvals,
-rejections, blocks, messages and qualifications carry no token: their client sends once, and a repeat is ours to decide.
+Calls that carry a token, only read, or set something to a value may be re-sent by botocore after a fault.
+Approvals, rejections, blocks, messages and qualifications carry no token: their client sends once, and a
+repeat is ours to decide.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ class TurkClient:
             )
 
     def call(self, what: str, call: Callable[[], T]) -> T:
-        """Make a call; whatever botocore raises becomes a PlatformError that says that it would, or could, not `what`."""
+        """Make a call; whatever botocore raises becomes a PlatformError that says that it would, or could,
+        not `what`."""
         from botocore.exceptions import (
             BotoCoreError,
             ClientError,
@@ -71,7 +74,8 @@ class TurkClient:
             if status >= 500:
                 raise PlatformError(
                     f"{where} did not say whether it could {what}: {message}",
-                    "It may have been done. Run the same command again: what was done is found, and done once.",
+                    "It may have been done. Run the same command again: what was done is found, and done"
+                    " once.",
                     code,
                 ) from error
             raise PlatformError(
@@ -104,7 +108,8 @@ class TurkClient:
 
     def _closed(self, how: str) -> PlatformError:
         return PlatformError(
-            f"Mechanical Turk closed on {self._endpoint.closed_since}: {self._endpoint.api_url} is not in service ({how})",
+            f"Mechanical Turk closed on {self._endpoint.closed_since}: {self._endpoint.api_url} is not in"
+            f" service ({how})",
             "Run a marketplace of your own (`humaneval market serve`, --to local), or use --to link.",
             CLOSED,
             nothing_done=True,
@@ -119,7 +124,8 @@ _MAKING = Lock()
 def _local_session() -> Any:
     """Of every client of our own marketplaces: whatever AWS profile or file there is has nothing to do with them.
 
-    Kept, since most of the time that a new client takes goes into reading the service's model, which the session keeps.
+    Kept, since most of the time that a new client takes goes into reading the service's model, which the
+    session keeps.
     """
     import boto3
     from botocore.session import Session as BotocoreSession

@@ -24,7 +24,7 @@ from humaneval.crowd.platform import (
     Published,
     Standing,
     Submission,
-)  # fmt: skip
+)
 from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
 
@@ -144,7 +144,8 @@ class MTurk:
     def _decide(
         self, what: str, assignment: str, wanted: str, before: Collection[str], call: Callable[[], Any]
     ) -> None:
-        """Look, act, and where it was refused look again: the call may have got through although its answer did not."""
+        """Look, act, and where it was refused look again: the call may have got through although its
+        answer did not."""
         status = self._status(assignment)
         if status == wanted:
             return
@@ -270,10 +271,15 @@ class MTurk:
         return made["QualificationType"]["QualificationTypeId"]
 
     def _list_named(self, name: str) -> str:
-        """The id of our qualification with exactly this name: the platform's search finds more, and in any order."""
+        """The id of our qualification with exactly this name: the platform's search finds more, and in
+        any order."""
         pages = self._turk.pages(
-            "list qualifications", "list_qualification_types", Query=name, MustBeRequestable=False, MustBeOwnedByCaller=True,
-        )  # fmt: skip
+            "list qualifications",
+            "list_qualification_types",
+            Query=name,
+            MustBeRequestable=False,
+            MustBeOwnedByCaller=True,
+        )
         for page in pages:
             for found in page["QualificationTypes"]:
                 if found["Name"] == name:

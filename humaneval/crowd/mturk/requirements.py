@@ -18,7 +18,8 @@ _SANDBOX_MASTERS = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
 
 
 def requirements(people: Participants, *, sandbox: bool) -> list[dict[str, Any]]:
-    """The QualificationRequirements for `people`. Raises PlatformError where they are more than the platform takes."""
+    """The QualificationRequirements for `people`. Raises PlatformError where they are more than the platform
+    takes."""
     found: list[dict[str, Any]] = []
     if people.countries:
         locales = [{"Country": country} for country in people.countries]

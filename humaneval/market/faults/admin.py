@@ -1,7 +1,7 @@
 """Faults set and cleared while the marketplace runs: for programs on this machine that know the token.
 
-The token is printed when the marketplace starts. It must come in a header of its own, which no page of another site
-can send; a call with an Origin, or from another machine, is refused whatever it brings.
+The token is printed when the marketplace starts. It must come in a header of its own, which no page of
+another site can send; a call with an Origin, or from another machine, is refused whatever it brings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A plan of faults: what goes wrong, how often and with what, drawn by seed. `trouble` brings it about.
 
-Whether a fault is due at the n-th call of a step depends on the seed, the step and n alone, so that a run with many
-clients meets the same faults however its calls interleave.
+Whether a fault is due at the n-th call of a step depends on the seed, the step and n alone, so that a run
+with many clients meets the same faults however its calls interleave.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class Fault(BaseModel):
         return self
 
     def is_for(self, step: str) -> bool:
-        """Whether it may happen to this step. Where nothing is said it is for all of the API, never for the site."""
+        """Whether it may happen to this step. Where nothing is said it is for all of the API, never for
+        the site."""
         if self.only:
             return step in self.only
         trouble = KINDS[self.kind]
@@ -120,7 +121,8 @@ class Faults:
             self._offset = timedelta()
 
     def __call__(self, step: str) -> Trouble | None:
-        """What becomes of the next call of `step`; waiting and moving the clock are done when this returns."""
+        """What becomes of the next call of `step`; waiting and moving the clock are done when this
+        returns."""
         fault = self._due(step)
         if fault is None:
             return None
@@ -161,7 +163,8 @@ class Faults:
 
 
 def read_plan(source: str) -> tuple[Fault, ...]:
-    """The faults that `source` names: a TOML file with a [[fault]] table for each, or a line. Raises UsageError."""
+    """The faults that `source` names: a TOML file with a [[fault]] table for each, or a line. Raises
+    UsageError."""
     return _from_toml(Path(source)) if os.path.isfile(source) else read_line(source)
 
 

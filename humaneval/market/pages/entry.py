@@ -1,4 +1,5 @@
-"""How people come in: by name where anybody may, by a link of their own, or by an invitation that makes them one."""
+"""How people come in: by name where anybody may, by a link of their own, or by an invitation that makes them
+one."""
 
 from __future__ import annotations
 

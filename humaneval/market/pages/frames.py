@@ -1,4 +1,5 @@
-"""What lies inside the frame of a HIT: a requester's own HTML, and the address that answers are submitted to."""
+"""What lies inside the frame of a HIT: a requester's own HTML, and the address that answers are submitted
+to."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _CLOSED_SUBMIT = re.compile(r"(https?:)?//(www|worker|workersandbox)\.mturk\.com
 _CLOSED_SCRIPT = re.compile(
     r"(https?:)?//(s3\.amazonaws\.com/mturk-public|mturk-public\.s3\.amazonaws\.com)/externalHIT_v1\.js"
 )
-"""MTurk's own script, which puts the assignment's id into such a form: without it answers belong to no work."""
+"""MTurk's own script, which puts the assignment's id into such a form: without it answers belong to no
+work."""
 
 
 def frames_blueprint(market: Market, public_url: str) -> Blueprint:
@@ -53,7 +55,8 @@ def frames_blueprint(market: Market, public_url: str) -> Blueprint:
 
     @blueprint.get(SUBMIT_PATH)
     def hand_on() -> Response:
-        # MTurk took answers in the address, too. A look at an address stores nothing here: this page sends them on.
+        # MTurk took answers in the address, too. A look at an address stores nothing here: this page sends
+        # them on.
         try:
             assignment_id = _assignment_id()
         except NotPossibleError as error:

@@ -54,7 +54,8 @@ class WorkerSite:
         form: QuestionForm | None = None,
         **values: Any,
     ) -> Response:
-        """A whole page. `worker` decides what stands in its head; the question's `frame` or `form`, what it may load."""
+        """A whole page. `worker` decides what stands in its head; the question's `frame` or `form`, what
+        it may load."""
         token = self.seals.form_token(worker.id) if worker else ""
         html = render_template(
             template,

@@ -1,4 +1,5 @@
-"""Two mishaps that need the marketplace's own rows: an id that goes to someone else, and a form its owner never gets."""
+"""Two mishaps that need the marketplace's own rows: an id that goes to someone else, and a form its owner
+never gets."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ _ACTION = re.compile(r"\saction\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>]+)", re.IGNORECA
 def reuse_id(work: Transaction, assignment: Assignment) -> None:
     """Give work that was accepted just now the id of work on the same HIT that another worker gave back.
 
-    Mechanical Turk did so. Where nobody has given any back, nothing happens; the old row gets an id of its own.
+    Mechanical Turk did so. Where nobody has given any back, nothing happens; the old row gets an id of its
+    own.
     """
     earlier = work.session.scalar(
         select(Assignment)
@@ -51,7 +53,8 @@ def reuse_id(work: Transaction, assignment: Assignment) -> None:
 
 
 def unseen_blueprint(market: Market, public_url: str) -> Blueprint:
-    """The requester's page as it looks to the worker, but its form goes to the marketplace and nowhere else."""
+    """The requester's page as it looks to the worker, but its form goes to the marketplace and nowhere
+    else."""
     blueprint = Blueprint("unseen", __name__)
     target = origin_of(public_url) + SUBMIT_PATH
 

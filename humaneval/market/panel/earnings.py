@@ -1,4 +1,5 @@
-"""What each worker earned, by name, so that the people who run a panel can pay them: the marketplace moves no money."""
+"""What each worker earned, by name, so that the people who run a panel can pay them: the marketplace moves no
+money."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from humaneval.store.types import now
 
 @dataclass(frozen=True, slots=True)
 class Earnings:
-    """One worker's money, in dollars without fees. `waiting` is what is submitted and not yet reviewed, whenever it was."""
+    """One worker's money, in dollars without fees. `waiting` is what is submitted and not yet reviewed,
+    whenever it was."""
 
     name: str
     worker: str
@@ -36,7 +38,8 @@ class Earnings:
 def earnings(
     engine: Engine, *, since: datetime | None = None, before: datetime | None = None, clock: Clock = now
 ) -> list[Earnings]:
-    """Every worker in the order in which they came; what was approved and paid from `since` to just before `before`."""
+    """Every worker in the order in which they came; what was approved and paid from `since` to just before
+    `before`."""
     counted = [Entry.paid > 0]
     if since is not None:
         counted.append(Entry.made_at >= since)

@@ -17,7 +17,8 @@ from humaneval.store.types import now
 
 
 def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:
-    """For each name its own link; who is not there yet is made. UsageError for a name that cannot be one: none is made.
+    """For each name its own link; who is not there yet is made. UsageError for a name that cannot be one:
+    none is made.
 
     SettingsError for a `public_url` that links cannot begin with.
     """
@@ -35,9 +36,11 @@ def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dic
 
 
 def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
-    """From now on the links of these people bring nobody in, and whoever came by them is signed out; gives their names.
+    """From now on the links of these people bring nobody in, and whoever came by them is signed out; gives
+    their names.
 
-    What they did and hold stays, and so does work in hand. UsageError where there is no such person: nothing is revoked.
+    What they did and hold stays, and so does work in hand. UsageError where there is no such person: nothing
+    is revoked.
     """
     mode, _ = _account(engine)
     with transaction(engine, mode, now, writes=True) as work:

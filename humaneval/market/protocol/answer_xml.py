@@ -22,7 +22,8 @@ class Field(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The answer to one question: elements of the document, FreeText or SelectionIdentifier for example, with texts."""
+    """The answer to one question: elements of the document, FreeText or SelectionIdentifier for example, with
+    texts."""
 
     question: str
     parts: Sequence[tuple[str, str]]
@@ -78,6 +79,7 @@ def _carried(text: str, what: str) -> str:
     bad = forbidden_character(text)
     if bad:
         raise UnusableAnswerError(
-            f"The {what} holds a character that cannot be stored ({bad}). Go back, take it out, and send again."
+            f"The {what} holds a character that cannot be stored ({bad}). Go back, take it out, and send"
+            " again."
         )
     return with_plain_line_ends(text)

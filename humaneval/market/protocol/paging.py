@@ -44,7 +44,8 @@ def page(
 
 
 def page_of(rows: Mapping[int, Any], name: str, params: Mapping[str, Any]) -> Page:
-    """The page of `rows` that `params` ask for; their keys grow. `name` sets this list's tokens apart from others'."""
+    """The page of `rows` that `params` ask for; their keys grow. `name` sets this list's tokens apart from
+    others'."""
     size: int = params.get("MaxResults", DEFAULT_RESULTS)
     after = _after(params["NextToken"], name) if "NextToken" in params else 0
     keys = [key for key in rows if key > after][:size]

@@ -36,7 +36,8 @@ def wrong_assignment_state(allowed: str, assignment_id: str, state: str) -> Refu
     """
     return RefusedError(
         "InvalidAssignmentState",
-        f"This operation can be called with a status of: {allowed} (assignment {assignment_id} is {state.capitalize()})",
+        f"This operation can be called with a status of: {allowed} (assignment {assignment_id} is"
+        f" {state.capitalize()})",
     )
 
 
@@ -44,7 +45,8 @@ def wrong_hit_state(allowed: str, state: str) -> RefusedError:
     """The answer where a HIT's status does not allow the call, in the real service's words."""
     return RefusedError(
         "InvalidHITState",
-        f"This HIT is currently in the state '{state}'.  This operation can be called with a status of: {allowed}",
+        f"This HIT is currently in the state '{state}'.  This operation can be called with a status of:"
+        f" {allowed}",
     )
 
 

@@ -19,8 +19,8 @@ REMEMBERED = timedelta(hours=24)
 def refuse_repeat(work: Transaction, operation: str, params: Mapping[str, Any]) -> None:
     """Raises RefusedError where this operation has done its work under this token already.
 
-    The real service answered so too: a repeat is an error whose message names the HIT that the first call made, or
-    that call's request id.
+    The real service answered so too: a repeat is an error whose message names the HIT that the first call
+    made, or that call's request id.
     """
     token = params.get("UniqueRequestToken")
     if token is None:

@@ -1,4 +1,5 @@
-"""Requests and replies against botocore's own model of Mechanical Turk: every type, range, pattern and enum."""
+"""Requests and replies against botocore's own model of Mechanical Turk: every type, range, pattern and
+enum."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()
 
 
 _WIDER = frozenset({("ReviewResultDetail", "QuestionId")})
-"""Members whose pattern contradicts the model's own text: a question has the id that its requester gave it."""
+"""Members whose pattern contradicts the model's own text: a question has the id that its requester gave
+it."""
 
 
 @cache
@@ -37,9 +39,9 @@ def operation_model(name: str) -> OperationModel | None:
 def read_times(value: Any, shape: Shape) -> Any:
     """A parsed JSON body with its timestamps, which are epoch seconds, as aware datetimes.
 
-    A null is a member left out, as AWS's own clients and services hold it. What does not fit the shape is left as it
-    is, for `faults` to name; a timestamp that is none becomes None, since botocore's validator fails on numbers that
-    no calendar has.
+    A null is a member left out, as AWS's own clients and services hold it. What does not fit the shape is
+    left as it is, for `faults` to name; a timestamp that is none becomes None, since botocore's validator
+    fails on numbers that no calendar has.
     """
     if isinstance(shape, StructureShape) and isinstance(value, dict):
         return {
@@ -77,7 +79,8 @@ def faults(value: Any, shape: Shape) -> list[str]:
 
 
 def _constraint_faults(value: Any, shape: Shape, path: str) -> Iterator[str]:
-    """What botocore's own validator does not look at: patterns, enums, maxima, characters, and bools for numbers."""
+    """What botocore's own validator does not look at: patterns, enums, maxima, characters, and bools for
+    numbers."""
     if isinstance(shape, StructureShape):
         for name, item in value.items():
             if (shape.name, name) in _WIDER:

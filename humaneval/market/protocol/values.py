@@ -1,4 +1,5 @@
-"""Parameters that fit botocore's model and still have to make sense: lengths of texts, spans of time, amounts."""
+"""Parameters that fit botocore's model and still have to make sense: lengths of texts, spans of time,
+amounts."""
 
 from __future__ import annotations
 

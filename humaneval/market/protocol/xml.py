@@ -69,7 +69,8 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Its text; "" where it has none. Raises RefusedError where it holds elements, whose text would be lost."""
+        """Its text; "" where it has none. Raises RefusedError where it holds elements, whose text would
+        be lost."""
         if len(self.element):
             raise invalid(f"{self.name} must hold text only; markup in it goes into a CDATA section.")
         return self.element.text or ""
@@ -103,7 +104,8 @@ class Element:
         return self.element.get(name, "")
 
     def number(self, name: str, least: int | None = None) -> int | None:
-        """The whole number in an attribute, `least` or more; None where it is left out. Raises RefusedError."""
+        """The whole number in an attribute, `least` or more; None where it is left out. Raises
+        RefusedError."""
         text = self.attribute(name).strip()
         if not text:
             return None

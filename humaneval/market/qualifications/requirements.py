@@ -1,4 +1,5 @@
-"""Who may take a HIT: by the requester's own qualifications and by the system's that a worker's record can answer."""
+"""Who may take a HIT: by the requester's own qualifications and by the system's that a worker's record can
+answer."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ _GUARDS = {
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a worker has done here, where they say they are, and the scores of the qualifications they hold, by id."""
+    """What a worker has done here, where they say they are, and the scores of the qualifications they hold,
+    by id."""
 
     percent_approved: int
     number_approved: int
@@ -59,7 +61,8 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A requirement that a worker does not meet, in words; `ask_for` is the qualification they could ask for."""
+    """A requirement that a worker does not meet, in words; `ask_for` is the qualification they could ask
+    for."""
 
     words: str
     ask_for: str = ""
@@ -92,7 +95,8 @@ def record_of(session: Session, worker: Worker) -> Record:
 
 
 def check_requirements(work: Transaction, requirements: Sequence[Mapping[str, Any]]) -> None:
-    """Raises RefusedError where a requirement could not be enforced here, rather than let anyone through it."""
+    """Raises RefusedError where a requirement could not be enforced here, rather than let anyone through
+    it."""
     if len(requirements) > MOST_REQUIREMENTS:
         raise invalid(f"A HIT can have at most {MOST_REQUIREMENTS} QualificationRequirements.")
     for requirement in requirements:
@@ -119,7 +123,8 @@ def find_type(work: Transaction, type_id: str) -> QualificationType:
     known = ", ".join(f"{kind} ({name})" for kind, name in SYSTEM.items())
     raise RefusedError(
         "QualificationTypeDoesNotExist",
-        f"QualificationType {type_id} does not exist. Besides those that were created here there are {known}.",
+        f"QualificationType {type_id} does not exist. Besides those that were created here there are"
+        f" {known}.",
     )
 
 
@@ -138,7 +143,8 @@ def obstacles(
     action: str,
     known: Mapping[str, QualificationType],
 ) -> list[Obstacle]:
-    """What keeps a worker from `action`, for that worker to read; `known` are the types that `types_of` gives."""
+    """What keeps a worker from `action`, for that worker to read; `known` are the types that `types_of`
+    gives."""
     return [
         Obstacle(describe(each, known), each["QualificationTypeId"] if _can_be_asked_for(each, known) else "")
         for each in unmet(requirements, record, action)

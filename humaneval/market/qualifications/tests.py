@@ -20,7 +20,8 @@ from humaneval.market.wording import NotPossibleError, moment_text
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a worker stands to one type: what they hold or held, their last request, and why they cannot ask now."""
+    """How a worker stands to one type: what they hold or held, their last request, and why they cannot
+    ask now."""
 
     kind: QualificationType
     held: Qualification | None
@@ -35,13 +36,15 @@ class Standing:
 
     @property
     def visible(self) -> bool:
-        """Whether it is anything to this worker. What they have begun stays theirs where it is no longer offered."""
+        """Whether it is anything to this worker. What they have begun stays theirs where it is no longer
+        offered."""
         waits = self.request is not None and self.request.state == "submitted"
         return _offered(self.kind) or self.held is not None or self.in_test or waits
 
 
 def standings(work: Transaction, worker: Worker) -> list[Standing]:
-    """All that can be asked for, and what this worker holds, held, waits for or is being tested for; by name."""
+    """All that can be asked for, and what this worker holds, held, waits for or is being tested for; by
+    name."""
     query = select(QualificationType).order_by(QualificationType.name, QualificationType.number)
     return [each for each in _standings(work, worker, query) if each.visible]
 
@@ -87,7 +90,8 @@ def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest
 
 
 def hand_in(work: Transaction, request: QualificationRequest, answers: list[Answered]) -> None:
-    """Keep a test's answers; with an answer key the qualification is granted with the score. Raises UnusableAnswerError."""
+    """Keep a test's answers; with an answer key the qualification is granted with the score. Raises
+    UnusableAnswerError."""
     request.answer = answers_xml(answers)
     request.submitted_at = work.now
     request.state = "submitted"

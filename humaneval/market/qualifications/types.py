@@ -22,7 +22,8 @@ DEFAULT_VALUE = 1
 
 
 def create_qualification_type(work: Transaction, params: Params) -> Reply:
-    """CreateQualificationType. A name is the requester's for as long as the type, or a HIT that asks for it, is there."""
+    """CreateQualificationType. A name is the requester's for as long as the type, or a HIT that asks for it,
+    is there."""
     name = text(params, "Name", LONGEST_NAME, empty=False)
     _refuse_taken_name(work, name)
     kind = QualificationType(
@@ -31,9 +32,9 @@ def create_qualification_type(work: Transaction, params: Params) -> Reply:
         keywords=text(params, "Keywords", LONGEST_KEYWORDS),
         description=text(params, "Description", LONGEST_DESCRIPTION, empty=False),
         active=params["QualificationTypeStatus"] == "Active",
-        retry_seconds=seconds(params, "RetryDelayInSeconds", 0, YEAR)
-        if "RetryDelayInSeconds" in params
-        else None,
+        retry_seconds=(
+            seconds(params, "RetryDelayInSeconds", 0, YEAR) if "RetryDelayInSeconds" in params else None
+        ),
         deleted=False,
         made_at=work.now,
     )
@@ -121,8 +122,8 @@ def _refuse_taken_name(work: Transaction, name: str) -> None:
     if work.session.scalar(taken) is not None:
         raise RefusedError(
             "QualificationTypeAlreadyExists",
-            "You have already created a QualificationType with this name. A QualificationType's name must be unique"
-            " among all of the QualificationTypes created by the same user.",
+            "You have already created a QualificationType with this name. A QualificationType's name must be"
+            " unique among all of the QualificationTypes created by the same user.",
         )
 
 

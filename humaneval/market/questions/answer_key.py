@@ -38,7 +38,8 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """A whole key. Of `percent_of`, `times` and `ranges` at most one counts; without any the sum is the value."""
+    """A whole key. Of `percent_of`, `times` and `ranges` at most one counts; without any the sum is the
+    value."""
 
     questions: tuple[KeyQuestion, ...]
     percent_of: int | None = None

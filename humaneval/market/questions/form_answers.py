@@ -39,7 +39,8 @@ class SentFile:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A form as it was sent. `faults` has, by the question's place, what the worker must mend; none: it can be kept."""
+    """A form as it was sent. `faults` has, by the question's place, what the worker must mend; none: it can
+    be kept."""
 
     answers: list[Answered] = field(default_factory=list)
     files: list[SentFile] = field(default_factory=list)
@@ -60,7 +61,8 @@ def field_names(form: QuestionForm) -> set[str]:
 def read_filled(
     form: QuestionForm, posted: MultiDict[str, str], files: Mapping[str, FileStorage] = MappingProxyType({})
 ) -> Filled:
-    """The answers in a posted form, in the form's order; a question left empty has an Answer without content."""
+    """The answers in a posted form, in the form's order; a question left empty has an Answer without
+    content."""
     filled, patterns = Filled(), Patterns()
     for place, question in enumerate(form.questions):
         name = field_name(place)

@@ -1,4 +1,5 @@
-"""What stands in a QuestionForm to be read: titles, texts, lists, pictures, and XHTML of which only harmless parts pass."""
+"""What stands in a QuestionForm to be read: titles, texts, lists, pictures, and XHTML of which only harmless
+parts pass."""
 
 from __future__ import annotations
 
@@ -129,7 +130,8 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece of content. `kind` is title, text, list, picture or xhtml, and says which of the others counts."""
+    """One piece of content. `kind` is title, text, list, picture or xhtml, and says which of the others
+    counts."""
 
     kind: str
     text: str = ""

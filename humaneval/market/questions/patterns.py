@@ -29,7 +29,8 @@ class Patterns:
         self._until = time.monotonic() + MOST_SECONDS_IN_ALL
 
     def found(self, expression: str, flags: int, text: str) -> bool:
-        """Whether `expression` is found in `text`; also where time runs out, for that is not the worker's fault."""
+        """Whether `expression` is found in `text`; also where time runs out, for that is not the worker's
+        fault."""
         left = min(MOST_SECONDS, self._until - time.monotonic())
         return left <= 0 or _is_found(expression, flags, text, left)
 

@@ -120,7 +120,8 @@ def _fields(root: ElementTree.Element, schema: str, content: str) -> dict[str, s
             )
         if name not in wanted or name in found:
             raise invalid(
-                f"{name.rpartition('}')[2]} does not belong there: {' and '.join(wanted)} must each stand once."
+                f"{name.rpartition('}')[2]} does not belong there: {' and '.join(wanted)} must each stand"
+                " once."
             )
         found[name] = child.text or ""
     for name in wanted:

@@ -1,4 +1,5 @@
-"""QuestionForm: a form written in MTurk's XML, for HITs and for qualification tests, read into values and checked."""
+"""QuestionForm: a form written in MTurk's XML, for HITs and for qualification tests, read into values and
+checked."""
 
 from __future__ import annotations
 

@@ -60,8 +60,9 @@ class Transaction:
 def open_market(path: Path | str) -> Engine:
     """The engine of the market's own SQLite file, which is made when it is not there.
 
-    Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`). A new file is
-    its owner's alone: the key that signs workers' links is in it. SQLite gives the files beside it the same rights.
+    Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`). A new
+    file is its owner's alone: the key that signs workers' links is in it. SQLite gives the files beside it
+    the same rights.
     """
     # Where it is there already, or cannot be, the words are those for a file that cannot be opened.
     with suppress(OSError):
@@ -80,9 +81,9 @@ def open_account(
 ) -> str:
     """Make sure that the account is there, and give the key that signs cookies and forms.
 
-    The opening balance (10000.00 unless told otherwise) counts only when the file is new. A `public_url`, where
-    workers will reach the marketplace, is kept for whoever invites them. Raises SettingsError where the file was
-    made in the other mode, or where another balance is given than the one that it opened with.
+    The opening balance (10000.00 unless told otherwise) counts only when the file is new. A `public_url`,
+    where workers will reach the marketplace, is kept for whoever invites them. Raises SettingsError where the
+    file was made in the other mode, or where another balance is given than the one that it opened with.
     """
     with Session(engine) as session, session.begin():
         make_writer(session)

@@ -67,7 +67,8 @@ _STATE = Enum(
 class Account(MarketTable):
     """The one requester's account and this file's fixed facts: its mode and its signing key.
 
-    `public_url` is where workers' browsers reached the marketplace when it was last served; empty before that.
+    `public_url` is where workers' browsers reached the marketplace when it was last served; empty before
+    that.
     """
 
     __tablename__ = "account"
@@ -86,7 +87,8 @@ class Account(MarketTable):
 class HitType(MarketTable):
     """What HITs of one kind have in common. `fingerprint` is a hash of all of it: same values, same type.
 
-    `notification` is where the requester wants to hear of its HITs' events, as UpdateNotificationSettings gave it.
+    `notification` is where the requester wants to hear of its HITs' events, as UpdateNotificationSettings
+    gave it.
     """
 
     __tablename__ = "hit_types"
@@ -122,9 +124,9 @@ class Requires(MarketTable):
 class Hit(MarketTable):
     """One question, to be answered by up to `max_assignments` workers, until it expires.
 
-    `status` is MTurk's own word. It is kept, not worked out, so that lists can be read by it; `bookkeeping.refresh`
-    is the only writer. `finished_at` says since when it has been Reviewable or Reviewing. `policy_due` says that its
-    HIT review policy is still to be applied when it becomes Reviewable.
+    `status` is MTurk's own word. It is kept, not worked out, so that lists can be read by it;
+    `bookkeeping.refresh` is the only writer. `finished_at` says since when it has been Reviewable or
+    Reviewing. `policy_due` says that its HIT review policy is still to be applied when it becomes Reviewable.
     """
 
     __tablename__ = "hits"
@@ -184,7 +186,8 @@ class Worker(MarketTable):
 
 
 class Assignment(MarketTable):
-    """One worker's go at one HIT. `turn` counts submissions from 1, so that pages of results never skip one."""
+    """One worker's go at one HIT. `turn` counts submissions from 1, so that pages of results never skip
+    one."""
 
     __tablename__ = "assignments"
 
@@ -244,8 +247,8 @@ class Bonus(MarketTable):
 class Entry(MarketTable):
     """One line of the journal: what moved between the four pots, in cents. Lines are added, never changed.
 
-    Every line but the opening one and deposits sums to nothing, so available + on hold + paid + fees is what the
-    account opened with and what was added since, always.
+    Every line but the opening one and deposits sums to nothing, so available + on hold + paid + fees is what
+    the account opened with and what was added since, always.
     """
 
     __tablename__ = "entries"
@@ -270,7 +273,8 @@ class Entry(MarketTable):
 
 
 class RequestToken(MarketTable):
-    """A UniqueRequestToken that has done its work, and the id of what it made or of its call. It counts for a day."""
+    """A UniqueRequestToken that has done its work, and the id of what it made or of its call. It counts for a
+    day."""
 
     __tablename__ = "request_tokens"
 
@@ -310,7 +314,8 @@ class Message(MarketTable):
 
 
 class Event(MarketTable):
-    """Something that happened to a HIT and that the requester asked to be told of: the document MTurk would have sent."""
+    """Something that happened to a HIT and that the requester asked to be told of: the document MTurk would
+    have sent."""
 
     __tablename__ = "events"
 

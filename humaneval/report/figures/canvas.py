@@ -1,4 +1,5 @@
-"""A small canvas for the report's plots: an `<svg>` of real text and plain shapes, coloured by the page's own style."""
+"""A small canvas for the report's plots: an `<svg>` of real text and plain shapes, coloured by the page's own
+style."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ STYLE = f"""
 
 
 class Canvas:
-    """Draw on it, then take `svg()`. All text is escaped; coordinates are rounded, so that the same data give the same bytes."""
+    """Draw on it, then take `svg()`. All text is escaped; coordinates are rounded, so that the same data give
+    the same bytes."""
 
     def __init__(self, key: str, height: float, title: str, description: str, width: float = WIDTH) -> None:
         self.key, self.width, self.height = key, width, height
@@ -57,7 +59,8 @@ class Canvas:
         """From the upper left corner."""
         strength = "" if opacity is None else f' fill-opacity="{opacity:.2f}"'
         self.parts.append(
-            f'<rect class="{css}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height:.1f}"{strength}/>'
+            f'<rect class="{css}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}"'
+            f' height="{height:.1f}"{strength}/>'
         )
 
     def circle(self, x: float, y: float, radius: float, css: str) -> None:
@@ -85,10 +88,12 @@ class Canvas:
     def svg(self) -> str:
         """The element, without width and height: the page sizes it."""
         return (
-            f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
+            f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:g}'
+            f' {self.height:g}" role="img" '
             f'aria-labelledby="chart-{self.key}-title chart-{self.key}-words">'
             f'<title id="chart-{self.key}-title">{escape(self.title, quote=False)}</title>'
-            f'<desc id="chart-{self.key}-words">{escape(self.description, quote=False)}</desc>{"".join(self.parts)}</svg>'
+            "<desc"
+            f' id="chart-{self.key}-words">{escape(self.description, quote=False)}</desc>{"".join(self.parts)}</svg>'
         )
 
 

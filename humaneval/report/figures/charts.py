@@ -1,4 +1,5 @@
-"""The plots beside the forest plot, each with the table of what it draws. Shapes and lines tell things apart, not colours alone."""
+"""The plots beside the forest plot, each with the table of what it draws. Shapes and lines tell things apart,
+not colours alone."""
 
 from __future__ import annotations
 
@@ -61,9 +62,9 @@ def heat_maps(analysis: Analysis) -> Figure:
         "picks",
         "Where the sentence stood, and which one was marked",
         tuple(_heat_map(row, at, strongest or 1.0) for at, row in enumerate(scores)),
-        "Down: where the machine’s sentence (for Human: the held-out one) stood; across: the sentence that was marked. The "
-        "darker a cell, the larger its share of its line. Framed: marked rightly. Columns that are dark throughout are "
-        f"favourite places. {provenance(analysis)}",
+        "Down: where the machine’s sentence (for Human: the held-out one) stood; across: the sentence that"
+        " was marked. The darker a cell, the larger its share of its line. Framed: marked rightly. Columns"
+        f" that are dark throughout are favourite places. {provenance(analysis)}",
         table,
     )
 
@@ -108,8 +109,9 @@ def ranks_figure(analysis: Analysis) -> Figure | None:
     step, top = 44.0, 26.0
     systems = len(found)
     said = " ".join(
-        f"{one.generator}: first in {percent(one.best, 0)}{NBSP}%, rank {one.low} to {one.high}." for one in found
-    )  # fmt: skip
+        f"{one.generator}: first in {percent(one.best, 0)}{NBSP}%, rank {one.low} to {one.high}."
+        for one in found
+    )
     canvas = Canvas("ranks", top + step * systems + 34, "Ranks of the systems over replicates", said)
     bars, scale = (8.0, 150.0), (190.0, 340.0)
     canvas.text(bars[0], 13, "Came first, %", css="muted")
@@ -163,8 +165,9 @@ def ranks_figure(analysis: Analysis) -> Figure | None:
         "ranks",
         "How sure the order of the systems is",
         (canvas.svg(),),
-        f"Bars: in how many of 2,000 bootstrap replicates of annotators a system came first. Lines: the ranks that {level} of "
-        f"replicates gave it; dots: its mean rank. Ranks are no test: verdicts are. {provenance(analysis)}",
+        "Bars: in how many of 2,000 bootstrap replicates of annotators a system came first. Lines: the ranks"
+        f" that {level} of replicates gave it; dots: its mean rank. Ranks are no test: verdicts are."
+        f" {provenance(analysis)}",
         table,
     )
 
@@ -215,23 +218,29 @@ def order_figure(analysis: Analysis) -> Figure | None:
         ),
         tuple(
             (
-                whole(one.place), whole(one.responses), whole(one.detected), share(one.detected / one.responses), span(interval),
+                whole(one.place),
+                whole(one.responses),
+                whole(one.detected),
+                share(one.detected / one.responses),
+                span(interval),
             )
             for one, interval in zip(found, intervals, strict=True)
         ),
-    )  # fmt: skip
+    )
     return Figure(
         "order",
         "Detection by place in the form",
         (canvas.svg(),),
-        f"Dots: share of the systems’ sentences that were marked, by the passage’s place in its form; lines: "
-        f"{percent(level, 0)}{NBSP}% Wilson intervals that take responses as unrelated. {provenance(analysis)}",
+        "Dots: share of the systems’ sentences that were marked, by the passage’s place in its form; lines:"
+        f" {percent(level, 0)}{NBSP}% Wilson intervals that take responses as unrelated."
+        f" {provenance(analysis)}",
         table,
     )
 
 
 def worker_figure(analysis: Analysis) -> Figure | None:
-    """Each annotator's detection of the systems' sentences against her time, with the band that chance gives."""
+    """Each annotator's detection of the systems' sentences against her time, with the band that chance
+    gives."""
     known = [one for one in analysis.workers if one.systems and one.median_seconds is not None]
     if len(known) < 2:
         return None
@@ -244,8 +253,9 @@ def worker_figure(analysis: Analysis) -> Figure | None:
         "workers",
         260,
         "Annotators: detection against time",
-        f"{len(known)} annotators; medians: {percent(median(one.detected / one.systems for one in known))}{NBSP}% detected, "
-        f"{median(seconds):.1f} seconds a passage. One by one they are in the table of annotators.",
+        f"{len(known)} annotators; medians:"
+        f" {percent(median(one.detected / one.systems for one in known))}{NBSP}% detected,"
+        f" {median(seconds):.1f} seconds a passage. One by one they are in the table of annotators.",
     )
     x0, x1, y0, y1 = LEFT, RIGHT - 8, TOP + 8, 260 - BOTTOM
 
@@ -284,25 +294,30 @@ def worker_figure(analysis: Analysis) -> Figure | None:
         ),
         tuple(
             (
-                Cell(short_pseudonym(one.worker), one.worker), share(one.detected / one.systems), whole(one.systems),
-                number(one.median_seconds, 1), Cell("yes" if one.counted else "no", int(one.counted)),
+                Cell(short_pseudonym(one.worker), one.worker),
+                share(one.detected / one.systems),
+                whole(one.systems),
+                number(one.median_seconds, 1),
+                Cell("yes" if one.counted else "no", int(one.counted)),
             )
             for one in known
         ),
-    )  # fmt: skip
+    )
     return Figure(
         "workers",
         "Annotators: detection against time",
         (canvas.svg(),),
-        "Circles: annotators who count; crosses: those left out; moved up or down by up to a third of a passage, so that "
-        f"they do not hide each other. Dashed: what guessing finds, {percent(luck, 0)}{NBSP}%; "
-        f"band: where at least 95{NBSP}% of annotators would lie who guess on {usual} passages. {provenance(analysis)}",
+        "Circles: annotators who count; crosses: those left out; moved up or down by up to a third of a"
+        " passage, so that they do not hide each other. Dashed: what guessing finds,"
+        f" {percent(luck, 0)}{NBSP}%; band: where at least 95{NBSP}% of annotators would lie who guess on"
+        f" {usual} passages. {provenance(analysis)}",
         table,
     )
 
 
 def story_figure(analysis: Analysis, titles: Mapping[str, str] | None = None) -> Figure | None:
-    """The stories that stand out most by the mixed model, with intervals; `titles` are what to call them, by key."""
+    """The stories that stand out most by the mixed model, with intervals; `titles` are what to call them,
+    by key."""
     model = analysis.model
     if not isinstance(model, MixedModel) or model.story_sd < BOUNDARY:
         return None
@@ -331,7 +346,8 @@ def story_figure(analysis: Analysis, titles: Mapping[str, str] | None = None) ->
         "stories",
         end + 40,
         "Stories that stand out",
-        f"From {titles.get(first[0], first[0])} ({first[1]:+.2f}) to {titles.get(last[0], last[0])} ({last[1]:+.2f}).",
+        f"From {titles.get(first[0], first[0])} ({first[1]:+.2f}) to {titles.get(last[0], last[0])}"
+        f" ({last[1]:+.2f}).",
     )
     x0, x1 = 160.0, RIGHT - 6
     middle, scale = (x0 + x1) / 2, (x1 - x0) / 2 / widest
@@ -350,9 +366,10 @@ def story_figure(analysis: Analysis, titles: Mapping[str, str] | None = None) ->
         "stories",
         "Stories that stand out",
         (canvas.svg(),),
-        f"Dots: the most likely effects by the mixed model of {of} that lie farthest from 0; lines: {percent(level, 0)}{NBSP}% "
-        "intervals by their conditional standard deviations, all else in the model taken as known. To the right: sentences "
-        f"in them escape more often. Such effects are drawn towards 0 by the model. {provenance(analysis)}",
+        f"Dots: the most likely effects by the mixed model of {of} that lie farthest from 0; lines:"
+        f" {percent(level, 0)}{NBSP}% intervals by their conditional standard deviations, all else in the"
+        " model taken as known. To the right: sentences in them escape more often. Such effects are drawn"
+        f" towards 0 by the model. {provenance(analysis)}",
         ReportTable(
             "stories",
             "Most likely effects of stories on the log odds of not being found",

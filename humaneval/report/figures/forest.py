@@ -1,4 +1,5 @@
-"""The forest plot of a score table as one inline SVG: real text, no scripts, the same bytes for the same scores."""
+"""The forest plot of a score table as one inline SVG: real text, no scripts, the same bytes for the same
+scores."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ COLOURS = {
     "control": ("#010106", "#59636b", "#a3adb5"),
     "chance": ("#010107", "#a3243b", "#f08a9b"),
 }
-"""Name: (what matplotlib draws with, on a light page, on a dark page). All but the grid have a contrast of 4.5 or more."""
+"""Name: (what matplotlib draws with, on a light page, on a dark page). All but the grid have a contrast of
+4.5 or more."""
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 MARKERS = {Role.CONTROL: "s", Role.SYSTEM: "o", Role.HUMAN: "D"}
@@ -35,9 +37,9 @@ LONGEST_NAME = 26
 def score_plot(table: ScoreTable, *, narrow: bool = False) -> str:
     """Scores with their intervals, the line that chance alone gives, and the band of Human's interval.
 
-    Returns an `<svg>` element with `<title>` and `<desc>`, without width and height, so that the page sizes it.
-    Its colours follow the reader's light or dark setting, also in a file of its own, and are light in print.
-    `narrow` puts names and scores above the lines, for screens of about 320 px.
+    Returns an `<svg>` element with `<title>` and `<desc>`, without width and height, so that the page sizes
+    it. Its colours follow the reader's light or dark setting, also in a file of its own, and are light in
+    print. `narrow` puts names and scores above the lines, for screens of about 320 px.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -74,8 +76,8 @@ def score_plot(table: ScoreTable, *, narrow: bool = False) -> str:
 def ceiling_band(table: ScoreTable) -> Interval | None:
     """Where a system scores whose sentences nobody can tell: the achieved ceiling ± what chance does to its n.
 
-    The central range of the binomial distribution at the table's level, for the median n of the systems; None without
-    an achieved ceiling.
+    The central range of the binomial distribution at the table's level, for the median n of the systems; None
+    without an achieved ceiling.
     """
     counts = [row.n for row in table.scores if row.role is Role.SYSTEM]
     if table.chance.achieved is None or not counts:
@@ -127,14 +129,27 @@ def _draw(axes: Any, table: ScoreTable, narrow: bool) -> None:
     line = 100 * table.chance.nominal
     axes.axvline(line, color=colour["chance"], linewidth=1.4, linestyle=(0, (5, 3)), zorder=1.5)
     axes.annotate(
-        f"chance {line:.0f}\N{NO-BREAK SPACE}%", (line, -0.5), (0, 5), textcoords="offset points", ha="center", va="bottom",
-        fontsize=size, color=colour["chance"],
-    )  # fmt: skip
+        f"chance {line:.0f}\N{NO-BREAK SPACE}%",
+        (line, -0.5),
+        (0, 5),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=size,
+        color=colour["chance"],
+    )
     if not narrow:
         axes.annotate(
-            f"Score, {percent(table.level, 0)}\N{NO-BREAK SPACE}% interval", (1, 1), (12, 5), xycoords="axes fraction",
-            textcoords="offset points", ha="left", va="bottom", fontsize=size, color=colour["muted"],
-        )  # fmt: skip
+            f"Score, {percent(table.level, 0)}\N{NO-BREAK SPACE}% interval",
+            (1, 1),
+            (12, 5),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="left",
+            va="bottom",
+            fontsize=size,
+            color=colour["muted"],
+        )
     place, previous = 0.0, table.scores[0].role
     for row in table.scores:
         if row.role is not previous:
@@ -161,9 +176,14 @@ def _draw_row(axes: Any, row: GeneratorScore, place: float, size: float, narrow:
             clip_on=False,
         )
     axes.plot(
-        [at], [y], MARKERS[row.role], color=colour, markersize=7.5 if row.role is Role.SYSTEM else 6.8, zorder=3,
+        [at],
+        [y],
+        MARKERS[row.role],
+        color=colour,
+        markersize=7.5 if row.role is Role.SYSTEM else 6.8,
+        zorder=3,
         clip_on=False,
-    )  # fmt: skip
+    )
     name = _short(row.generator)
     if narrow:
         axes.text(
@@ -214,9 +234,9 @@ def _finished(svg: str, table: ScoreTable, narrow: bool) -> str:
     )
     title = f"Scores with {percent(table.level, 0)}\N{NO-BREAK SPACE}% intervals"
     return (
-        f'<svg class="score-plot {kind}" xmlns="http://www.w3.org/2000/svg" '
-        f'xmlns:xlink="http://www.w3.org/1999/xlink" {viewbox[0] if viewbox else ""} role="img" '
-        f'aria-labelledby="plot-title-{kind} plot-description-{kind}">'
-        f'<title id="plot-title-{kind}">{title}</title><desc id="plot-description-{kind}">{description}</desc>'
-        f"<style>{style}</style>{inside.rstrip()}"
+        f'<svg class="score-plot {kind}" xmlns="http://www.w3.org/2000/svg"'
+        f' xmlns:xlink="http://www.w3.org/1999/xlink" {viewbox[0] if viewbox else ""} role="img"'
+        f' aria-labelledby="plot-title-{kind} plot-description-{kind}"><title'
+        f' id="plot-title-{kind}">{title}</title><desc'
+        f' id="plot-description-{kind}">{description}</desc><style>{style}</style>{inside.rstrip()}'
     )

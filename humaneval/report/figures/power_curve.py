@@ -18,14 +18,16 @@ from humaneval.scoring.analysis.analyse import Analysis
 
 STEPS = 60
 FARTHEST = 40
-"""The axis reaches the power wanted where that takes at most so many times the responses planned or achieved."""
+"""The axis reaches the power wanted where that takes at most so many times the responses planned or
+achieved."""
 
 
 def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
-    """What the planned effect's power is at each number of responses, by the same calculation as the plan's table.
+    """What the planned effect's power is at each number of responses, by the same calculation as the plan's
+    table.
 
-    From the scores achieved, as in that table's last column; where these leave no room, from the score expected. None
-    where nothing is compared.
+    From the scores achieved, as in that table's last column; where these leave no room, from the score
+    expected. None where nothing is compared.
     """
     found = achieved_plan(plan, analysis)
     base = found or replace(plan, spammers=0.0, top_up=False)
@@ -73,11 +75,12 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         "power",
         "Power",
         (canvas.svg(),),
-        f"The chance that a test finds a difference of {percent(base.smallest_effect, 0)} points between scores of "
-        f"{low} and {high}{NBSP}% ({start}), by formula (answers of one annotator correlated by "
-        f"{seen.correlation:.2f}): the calculation of the last column of the plan’s table. Solid: one comparison "
-        f"alone; dashed: as the hardest of its family of {seen.decisive.comparisons}. Upright line: the n achieved, {n:,.0f}. Level "
-        f"dashed line: the power wanted, {percent(base.power, 0)}{NBSP}%; {_reached(*wanted)}. {provenance(analysis)}",
+        f"The chance that a test finds a difference of {percent(base.smallest_effect, 0)} points between"
+        f" scores of {low} and {high}{NBSP}% ({start}), by formula (answers of one annotator correlated by"
+        f" {seen.correlation:.2f}): the calculation of the last column of the plan’s table. Solid: one"
+        f" comparison alone; dashed: as the hardest of its family of {seen.decisive.comparisons}. Upright"
+        f" line: the n achieved, {n:,.0f}. Level dashed line: the power wanted,"
+        f" {percent(base.power, 0)}{NBSP}%; {_reached(*wanted)}. {provenance(analysis)}",
         _table(of, marks, n),
     )
 

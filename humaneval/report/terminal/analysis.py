@@ -68,7 +68,8 @@ def _narrowest(table: ReportTable, rows: Sequence[Sequence[Cell]], at: int) -> i
 
 
 def _widths(table: ReportTable, rows: Sequence[Sequence[Cell]], part: Sequence[int], width: int) -> list[int]:
-    """Of the columns of a part: as narrow as they may be, and what is left over to those that need it, from the left."""
+    """Of the columns of a part: as narrow as they may be, and what is left over to those that need it, from
+    the left."""
     found = [_narrowest(table, rows, at) for at in part]
     left = width - sum(found) - 2 * (len(part) - 1)
     for place, at in enumerate(part):
@@ -80,7 +81,8 @@ def _widths(table: ReportTable, rows: Sequence[Sequence[Cell]], part: Sequence[i
 
 
 def _parts(table: ReportTable, rows: Sequence[Sequence[Cell]], width: int) -> list[list[int]]:
-    """Columns that fit beside each other, by number; the first column, which names the row, leads every part."""
+    """Columns that fit beside each other, by number; the first column, which names the row, leads every
+    part."""
     lead = _narrowest(table, rows, 0)
     parts: list[list[int]] = [[0]]
     used = lead

@@ -1,4 +1,5 @@
-"""A score table for the terminal: numbers, intervals drawn to scale against the chance line, who was left out."""
+"""A score table for the terminal: numbers, intervals drawn to scale against the chance line, who was left
+out."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ DRAWING = (21, 51)
 
 
 def render_table(table: ScoreTable, console: Console) -> None:
-    """Print the scores to `console`, whatever its width; drawings need about 72 columns, and are ASCII where they must be.
+    """Print the scores to `console`, whatever its width; drawings need about 72 columns, and are ASCII where
+    they must be.
 
     Control stands apart at the top, Human at the bottom. Scores and intervals are in percent.
     """
@@ -32,9 +34,14 @@ def render_table(table: ScoreTable, console: Console) -> None:
     tight = console.width < TIGHT
     width = _room(table, console.width)
     lines = Table(
-        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title=_plain(_title(table), ascii_only), title_justify="left",
+        box=None,
+        padding=(0, 1),
+        pad_edge=False,
+        header_style="bold",
+        title=_plain(_title(table), ascii_only),
+        title_justify="left",
         title_style="bold",
-    )  # fmt: skip
+    )
     lines.add_column("Generator", overflow="fold", min_width=9)
     lines.add_column("Score" if tight else "Score %", justify="right", no_wrap=True)
     lines.add_column(
@@ -76,8 +83,14 @@ def render_table(table: ScoreTable, console: Console) -> None:
 def _flow(table: ScoreTable, *, ascii_only: bool, tight: bool) -> Table:
     """How many responses and annotators there were before and after each step of the rule."""
     lines = Table(
-        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title="Exclusions", title_justify="left", title_style="bold",
-    )  # fmt: skip
+        box=None,
+        padding=(0, 1),
+        pad_edge=False,
+        header_style="bold",
+        title="Exclusions",
+        title_justify="left",
+        title_style="bold",
+    )
     lines.add_column("Step", overflow="fold")
     for head in ("Resp.", "out", "Ann.", "out") if tight else ("Responses", "out", "Annotators", "out"):
         lines.add_column(head, justify="right", no_wrap=True)
@@ -93,8 +106,14 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
     """A family of comparisons, largest difference first."""
     family = "Systems compared" if chosen[0].family == "systems" else f"Below {chosen[0].b}?"
     lines = Table(
-        box=None, padding=(0, 1), pad_edge=False, header_style="bold", title=family, title_justify="left", title_style="bold",
-    )  # fmt: skip
+        box=None,
+        padding=(0, 1),
+        pad_edge=False,
+        header_style="bold",
+        title=family,
+        title_justify="left",
+        title_style="bold",
+    )
     lines.add_column("Pair", overflow="fold")
     lines.add_column("Points", justify="right", no_wrap=True)
     lines.add_column(f"{percent(level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True)
@@ -136,7 +155,8 @@ def _below(table: ScoreTable) -> list[str]:
     sentences = [excluded(table)]
     if table.control:
         sentences.append(
-            f"Control was noticed in {table.control.passed:,} of {table.control.n:,} passages before exclusions."
+            f"Control was noticed in {table.control.passed:,} of {table.control.n:,} passages before"
+            " exclusions."
         )
     if table.rule.tests == "only":
         sentences.append("These are tests or pilots, not results.")

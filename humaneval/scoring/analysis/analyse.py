@@ -1,4 +1,5 @@
-"""Everything that a report says beside scores and comparisons, computed from the same responses under the same rule."""
+"""Everything that a report says beside scores and comparisons, computed from the same responses under the
+same rule."""
 
 from __future__ import annotations
 
@@ -66,14 +67,19 @@ class Analysis:
     """Conditional standard deviations of the model's story modes, in their order; empty without a model."""
 
     def to_json(self) -> dict[str, Any]:
-        """The document of `score --json --details`: that of `score --json` with a field `details`. Plain values only."""
+        """The document of `score --json --details`: that of `score --json` with a field `details`. Plain
+        values only."""
         model: Any = plain(self.model)
         if isinstance(self.model, MixedModel):
             model = {
-                "worker_sd": self.model.worker_sd, "story_sd": self.model.story_sd, "log_likelihood": self.model.log_likelihood,
-                "converged": self.model.converged, "statement": self.model.statement,
-                "marginals": plain(self.model.marginals(self.table.level)), "contrasts": plain(self.model.contrasts(self.table.level)),
-            }  # fmt: skip
+                "worker_sd": self.model.worker_sd,
+                "story_sd": self.model.story_sd,
+                "log_likelihood": self.model.log_likelihood,
+                "converged": self.model.converged,
+                "statement": self.model.statement,
+                "marginals": plain(self.model.marginals(self.table.level)),
+                "contrasts": plain(self.model.contrasts(self.table.level)),
+            }
         details = {
             "seed": self.seed,
             "omnibus": plain(self.omnibus),
@@ -89,9 +95,11 @@ class Analysis:
                     "name": one.name,
                     "hash": one.rule.hash,
                     "description": one.rule.describe(),
-                    "scores": plain(one.table)
-                    if isinstance(one.table, NotEstimable)
-                    else one.table.to_json()["scores"],
+                    "scores": (
+                        plain(one.table)
+                        if isinstance(one.table, NotEstimable)
+                        else one.table.to_json()["scores"]
+                    ),
                 }
                 for one in self.rules
             ],
@@ -110,10 +118,11 @@ def analyse(
     level: float = 0.95,
     seed: int = 0,
 ) -> Analysis:
-    """Analyse the responses in `frame` as `humaneval.scoring.scores.score` does, and in every other way a report shows.
+    """Analyse the responses in `frame` as `humaneval.scoring.scores.score` does, and in every other way a
+    report shows.
 
-    `also` are rules whose scores stand beside those of `rule`, by name. The same frame and seed give the same figures.
-    What the data cannot tell is a NotEstimable. Raises as `score` does.
+    `also` are rules whose scores stand beside those of `rule`, by name. The same frame and seed give the same
+    figures. What the data cannot tell is a NotEstimable. Raises as `score` does.
     """
     rule = rule or Rule()
     answers = judgments(frame, control=control, human=human)

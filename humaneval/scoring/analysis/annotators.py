@@ -1,4 +1,5 @@
-"""The annotators one by one: what they did, how fast, and the signs that some did not read. Flags leave nobody out."""
+"""The annotators one by one: what they did, how fast, and the signs that some did not read. Flags leave
+nobody out."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class WorkerLine:
     """Systems' sentences noticed, of `systems`."""
     systems: int
     spam: float | None
-    """The probability that she answers without reading, by her Control passages; None where that is not estimable."""
+    """The probability that she answers without reading, by her Control passages; None where that is not
+    estimable."""
     straight: float
     """The probability that chance marks one place as often as she did."""
     median_seconds: float | None
@@ -110,6 +112,16 @@ def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
     if rate is not None and rate > READING_SPEED:
         flags.append("faster than anybody reads")
     return WorkerLine(
-        worker, bool(row["counted"]), int(row["responses"]), int(row["controls"]), int(row["noticed"]), int(row["detected"]),
-        int(row["systems"]), spam, float(row["straight"]), known("seconds"), rate, tuple(flags),
-    )  # fmt: skip
+        worker,
+        bool(row["counted"]),
+        int(row["responses"]),
+        int(row["controls"]),
+        int(row["noticed"]),
+        int(row["detected"]),
+        int(row["systems"]),
+        spam,
+        float(row["straight"]),
+        known("seconds"),
+        rate,
+        tuple(flags),
+    )

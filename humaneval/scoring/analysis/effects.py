@@ -87,9 +87,11 @@ def effects(answers: Judgments, kept: Flags, level: float, seed: int) -> Effects
         )
 
     return Effects(
-        picking=estimated(lambda: picking_bias(answers.choice[human], SENTENCES))
-        if human.any()
-        else NotEstimable("no Human passage was judged"),
+        picking=(
+            estimated(lambda: picking_bias(answers.choice[human], SENTENCES))
+            if human.any()
+            else NotEstimable("no Human passage was judged")
+        ),
         position=estimated(
             lambda: position_effect(detected[system], answers.position[system], answers.generator[system])
         ),
@@ -118,8 +120,11 @@ def _agreement(answers: Judgments, kept: Flags, level: float, seed: int) -> Agre
     if not counts.rated_twice:
         return NotEstimable("no passage was judged by two annotators")
     coefficients = {
-        "agreeing pairs": percentage_agreement, "Krippendorff’s α": krippendorff_alpha, "Fleiss’ κ": fleiss_kappa, "Gwet’s AC1": gwet_ac1,
-    }  # fmt: skip
+        "agreeing pairs": percentage_agreement,
+        "Krippendorff’s α": krippendorff_alpha,
+        "Fleiss’ κ": fleiss_kappa,
+        "Gwet’s AC1": gwet_ac1,
+    }
     return Agreement(
         counts.rated_twice,
         tuple(

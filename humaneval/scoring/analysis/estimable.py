@@ -20,7 +20,8 @@ def estimated(compute: Callable[[], T]) -> T | NotEstimable:
     try:
         return compute()
     except InputError as error:
-        # What says itself that something is not estimable gives the reason alone: it is said again where it is shown.
+        # What says itself that something is not estimable gives the reason alone: it is said again where it
+        # is shown.
         reason = error.message.rpartition(" not estimable, because ")[2]
         return NotEstimable(reason[:1].lower() + reason[1:])
 

@@ -1,4 +1,5 @@
-"""The responses as mixed-model programs want them: one line a response that counts, and the model in R's words."""
+"""The responses as mixed-model programs want them: one line a response that counts, and the model in R's
+words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Beside the headline: an omnibus test, the mixed model, bootstraps, ranks, and scores with luck taken off."""
+"""Beside the headline: an omnibus test, the mixed model, bootstraps, ranks, and scores with luck taken
+off."""
 
 from __future__ import annotations
 
@@ -75,7 +76,8 @@ class LuckOff:
 
 
 def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
-    """Over the systems: Cochran's Q where every worker judged each of them once, else a likelihood ratio of mixed models."""
+    """Over the systems: Cochran's Q where every worker judged each of them once, else a likelihood ratio of
+    mixed models."""
     mine = kept & answers.is_role(Role.SYSTEM)
     codes = np.unique(answers.generator[mine])
     if codes.size < 2:
@@ -106,7 +108,8 @@ def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
 
 
 def fit(answers: Judgments, kept: Flags) -> MixedModel | NotEstimable:
-    """The mixed model of systems and Human. Control is left out: by the rule, everybody who is left noticed it."""
+    """The mixed model of systems and Human. Control is left out: by the rule, everybody who is left
+    noticed it."""
     mine = kept & ~answers.is_role(Role.CONTROL)
     if not mine.any():
         return NotEstimable("nothing but Control was judged")
@@ -119,8 +122,8 @@ def fit(answers: Judgments, kept: Flags) -> MixedModel | NotEstimable:
 def story_deviations(answers: Judgments, kept: Flags, model: MixedModel) -> tuple[float, ...]:
     """Conditional standard deviations of the stories' modes, on the log odds, in the order of `model.stories`.
 
-    1/√(1/σ² + Σ p(1 − p)) over a story's responses: the curvature of the likelihood and of the spread of stories at
-    the mode, with everything else in the model taken as known.
+    1/√(1/σ² + Σ p(1 − p)) over a story's responses: the curvature of the likelihood and of the spread of
+    stories at the mode, with everything else in the model taken as known.
     """
     _, workers, stories, names = _columns(answers, kept & ~answers.is_role(Role.CONTROL))
     parts = []
@@ -202,7 +205,8 @@ def standings(
 
 
 def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
-    """Systems and Human against the achieved ceiling, or the nominal one where no Human passage was judged."""
+    """Systems and Human against the achieved ceiling, or the nominal one where no Human passage was
+    judged."""
     ceiling = table.chance.achieved or table.chance.nominal
     return tuple(
         LuckOff(row.generator, ceiling, detection(row.score, row.interval, ceiling), d_prime(1 - row.score))

@@ -1,4 +1,5 @@
-"""A marketplace that can be troubled, a study that is up at it, people who work by plain HTTP, and sudden deaths."""
+"""A marketplace that can be troubled, a study that is up at it, people who work by plain HTTP, and sudden
+deaths."""
 
 from __future__ import annotations
 
@@ -113,7 +114,8 @@ def die(platform: MTurk) -> Callable[..., Any]:
 
 @pytest.fixture
 def die_unconfirmed() -> Callable[..., Any]:
-    """Dies at the nth commit that would confirm a write: the platform has answered, and nobody wrote it down."""
+    """Dies at the nth commit that would confirm a write: the platform has answered, and nobody wrote it
+    down."""
 
     @contextmanager
     def dying(operation: str, nth: int = 1) -> Iterator[None]:
@@ -198,7 +200,8 @@ class Accepted:
         assert self.person.browser.submit(self.page, form, {}).status == 200
 
     def post(self, choice: int = 1, page: Page | None = None, **entered: str) -> Page:
-        """Open the form, or take it as it stands on `page`, and send it to our server; gives the page that comes."""
+        """Open the form, or take it as it stands on `page`, and send it to our server; gives the page
+        that comes."""
         page = page or self.open()
         form = page.form(field="form")
         assert form is not None, page.html
@@ -286,8 +289,13 @@ def listed(platform: MTurk) -> Callable[[], list[dict[str, Any]]]:
 
 @pytest.fixture
 def orphan(
-    study_factory: Callable, form_server: Callable, platform: MTurk, die: Callable, listed: Callable, market: MarketServer
-) -> Callable[[Engine], str]:  # fmt: skip
+    study_factory: Callable,
+    form_server: Callable,
+    platform: MTurk,
+    die: Callable,
+    listed: Callable,
+    market: MarketServer,
+) -> Callable[[Engine], str]:
     """Puts up a study whose `publish` dies before it has recorded its one HIT; gives the HIT's address."""
 
     def make(engine: Engine) -> str:

@@ -1,4 +1,5 @@
-"""A service that is slow, wrong or silent: what is asked again, what is not, and what is found by asking alone."""
+"""A service that is slow, wrong or silent: what is asked again, what is not, and what is found by asking
+alone."""
 
 from __future__ import annotations
 
@@ -100,8 +101,13 @@ def test_C24_C37_everything_is_found_by_asking_no_notification_is_set_up_or_need
 
 
 def test_C15_more_rows_are_carried_by_new_hits_never_by_stretching_one_past_nine(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any, listed: Callable
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    troubles: Any,
+    listed: Callable,
+) -> None:
     up_there = put_up(sqlite_engine, design={"annotators": 9, "top_up": "ask"})
     assignment = answer(up_there)
     collect(sqlite_engine, "study", platform)
@@ -115,8 +121,13 @@ def test_C15_more_rows_are_carried_by_new_hits_never_by_stretching_one_past_nine
 
 
 def test_C16_the_moment_of_automatic_approval_is_the_studys_and_status_counts_down_to_it(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable, listed: Callable
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    verb: Callable,
+    listed: Callable,
+) -> None:
     answer(put_up(sqlite_engine, design={"annotators": 4}, hit={"auto_approval_days": 2}))
     assert {hit["AutoApprovalDelayInSeconds"] for hit in listed()} == {2 * 86_400}
     collect(sqlite_engine, "study", platform)

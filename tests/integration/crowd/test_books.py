@@ -54,8 +54,11 @@ def test_every_cent_of_a_study_is_explained_at_every_step(
     )
     now = books(engine, platform)
     assert (now.paid, now.held, now.bonuses, now.bonuses_there) == (
-        Decimal("1.56"), Decimal("1.92"), Decimal("0.50"), Decimal("0.50"),
-    )  # fmt: skip
+        Decimal("1.56"),
+        Decimal("1.92"),
+        Decimal("0.50"),
+        Decimal("0.50"),
+    )
     assert (now.unexplained, now.differences) == (Decimal(0), ())
     expire_all(engine, "study", platform)
     approve(engine, "study", platform, assignments=[third])
@@ -70,8 +73,12 @@ def test_what_others_took_and_what_our_books_lack_is_said(
     collect(sqlite_engine, "study", platform)
     approve(sqlite_engine, "study", platform)
     platform.client.send_bonus(
-        AssignmentId=assignment, WorkerId=person("Ada").id, BonusAmount="2.00", Reason="By hand", UniqueRequestToken="t"
-    )  # fmt: skip
+        AssignmentId=assignment,
+        WorkerId=person("Ada").id,
+        BonusAmount="2.00",
+        Reason="By hand",
+        UniqueRequestToken="t",
+    )
     now = books(sqlite_engine, platform)
     assert now.unexplained == Decimal("2.40")
     assert now.differences == (f"bonus of $2.00 for {assignment}: 1 at local, 0 in our ledger",)
@@ -86,9 +93,13 @@ def test_what_others_took_and_what_our_books_lack_is_said(
 
 
 def test_status_prints_the_books_when_it_is_asked_to(
-    sqlite_engine: Engine, put_up: Callable, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch,
+    sqlite_engine: Engine,
+    put_up: Callable,
+    platform: MTurk,
+    verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
     troubles: Any,
-) -> None:  # fmt: skip
+) -> None:
     put_up(sqlite_engine, design={"annotators": 4})
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     troubles.seen.clear()
@@ -104,13 +115,20 @@ def test_status_prints_the_books_when_it_is_asked_to(
 
 
 def test_C14_the_cost_before_publishing_names_the_fee_that_splitting_avoids_and_the_hourly_pay(
-    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    platform: MTurk,
+    verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     study_factory(sqlite_engine, design={"annotators": 20}, hit={"expected_minutes": 6})
     plan = publishing.plan(sqlite_engine, "study", platform, dry_run=True)
     assert (plan.hits, plan.cost.fees, plan.fees_unsplit, plan.hourly) == (
-        3, Decimal("3.20"), Decimal("6.40"), Decimal("8.00"),
-    )  # fmt: skip
+        3,
+        Decimal("3.20"),
+        Decimal("6.40"),
+        Decimal("8.00"),
+    )
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     out = verb("publish", "study", "--dry-run").out
     assert (
@@ -134,22 +152,30 @@ def test_hourly_pay_is_measured_from_the_times_that_people_took(
             row.opened_at = row.answered_at - timedelta(minutes=minutes)
     (status,) = study_status(sqlite_engine, "study")
     assert (status.median_minutes, status.hourly, status.hourly_expected) == (
-        3.0, Decimal("16.00"), Decimal("12.00"),
-    )  # fmt: skip
+        3.0,
+        Decimal("16.00"),
+        Decimal("12.00"),
+    )
     assert "Half took 3 minutes or less: $16.00 an hour, expected $12.00." in verb("status", "study").out
 
 
 def test_the_books_name_what_other_studies_of_the_database_paid_meanwhile(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     put_up(sqlite_engine, design={"annotators": 4})
     answer(put_up(sqlite_engine, "other", design={"annotators": 4, "seed": 1}), "Ada")
     collect(sqlite_engine, "other", platform)
     assert approve(sqlite_engine, "other", platform) == 1
     assert (books(sqlite_engine, platform).others, books(sqlite_engine, platform).unexplained) == (
-        Decimal("0.96"), Decimal("3.84"),
-    )  # fmt: skip
+        Decimal("0.96"),
+        Decimal("3.84"),
+    )
     assert "Other studies of this database paid $0.96" in verb("status", "study", "--reconcile").out
 
 
@@ -165,8 +191,13 @@ def test_the_first_balance_is_kept(sqlite_engine: Engine, put_up: Callable, plat
 
 
 def test_bonuses_at_hits_that_were_deleted_stay_in_the_books(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     work = answer(put_up(sqlite_engine, design={"annotators": 4}))
     collect(sqlite_engine, "study", platform)

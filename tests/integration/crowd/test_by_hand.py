@@ -104,8 +104,14 @@ def pay(
     engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80", **options: Any
 ) -> Compensated:
     return compensate(
-        engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Our server was away.", **options
-    )  # fmt: skip
+        engine,
+        "study",
+        platform,
+        assignment=assignment,
+        amount=Decimal(amount),
+        reason="Our server was away.",
+        **options,
+    )
 
 
 def payment_state(engine: Engine) -> str:

@@ -1,4 +1,5 @@
-"""Rows are handed out once, come back when work ends without answers, and only people who accepted work get one."""
+"""Rows are handed out once, come back when work ends without answers, and only people who accepted work get
+one."""
 
 from __future__ import annotations
 
@@ -55,9 +56,14 @@ class Study:
         move: bool = False,
     ) -> Opened:
         return open_form(
-            self.engine, hit_key=self.keys[hit], external_hit=external_hit,
-            assignment=assignment or f"3{worker}", worker=worker, now=now, move=move,
-        )  # fmt: skip
+            self.engine,
+            hit_key=self.keys[hit],
+            external_hit=external_hit,
+            assignment=assignment or f"3{worker}",
+            worker=worker,
+            now=now,
+            move=move,
+        )
 
     def row(self, opened: Opened) -> int:
         with reading(self.engine) as session:

@@ -58,8 +58,13 @@ def test_C22_nothing_is_deleted_before_all_of_it_is_collected_and_decided(
 
 
 def test_C22_C23_who_is_at_work_is_waited_for(
-    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any, listed: Callable
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    put_up: Callable,
+    person: Callable,
+    platform: MTurk,
+    troubles: Any,
+    listed: Callable,
+) -> None:
     ada = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
     ada.open()
     with pytest.raises(PartialError, match="1 people may still send their work: nothing was deleted"):
@@ -80,8 +85,13 @@ def test_C21_only_hits_of_this_study_are_deleted(
     put_up(sqlite_engine, design={"annotators": 4})
     put_up(sqlite_engine, "another", design={"annotators": 4, "seed": 1})
     others = platform.client.create_hit(
-        Title="t", Description="d", Reward="0.05", AssignmentDurationInSeconds=60, LifetimeInSeconds=60, Question=_QUESTION
-    )["HIT"]["HITId"]  # fmt: skip
+        Title="t",
+        Description="d",
+        Reward="0.05",
+        AssignmentDurationInSeconds=60,
+        LifetimeInSeconds=60,
+        Question=_QUESTION,
+    )["HIT"]["HITId"]
     assert close(sqlite_engine, platform).hits == 1
     left = {hit["HITId"]: hit["HITStatus"] for hit in listed()}
     (another,) = up(sqlite_engine, "another", "local")
@@ -89,16 +99,22 @@ def test_C21_only_hits_of_this_study_are_deleted(
 
 
 _QUESTION = (
-    '<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">'
+    "<ExternalQuestion"
+    ' xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">'
     "<ExternalURL>https://example.org/</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"
 )
 
 
 @pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
 def test_C22_a_kill_while_closing_is_finished_by_the_next_run(
-    sqlite_engine: Engine, put_up: Callable, platform: MTurk, die: Callable, die_unconfirmed: Callable, listed: Callable,
+    sqlite_engine: Engine,
+    put_up: Callable,
+    platform: MTurk,
+    die: Callable,
+    die_unconfirmed: Callable,
+    listed: Callable,
     when: str,
-) -> None:  # fmt: skip
+) -> None:
     put_up(sqlite_engine, design={"annotators": 4})
     dying = (
         die_unconfirmed("close") if when == "unconfirmed" else die(when, "DeleteHIT", client=platform.once)
@@ -115,9 +131,13 @@ def test_C22_a_kill_while_closing_is_finished_by_the_next_run(
 
 
 def test_rejections_that_become_final_are_counted(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable,
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    verb: Callable,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
     collect(sqlite_engine, "study", platform)
     reject(sqlite_engine, "study", platform, assignments=[assignment], reason="No.")

@@ -1,4 +1,5 @@
-"""`collect`: the platform's answers are the record, our copy adds timing, and nothing is lost, doubled or guessed at."""
+"""`collect`: the platform's answers are the record, our copy adds timing, and nothing is lost, doubled or
+guessed at."""
 
 from __future__ import annotations
 
@@ -103,8 +104,12 @@ def test_C47_two_that_collect_at_once_give_each_response_once(
 
 
 def test_C26_every_page_of_250_assignments_is_fetched(
-    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, market_engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    platform: MTurk,
+    market_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(publishing, "MAX_ASSIGNMENTS", 250)
     study_factory(sqlite_engine, design={"annotators": 250})
     publishing.plan(sqlite_engine, "study", platform)
@@ -257,8 +262,10 @@ def test_differences_between_the_platforms_answers_and_ours_are_reported_and_the
         f"assignment {work.id}: passage 1: platform 4, our server 2; passage 3: platform none, our server 2",
     )
     assert [(line["order"], line["choice"], line["seconds"]) for line in responses(engine)] == [
-        (1, 4, 12.5), (2, 2, None), (4, 2, None),
-    ]  # fmt: skip
+        (1, 4, 12.5),
+        (2, 2, None),
+        (4, 2, None),
+    ]
     assert [line.excluded for line in review(engine, "study", "local")] == ["incomplete"]
     assert collect(engine, "study", platform).differences == found.differences
 

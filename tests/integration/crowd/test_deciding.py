@@ -155,7 +155,7 @@ def test_C10_nothing_is_called_rejected_here_that_is_not_rejected_there(
 @pytest.mark.parametrize("trouble", [Trouble.UNAVAILABLE, Trouble.REPLY_LOST])
 def test_a_rejection_of_which_nobody_knows_is_settled_by_what_is_decided_then(
     sqlite_engine: Engine, work: Callable, platform: MTurk, troubles: Any, trouble: Trouble
-) -> None:  # fmt: skip
+) -> None:
     first, _ = work(sqlite_engine)
     troubles.coming["RejectAssignment"] = [trouble]
     if trouble is Trouble.REPLY_LOST:  # and the look at its state, which would clear it up, fails as well
@@ -173,8 +173,14 @@ def test_a_rejection_of_which_nobody_knows_is_settled_by_what_is_decided_then(
 @pytest.mark.parametrize("then", ["reject", "collect"])
 @pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
 def test_C10_a_kill_around_a_rejection_ends_in_one_rejection(
-    sqlite_engine: Engine, work: Callable, platform: MTurk, die: Callable, die_unconfirmed: Callable, when: str, then: str
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    work: Callable,
+    platform: MTurk,
+    die: Callable,
+    die_unconfirmed: Callable,
+    when: str,
+    then: str,
+) -> None:
     first, _ = work(sqlite_engine)
     dying = (
         die_unconfirmed("reject")

@@ -1,4 +1,5 @@
-"""Designs meet people: more rows for a study that is up, passages that several judge, and what the audit makes of it."""
+"""Designs meet people: more rows for a study that is up, passages that several judge, and what the audit
+makes of it."""
 
 from __future__ import annotations
 
@@ -267,25 +268,35 @@ def test_C57_whoever_comes_in_whatever_order_nobody_meets_a_story_twice(
     several, forms = rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 3])
     rows = several * rng.randint(1, 6)
     design = {
-        "annotators": rows, "responses_per_passage": several, "rows_per_annotator": forms,
+        "annotators": rows,
+        "responses_per_passage": several,
+        "rows_per_annotator": forms,
         "passages_per_row": rng.choice([0, 2, 3]),
-    }  # fmt: skip
+    }
     study_factory(sqlite_engine, design=design)
     publishing.plan(sqlite_engine, "study", platform)
     with reading(sqlite_engine) as session:
         keys = list(session.scalars(select(HitRow.key)))
-    # Everybody tries more often than they may, in any order; some let their form run out, and come again or not.
+    # Everybody tries more often than they may, in any order; some let their form run out, and come again or
+    # not.
     visits = [f"W{number}" for number in range(rows + several) for _ in range(forms + 1)]
     rng.shuffle(visits)
     for number, worker in enumerate(visits):
         now = START + timedelta(hours=number)
         opened = open_form(
-            sqlite_engine, hit_key=rng.choice(keys), external_hit="", assignment=f"A{number}", worker=worker, now=now
-        )  # fmt: skip
+            sqlite_engine,
+            hit_key=rng.choice(keys),
+            external_hit="",
+            assignment=f"A{number}",
+            worker=worker,
+            now=now,
+        )
         if opened.outcome is Outcome.FORM and rng.random() < 0.8:
             form = load_form(sqlite_engine, opened.assignment_id).form
             choices = {f"choice-{shown.place}": "1" for shown in form.passages}
-            keep_answers(sqlite_engine, opened.assignment_id, {"form": form.form_hash, "consent": "1", **choices}, now)  # fmt: skip
+            keep_answers(
+                sqlite_engine, opened.assignment_id, {"form": form.form_hash, "consent": "1", **choices}, now
+            )
     with reading(sqlite_engine) as session:
         done = session.execute(
             select(AssignmentRow.worker_id, AssignmentRow.row_id, PassageRow.story_id, PassageRow.id)

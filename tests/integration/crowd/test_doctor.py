@@ -50,9 +50,14 @@ def posing_as(platform: MTurk, endpoint: Any) -> MTurk:
 
 
 def test_C53_a_pretend_worker_goes_all_the_way_and_leaves_nothing_behind(
-    study: Engine, platform: MTurk, form_server: Callable, verb: Callable, monkeypatch: pytest.MonkeyPatch, troubles: Any,
+    study: Engine,
+    platform: MTurk,
+    form_server: Callable,
+    verb: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+    troubles: Any,
     listed: Callable,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", form_server(study).url)
     before = contents(study)
@@ -74,9 +79,13 @@ def test_C53_a_pretend_worker_goes_all_the_way_and_leaves_nothing_behind(
 
 
 def test_C53_screening_that_locks_everyone_out_is_found(
-    sqlite_engine: Engine, study_factory: Callable, verb: Callable, platform: MTurk, form_server: Callable,
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    verb: Callable,
+    platform: MTurk,
+    form_server: Callable,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     study_factory(sqlite_engine, participants={"min_approved_hits": 1000, "countries": ["DE"]})
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", form_server(sqlite_engine).url)

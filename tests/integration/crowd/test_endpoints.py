@@ -1,4 +1,5 @@
-"""Which requests leave for where: what `--to sandbox` and `--to production` would send, caught just before the wire.
+"""Which requests leave for where: what `--to sandbox` and `--to production` would send, caught just before
+the wire.
 
 What is caught is answered by the marketplace of the test, so that whole verbs run.
 """
@@ -33,9 +34,17 @@ from humaneval.study.stored import get_study
 from humaneval.web.app import create_app
 
 SITES = {
-    "sandbox": ("mturk-requester-sandbox.us-east-1.amazonaws.com", "https://workersandbox.mturk.com", "https://workersandbox.mturk.com"),
-    "production": ("mturk-requester.us-east-1.amazonaws.com", "https://www.mturk.com", "https://worker.mturk.com"),
-}  # fmt: skip
+    "sandbox": (
+        "mturk-requester-sandbox.us-east-1.amazonaws.com",
+        "https://workersandbox.mturk.com",
+        "https://workersandbox.mturk.com",
+    ),
+    "production": (
+        "mturk-requester.us-east-1.amazonaws.com",
+        "https://www.mturk.com",
+        "https://worker.mturk.com",
+    ),
+}
 """API host, where forms are submitted, where workers look."""
 
 COST = "3.84"
@@ -224,8 +233,10 @@ def test_C42_what_comes_back_from_the_sandbox_is_a_test_and_from_production_is_n
     with reading(study) as session:
         paid = session.execute(select(PaymentRow.endpoint, PaymentRow.kind, PaymentRow.state)).all()
     assert sorted(map(tuple, paid)) == [
-        (endpoint, "bonus", "paid"), (endpoint, "reward", "paid"), (endpoint, "reward", "paid"),
-    ]  # fmt: skip
+        (endpoint, "bonus", "paid"),
+        (endpoint, "reward", "paid"),
+        (endpoint, "reward", "paid"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -310,8 +321,10 @@ def test_an_endpoint_is_a_value() -> None:
     settings = load_settings(environment={"AWS_ENDPOINT_URL_MTURK": "http://127.0.0.1:1234/"}).settings
     local = endpoints.endpoint("local", settings, {})
     assert (local.api_url, local.submit_origin, local.spends_money) == (
-        "http://127.0.0.1:1234", "http://127.0.0.1:1234", False,
-    )  # fmt: skip
+        "http://127.0.0.1:1234",
+        "http://127.0.0.1:1234",
+        False,
+    )
     assert endpoints.endpoint("sandbox", settings, {"AWS_ENDPOINT_URL": "http://x"}) is endpoints.SANDBOX
     assert endpoints.SANDBOX.is_test
     assert not endpoints.SANDBOX.spends_money

@@ -20,9 +20,12 @@ from humaneval.study.stored import study_key
 
 @pytest.mark.slow
 def test_C39_fifty_at_the_same_instant_break_no_quota_and_each_gets_an_answer(
-    engine: Engine, platform: MTurk, form_server: Callable[..., Any], study_factory: Callable[..., Any],
+    engine: Engine,
+    platform: MTurk,
+    form_server: Callable[..., Any],
+    study_factory: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(marketplace, "AT_ONCE", 50)
     study_factory(engine, "study", design={"annotators": 45})
     forms = form_server(engine)

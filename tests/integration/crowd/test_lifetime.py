@@ -80,7 +80,10 @@ def test_what_is_not_published_cannot_be_extended(
 
 class _Body:
     def stream(self) -> Any:
-        yield b'{"__type": "RequestError", "Message": "The idempotency token \\"x\\" has already been processed."}'
+        yield (
+            b'{"__type": "RequestError", "Message": "The idempotency token \\"x\\" has already been'
+            b' processed."}'
+        )
 
 
 def test_an_expiry_that_was_sent_twice_counts_as_done_and_another_refusal_does_not(

@@ -51,8 +51,14 @@ def pay(
     engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80", worker: str = ""
 ) -> Compensated:
     return compensate(
-        engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Our server was away.", worker=worker
-    )  # fmt: skip
+        engine,
+        "study",
+        platform,
+        assignment=assignment,
+        amount=Decimal(amount),
+        reason="Our server was away.",
+        worker=worker,
+    )
 
 
 def payments(engine: Engine) -> list[tuple[str, str, str]]:
@@ -95,9 +101,14 @@ def test_C23_work_that_can_still_be_sent_in_is_not_compensated(
 
 
 def test_C06_C23_of_several_people_whom_the_platform_gave_one_assignment_each_can_be_compensated(
-    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any, verb: Callable,
+    sqlite_engine: Engine,
+    put_up: Callable,
+    person: Callable,
+    platform: MTurk,
+    troubles: Any,
+    verb: Callable,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     preview = put_up(sqlite_engine, design={"annotators": 4}).preview
     ada = person("Ada").accept(preview)
@@ -114,8 +125,16 @@ def test_C06_C23_of_several_people_whom_the_platform_gave_one_assignment_each_ca
     assert payments(sqlite_engine) == []
     for name, pseudonym in zip(("Ada", "Ben"), people, strict=True):
         told = verb(
-            "compensate", "study", ben.id, "--amount", "0.80", "--reason", "It was lost.", "--worker", pseudonym
-        )  # fmt: skip
+            "compensate",
+            "study",
+            ben.id,
+            "--amount",
+            "0.80",
+            "--reason",
+            "It was lost.",
+            "--worker",
+            pseudonym,
+        )
         assert told.out.startswith(f"{pseudonym} can now take $0.80 at "), told
         taken = person(name).accept(told.out.split()[-1])
         taken.submit_directly({"compensation": "1"})
@@ -157,15 +176,24 @@ def test_C23_until_it_is_taken_it_is_due_and_said_so(
 @pytest.mark.parametrize(
     ("when", "operation"),
     [
-        ("before-send", "CreateQualificationType"), ("response-received", "CreateQualificationType"),
-        ("response-received", "AssociateQualificationWithWorker"), ("before-send", "CreateHIT"),
-        ("response-received", "CreateHIT"), ("unconfirmed", "compensate"),
+        ("before-send", "CreateQualificationType"),
+        ("response-received", "CreateQualificationType"),
+        ("response-received", "AssociateQualificationWithWorker"),
+        ("before-send", "CreateHIT"),
+        ("response-received", "CreateHIT"),
+        ("unconfirmed", "compensate"),
     ],
-)  # fmt: skip
+)
 def test_C23_a_kill_at_any_step_ends_in_one_compensation(
-    sqlite_engine: Engine, lost: Callable, platform: MTurk, die: Callable, die_unconfirmed: Callable, listed: Callable,
-    when: str, operation: str,
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    lost: Callable,
+    platform: MTurk,
+    die: Callable,
+    die_unconfirmed: Callable,
+    listed: Callable,
+    when: str,
+    operation: str,
+) -> None:
     work = lost(sqlite_engine)
     client = platform.client if operation == "CreateHIT" else platform.once
     with die_unconfirmed(operation) if when == "unconfirmed" else die(when, operation, client=client):
@@ -278,9 +306,13 @@ def test_C80_a_letter_that_the_platform_would_not_take_is_not_sent(
 
 
 def test_C23_who_was_never_paid_is_named_until_it_is_made_good(
-    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, verb: Callable,
+    sqlite_engine: Engine,
+    put_up: Callable,
+    person: Callable,
+    platform: MTurk,
+    verb: Callable,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     work = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
     work.post()
@@ -296,5 +328,10 @@ def test_C23_who_was_never_paid_is_named_until_it_is_made_good(
     assert verb("collect", "study", "--json").document["unpaid"] == []
     with pytest.raises(UsageError, match="already with another reason: Our server was away"):
         compensate(
-            sqlite_engine, "study", platform, assignment=work.id, amount=Decimal("0.80"), reason="Something else."
-        )  # fmt: skip
+            sqlite_engine,
+            "study",
+            platform,
+            assignment=work.id,
+            amount=Decimal("0.80"),
+            reason="Something else.",
+        )

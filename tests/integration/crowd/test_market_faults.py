@@ -1,4 +1,5 @@
-"""The marketplace's own mishaps against the real form server and `collect`: forms and ids that went astray."""
+"""The marketplace's own mishaps against the real form server and `collect`: forms and ids that went
+astray."""
 
 from __future__ import annotations
 

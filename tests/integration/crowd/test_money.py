@@ -46,9 +46,14 @@ def work(put_up: Callable, answer: Callable, platform: MTurk) -> Callable[..., l
 def bonus(platform: MTurk) -> Callable[..., BonusPaid]:
     def pay(engine: Engine, assignment: str, amount: str = "0.50", purpose: str = "bonus") -> BonusPaid:
         return pay_bonus(
-            engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Thank you & <3",
+            engine,
+            "study",
+            platform,
+            assignment=assignment,
+            amount=Decimal(amount),
+            reason="Thank you & <3",
             purpose=purpose,
-        )  # fmt: skip
+        )
 
     return pay
 
@@ -95,7 +100,7 @@ def test_C11_approving_twice_pays_once_and_is_no_error(
 def test_C11_work_that_was_approved_elsewhere_counts_as_approved(
     engine: Engine, work: Callable, platform: MTurk
 ) -> None:
-    (first, second) = work(engine, 2)
+    first, second = work(engine, 2)
     for assignment in (first, second):
         platform.client.approve_assignment(AssignmentId=assignment)
     assert approve(engine, "study", platform, assignments=[first]) == 1
@@ -108,7 +113,7 @@ def test_C11_work_that_was_approved_elsewhere_counts_as_approved(
 def test_C10_nothing_is_called_approved_here_that_is_not_approved_there(
     engine: Engine, work: Callable, platform: MTurk, troubles: Any, trouble: Trouble
 ) -> None:
-    (first, second) = work(engine, 2)
+    first, second = work(engine, 2)
     troubles.coming["ApproveAssignment"] = [trouble]
     troubles.seen.clear()
     with pytest.raises(PartialError, match="1 approved, 1 not"):
@@ -155,7 +160,7 @@ def test_C10_a_kill_after_the_approval_leaves_nothing_open_after_the_next_run(
 def test_rejected_work_is_neither_approved_nor_passed_over_in_silence(
     sqlite_engine: Engine, work: Callable, platform: MTurk
 ) -> None:
-    (first, second) = work(sqlite_engine, 2)
+    first, second = work(sqlite_engine, 2)
     platform.client.reject_assignment(AssignmentId=first, RequesterFeedback="No")
     collect(sqlite_engine, "study", platform)
     with pytest.raises(PlatformError, match=first):
@@ -184,9 +189,17 @@ def test_C04_a_bonus_is_paid_once_however_often_it_is_asked_for(
 @pytest.mark.parametrize("forgotten", [False, True], ids=["token kept", "token forgotten"])
 @pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
 def test_C04_a_bonus_killed_around_its_call_is_paid_once(
-    sqlite_engine: Engine, work: Callable, platform: MTurk, bonus: Callable, bonuses: Callable, die: Callable,
-    die_unconfirmed: Callable, market_engine: Engine, when: str, forgotten: bool,
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    work: Callable,
+    platform: MTurk,
+    bonus: Callable,
+    bonuses: Callable,
+    die: Callable,
+    die_unconfirmed: Callable,
+    market_engine: Engine,
+    when: str,
+    forgotten: bool,
+) -> None:
     (assignment,) = work(sqlite_engine)
     bonus(sqlite_engine, assignment, purpose="earlier, the same sum and reason")
     before = platform.balance()
@@ -322,8 +335,14 @@ def test_C17_amounts_are_exact_cents_and_written_as_such(
         money(0.1 + 0.2)
     with pytest.raises(UsageError, match="reason"):
         pay_bonus(
-            sqlite_engine, "study", platform, assignment=assignment, amount=Decimal("0.50"), reason="🎉", purpose="x"
-        )  # fmt: skip
+            sqlite_engine,
+            "study",
+            platform,
+            assignment=assignment,
+            amount=Decimal("0.50"),
+            reason="🎉",
+            purpose="x",
+        )
     assert len(bonuses(assignment)) == 4
 
 

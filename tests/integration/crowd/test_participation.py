@@ -127,9 +127,14 @@ def test_C40_who_has_answered_does_not_even_see_the_other_hits(
 
 
 def test_C40_the_form_server_sees_to_the_list_at_once_and_never_during_a_get(
-    sqlite_engine: Engine, study_factory: Callable, person: Callable, hits: Callable, platform: MTurk, troubles: Any,
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    person: Callable,
+    hits: Callable,
+    platform: MTurk,
+    troubles: Any,
     form_server: Callable,
-) -> None:  # fmt: skip
+) -> None:
     settings = form_server(sqlite_engine).settings
     study_factory(sqlite_engine, design=TWO_HITS)
     excluder = Excluder(sqlite_engine, lambda endpoint, study: platform)
@@ -150,8 +155,13 @@ def test_C40_the_form_server_sees_to_the_list_at_once_and_never_during_a_get(
 
 @pytest.mark.parametrize("trouble", [*SENT_AGAIN, Trouble.ODD_STATUS])
 def test_C55_C56_a_grant_that_fails_is_made_by_the_next_collect_and_loses_no_answers(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any, trouble: Trouble
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    troubles: Any,
+    trouble: Trouble,
+) -> None:
     answer(put_up(sqlite_engine, design=TWO_HITS))
     troubles.coming["AssociateQualificationWithWorker"] = [trouble]
     first = collect(sqlite_engine, "study", platform)
@@ -163,9 +173,14 @@ def test_C55_C56_a_grant_that_fails_is_made_by_the_next_collect_and_loses_no_ans
 
 @pytest.mark.parametrize("when", ["before-send", "response-received", "unconfirmed"])
 def test_C56_a_kill_while_collect_sees_to_the_list_loses_nothing(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, die: Callable, die_unconfirmed: Callable,
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    die: Callable,
+    die_unconfirmed: Callable,
     when: str,
-) -> None:  # fmt: skip
+) -> None:
     answer(put_up(sqlite_engine, design=TWO_HITS))
     operation = "AssociateQualificationWithWorker"
     with die_unconfirmed("exclude") if when == "unconfirmed" else die(when, operation, client=platform.once):
@@ -178,8 +193,13 @@ def test_C56_a_kill_while_collect_sees_to_the_list_loses_nothing(
 
 @pytest.mark.parametrize("trouble", [*SENT_AGAIN, Trouble.ODD_STATUS])
 def test_C55_a_list_is_made_once_and_found_by_its_exact_name(
-    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, troubles: Any, person: Callable, trouble: Trouble
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    platform: MTurk,
+    troubles: Any,
+    person: Callable,
+    trouble: Trouble,
+) -> None:
     study_factory(sqlite_engine, design=TWO_HITS)
     publishing.plan(sqlite_engine, "study", platform)
     troubles.coming["CreateQualificationType"] = [trouble]
@@ -205,7 +225,9 @@ def test_C55_a_list_is_made_once_and_found_by_its_exact_name(
     with reading(sqlite_engine) as session:
         row = session.scalars(select(OutboxRow).where(OutboxRow.operation == "list")).one()
         assert row.answer is not None
-        assert row.answer["id"] in {q["QualificationTypeId"] for q in qualifications(platform) if q["Name"] == name}  # fmt: skip
+        assert row.answer["id"] in {
+            q["QualificationTypeId"] for q in qualifications(platform) if q["Name"] == name
+        }
 
 
 def qualifications(platform: MTurk) -> list[dict[str, Any]]:
@@ -259,7 +281,8 @@ def test_C40_a_study_that_excludes_an_unknown_one_is_not_published(
 def test_C40_what_got_through_all_the_same_is_found_when_it_is_collected(
     engine: Engine, put_up: Callable, person: Callable, hits: Callable, platform: MTurk
 ) -> None:
-    """Past our server: on static pages, or while it was away, nothing but the list keeps a person from two HITs."""
+    """Past our server: on static pages, or while it was away, nothing but the list keeps a person from
+    two HITs."""
     put_up(engine, design=TWO_HITS)
     with reading(engine) as session:
         rows = [row.shown_hash for row in get_study(session, "study").rows]
@@ -396,14 +419,22 @@ def test_what_a_study_asks_of_participants_stands_on_its_hits(
         sqlite_engine,
         design={"annotators": 4},
         participants={
-            "countries": ["DE", "AT"], "min_approved_percent": 95, "min_approved_hits": 100,
+            "countries": ["DE", "AT"],
+            "min_approved_percent": 95,
+            "min_approved_hits": 100,
             "qualifications": [{"id": own, "at_least": 80}, {"id": "3ELSEWHERE", "endpoint": "production"}],
         },
-    )  # fmt: skip
+    )
     publishing.plan(sqlite_engine, "study", platform)
     publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
     (hit,) = listed()
-    asked = {r["QualificationTypeId"]: (r["Comparator"], r.get("IntegerValues") or [v["Country"] for v in r["LocaleValues"]]) for r in hit["QualificationRequirements"]}  # fmt: skip
+    asked = {
+        r["QualificationTypeId"]: (
+            r["Comparator"],
+            r.get("IntegerValues") or [v["Country"] for v in r["LocaleValues"]],
+        )
+        for r in hit["QualificationRequirements"]
+    }
     assert asked == {
         "00000000000000000071": ("In", ["DE", "AT"]),
         "000000000000000000L0": ("GreaterThanOrEqualTo", [95]),

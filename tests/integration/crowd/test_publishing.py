@@ -1,4 +1,5 @@
-"""`publish`, killed at any point and run again, ends with exactly the plan; and nothing is put up that cannot be paid."""
+"""`publish`, killed at any point and run again, ends with exactly the plan; and nothing is put up that cannot
+be paid."""
 
 from __future__ import annotations
 
@@ -76,8 +77,13 @@ def test_C01_second_publish_creates_nothing(
 
 
 def test_C19_what_another_program_planned_meanwhile_is_not_put_up_at_the_price_of_this_plan(
-    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, publish: Callable, listed: Callable, check_plan: Callable
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    platform: MTurk,
+    publish: Callable,
+    listed: Callable,
+    check_plan: Callable,
+) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})
     first, *others = publishing.plan(sqlite_engine, "study", platform).keys
     assert len(others) == 2
@@ -93,9 +99,19 @@ def test_C19_what_another_program_planned_meanwhile_is_not_put_up_at_the_price_o
 @pytest.mark.parametrize("together", [1, 10])
 @pytest.mark.parametrize("when", ["before-send", "response-received"])
 def test_C03_publish_killed_around_any_call_ends_with_the_plan(
-    sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die: Callable,
-    listed: Callable, market_engine: Engine, monkeypatch: pytest.MonkeyPatch, when: str, nth: int, forgotten: bool, together: int,
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    publish: Callable,
+    check_plan: Callable,
+    die: Callable,
+    listed: Callable,
+    market_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    when: str,
+    nth: int,
+    forgotten: bool,
+    together: int,
+) -> None:
     monkeypatch.setattr(outbox, "TOGETHER", together)
     study_factory(sqlite_engine, design={"annotators": 20})
     with die(when, "CreateHIT", nth):
@@ -115,9 +131,14 @@ def test_C03_publish_killed_around_any_call_ends_with_the_plan(
 
 
 def test_C03_going_on_costs_only_what_the_interrupted_run_did_not_put_up(
-    sqlite_engine: Engine, study_factory: Callable, publish: Callable, die: Callable, verb: Callable, market: MarketServer,
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    publish: Callable,
+    die: Callable,
+    verb: Callable,
+    market: MarketServer,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     study_factory(sqlite_engine, design={"annotators": 20})
     with die("response-received", "CreateHIT", 1):
@@ -128,9 +149,17 @@ def test_C03_going_on_costs_only_what_the_interrupted_run_did_not_put_up(
 
 @pytest.mark.parametrize(("together", "nth", "unknown"), [(1, 1, 1), (1, 3, 1), (10, 1, 3)])
 def test_C03_publish_killed_before_the_confirming_commit_ends_with_the_plan(
-    engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die_unconfirmed: Callable,
-    market_engine: Engine, monkeypatch: pytest.MonkeyPatch, together: int, nth: int, unknown: int,
-) -> None:  # fmt: skip
+    engine: Engine,
+    study_factory: Callable,
+    publish: Callable,
+    check_plan: Callable,
+    die_unconfirmed: Callable,
+    market_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    together: int,
+    nth: int,
+    unknown: int,
+) -> None:
     monkeypatch.setattr(outbox, "TOGETHER", together)
     study_factory(engine, design={"annotators": 20})
     with die_unconfirmed("publish", nth):
@@ -177,9 +206,13 @@ publishing.publish(engine, "study", platform, public_url="http://localhost:9")
 
 
 def test_C03_a_process_that_vanishes_leaves_nothing_that_a_second_run_does_not_find(
-    sqlite_engine: Engine, sqlite_database: str, study_factory: Callable, publish: Callable, check_plan: Callable,
+    sqlite_engine: Engine,
+    sqlite_database: str,
+    study_factory: Callable,
+    publish: Callable,
+    check_plan: Callable,
     market: MarketServer,
-) -> None:  # fmt: skip
+) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})
     died = subprocess.run(
         [sys.executable, "-c", HARD_KILL, sqlite_database, market.url],
@@ -193,9 +226,13 @@ def test_C03_a_process_that_vanishes_leaves_nothing_that_a_second_run_does_not_f
 
 @pytest.mark.parametrize("trouble", SENT_AGAIN, ids=[trouble.name for trouble in SENT_AGAIN])
 def test_C01_C68_a_call_that_is_sent_again_by_the_client_makes_one_hit(
-    sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, troubles: Any,
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    publish: Callable,
+    check_plan: Callable,
+    troubles: Any,
     trouble: Trouble,
-) -> None:  # fmt: skip
+) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})
     troubles.coming["CreateHIT"] = [trouble, None, trouble]
     assert publish(sqlite_engine).made == 3
@@ -274,8 +311,10 @@ def test_C14_hits_stay_below_the_higher_fee_and_the_cost_counts_it(
     plan = publishing.plan(sqlite_engine, "study", platform)
     assert (plan.hits, plan.assignments) == (5, 40)
     assert (plan.cost.rewards, plan.cost.fees, plan.cost.total) == (
-        Decimal("20.00"), Decimal("4.00"), Decimal("24.00"),
-    )  # fmt: skip
+        Decimal("20.00"),
+        Decimal("4.00"),
+        Decimal("24.00"),
+    )
     assert platform.cost(Decimal("0.50"), 10).fees == Decimal("2.00")
 
 
@@ -298,10 +337,15 @@ def test_C21_only_hits_of_this_study_are_ever_touched(
     sqlite_engine: Engine, study_factory: Callable, publish: Callable, platform: MTurk, listed: Callable
 ) -> None:
     foreign = platform.client.create_hit(
-        Title="Somebody else's", Description="Not ours", Reward="0.10", AssignmentDurationInSeconds=600,
-        LifetimeInSeconds=3600, MaxAssignments=1, RequesterAnnotation="humaneval:somebody-elses",
+        Title="Somebody else's",
+        Description="Not ours",
+        Reward="0.10",
+        AssignmentDurationInSeconds=600,
+        LifetimeInSeconds=3600,
+        MaxAssignments=1,
+        RequesterAnnotation="humaneval:somebody-elses",
         Question=platform._question(_offer("https://elsewhere.example/form")),
-    )["HIT"]  # fmt: skip
+    )["HIT"]
     study_factory(sqlite_engine, design={"annotators": 20})
     publish(sqlite_engine)
     assert expire_all(sqlite_engine, "study", platform) == (3, 0)

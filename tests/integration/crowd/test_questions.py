@@ -1,4 +1,5 @@
-"""Any text goes through XML, HTML and the marketplace as it is; a page that is too large is refused before the first call."""
+"""Any text goes through XML, HTML and the marketplace as it is; a page that is too large is refused before
+the first call."""
 
 from __future__ import annotations
 

@@ -31,8 +31,9 @@ def test_C08_unknown_submissions_are_kept_apart_neither_paid_nor_refused(
         found = collect(engine, "study", platform)
         assert (found.submissions, found.strays, found.responses) == (2, 1, 4)
     assert {line.external_id: line.excluded for line in review(engine, "study", "local")} == {
-        stray.id: "matches no form", known: "missed the control",
-    }  # fmt: skip
+        stray.id: "matches no form",
+        known: "missed the control",
+    }
     assert approve(engine, "study", platform) == 1
     (line,) = study_status(engine, "study")
     assert (line.submitted, line.approved, line.strays) == (1, 1, 1)

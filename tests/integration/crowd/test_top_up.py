@@ -1,4 +1,5 @@
-"""Rows that were lost to excluded or rejected annotators are handed out again: exactly those, and only where the study says so."""
+"""Rows that were lost to excluded or rejected annotators are handed out again: exactly those, and only where
+the study says so."""
 
 from __future__ import annotations
 
@@ -48,8 +49,14 @@ def again(platform: MTurk) -> Callable[..., PublishPlan]:
 
 @pytest.mark.parametrize(("setting", "how"), [("auto", {}), ("ask", {"top_up": True})])
 def test_exactly_the_rows_of_excluded_annotators_are_handed_out_again(
-    engine: Engine, put_up: Callable, work_at: Callable, again: Publish, listed: Callable, setting: str, how: dict[str, bool]
-) -> None:  # fmt: skip
+    engine: Engine,
+    put_up: Callable,
+    work_at: Callable,
+    again: Publish,
+    listed: Callable,
+    setting: str,
+    how: dict[str, bool],
+) -> None:
     up = put_up(engine, design={"annotators": 4, "top_up": setting})
     for number, attentive in enumerate((True, False, True, False)):
         work_at(engine, up.preview, f"worker {number}", attentive=attentive)

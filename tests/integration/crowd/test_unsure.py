@@ -1,4 +1,5 @@
-"""A write that may have got through is never called refused: not by a later refusal, not by a kill, nor beside another."""
+"""A write that may have got through is never called refused: not by a later refusal, not by a kill, nor
+beside another."""
 
 from __future__ import annotations
 
@@ -39,8 +40,14 @@ def assignment(sqlite_engine: Engine, put_up: Callable, answer: Callable, platfo
 
 def pay(engine: Engine, platform: MTurk, assignment: str, amount: str, purpose: str = "bonus") -> BonusPaid:
     return pay_bonus(
-        engine, "study", platform, assignment=assignment, amount=Decimal(amount), reason="Thanks", purpose=purpose
-    )  # fmt: skip
+        engine,
+        "study",
+        platform,
+        assignment=assignment,
+        amount=Decimal(amount),
+        reason="Thanks",
+        purpose=purpose,
+    )
 
 
 def paid_there(platform: MTurk, assignment: str) -> list[str]:
@@ -72,9 +79,13 @@ def test_C04_a_bonus_killed_after_an_earlier_refusal_cannot_be_changed_and_is_pa
 
 
 def test_C04_a_refusal_after_a_lost_answer_does_not_say_that_nothing_was_paid(
-    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, monkeypatch: pytest.MonkeyPatch,
+    sqlite_engine: Engine,
+    assignment: str,
+    platform: MTurk,
+    die: Callable,
+    monkeypatch: pytest.MonkeyPatch,
     market_engine: Engine,
-) -> None:  # fmt: skip
+) -> None:
     with die("response-received", "SendBonus"):
         pay(sqlite_engine, platform, assignment, "0.50")
     forget_tokens(market_engine)
@@ -109,9 +120,13 @@ def test_C05_a_decision_that_is_looked_up_and_was_not_made_is_refused_and_not_un
 
 
 def test_C04_a_bonus_that_was_refused_does_not_hide_another_of_the_same_words_that_was_paid(
-    sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, market_engine: Engine,
+    sqlite_engine: Engine,
+    assignment: str,
+    platform: MTurk,
+    die: Callable,
+    market_engine: Engine,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     with monkeypatch.context() as away:
         away.setattr(platform, "bonus", lambda *_: (_ for _ in ()).throw(AWAY))
         with pytest.raises(PlatformError):
@@ -136,9 +151,13 @@ def test_C80_a_letter_killed_after_an_earlier_refusal_is_not_written_twice(
 
 
 def test_C80_two_programs_that_write_the_same_letter_at_once_write_it_once(
-    engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any,
+    engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    troubles: Any,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     answer(put_up(engine, design={"annotators": 4}))
     collect(engine, "study", platform)
     approve(engine, "study", platform)
@@ -211,9 +230,13 @@ def test_what_collect_was_told_before_an_approval_does_not_take_it_back(
 
 
 def test_what_is_collected_while_the_sum_is_typed_is_not_approved_with_it(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable,
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    platform: MTurk,
+    verb: Callable,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     up = put_up(sqlite_engine, design={"annotators": 4})
     answer(up, "Ada")
     collect(sqlite_engine, "study", platform)
@@ -243,9 +266,13 @@ def test_a_readmission_whose_answer_was_lost_is_confirmed_by_the_next_try(
 
 
 def test_an_exclusion_that_was_called_off_before_it_was_sent_and_is_wanted_again_survives_a_kill(
-    sqlite_engine: Engine, assignment: str, platform: MTurk, monkeypatch: pytest.MonkeyPatch, die: Callable,
+    sqlite_engine: Engine,
+    assignment: str,
+    platform: MTurk,
+    monkeypatch: pytest.MonkeyPatch,
+    die: Callable,
     person: Callable,
-) -> None:  # fmt: skip
+) -> None:
     other = person("Cy").id
 
     def turn(on: bool) -> None:

@@ -65,14 +65,20 @@ def test_status_says_where_what_and_how_much(
 
 @pytest.mark.parametrize("balance", [Decimal("3.83")])
 def test_C13_status_is_plain_about_a_study_that_the_balance_could_not_carry(
-    study: Engine, verb: Callable, market: MarketServer, monkeypatch: pytest.MonkeyPatch, listed: Callable,
-) -> None:  # fmt: skip
+    study: Engine,
+    verb: Callable,
+    market: MarketServer,
+    monkeypatch: pytest.MonkeyPatch,
+    listed: Callable,
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     refused = verb("publish", "study")
     assert (refused.code, "the balance at local is $3.83" in refused.err, listed()) == (1, True, [])
     told = verb("status", "study").out
-    assert told == (
-        "local: not published. 1 HITs with 4 forms are planned, none was sent: humaneval publish study --to local\n"
+    assert (
+        told
+        == "local: not published. 1 HITs with 4 forms are planned, none was sent: humaneval publish study"
+        " --to local\n"
     )
     (line,) = verb("status", "study", "--json").document["endpoints"]
     assert (line["hits"], line["hits_up"], line["hits_unsent"], line["unconfirmed"]) == (1, 0, 1, 0)
@@ -105,15 +111,22 @@ def test_wrong_keys_are_named_in_one_line(
 
 
 def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer,
-    market_engine: Engine, monkeypatch: pytest.MonkeyPatch, platform: MTurk, troubles: Any,
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    verb: Callable,
+    market: MarketServer,
+    market_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    platform: MTurk,
+    troubles: Any,
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     up_there = put_up(sqlite_engine, design={"annotators": 12})
     first = answer(up_there, "Ada")
     collect(sqlite_engine, "study", platform)
     answer(up_there, "Ben")
-    (ada, *_) = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
+    ada, *_ = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
     mail = ["--subject", "s", "--text", "t"]
     reads = ("Get", "List")
     before = (everything(sqlite_engine), everything(market_engine))
@@ -124,7 +137,15 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
         ("review", "study", "--approve"): "Would approve 1 at local: $0.96 with fees",
         ("approve", "study", first): "Would approve 1 at local: $0.96 with fees",
         ("reject", "study", first, "--reason", "-"): "Would reject 1 at local",
-        ("bonus", "study", first, "--amount", "1", "--reason", "-"): "Would pay $1.00 at local for 'bonus': $1.20 with fees. Nothing was done.",
+        (
+            "bonus",
+            "study",
+            first,
+            "--amount",
+            "1",
+            "--reason",
+            "-",
+        ): "Would pay $1.00 at local for 'bonus': $1.20 with fees. Nothing was done.",
         ("notify", "study", ada, *mail): "Would write to 1 at local",
         ("extend", "study", "--days", "3"): "Would extend 2 HITs at local",
         ("expire", "study"): "Would expire 2 HITs at local",
@@ -132,7 +153,7 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
         ("worker", "unblock", "study", ada): "0 would be unblocked at local; 1 are so already",
         ("worker", "exclude", "study", ada): "0 would be excluded at local; 1 are so already",
         ("worker", "exclude", "study", ada, "--undo"): "1 would be readmitted at local",
-    }.items():  # fmt: skip
+    }.items():
         done = verb(*command, "--dry-run")
         assert done.code == 0, (command, done.err)
         assert says in done.out
@@ -168,9 +189,15 @@ def elsewhere(tmp_path: Path) -> Iterator[MarketServer]:
 
 
 def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer, platform: MTurk,
-    elsewhere: MarketServer, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    verb: Callable,
+    market: MarketServer,
+    platform: MTurk,
+    elsewhere: MarketServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     up = put_up(sqlite_engine, design={"annotators": 12, "top_up": "auto"})
     collected = answer(up)
     collect(sqlite_engine, "study", platform)
@@ -178,16 +205,26 @@ def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
     before = everything(sqlite_engine)
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", elsewhere.url)
     for command in (
-        ("publish", "study"), ("publish", "study", "--dry-run"), ("collect", "study"),
-        ("collect", "study", "--dry-run"), ("status", "study", "--reconcile"),
-        ("extend", "study", "--days", "3"), ("expire", "study"), ("close", "study"), ("close", "study", "--dry-run"),
+        ("publish", "study"),
+        ("publish", "study", "--dry-run"),
+        ("collect", "study"),
+        ("collect", "study", "--dry-run"),
+        ("status", "study", "--reconcile"),
+        ("extend", "study", "--days", "3"),
+        ("expire", "study"),
+        ("close", "study"),
+        ("close", "study", "--dry-run"),
         ("notify", "study", "--subject", "Hello", "--text", "Thank you."),
-        ("worker", "block", "study", "A1EXAMPLE", "--reason", "A robot."), ("worker", "exclude", "study", "A1EXAMPLE"),
+        ("worker", "block", "study", "A1EXAMPLE", "--reason", "A robot."),
+        ("worker", "exclude", "study", "A1EXAMPLE"),
         ("compensate", "study", done, "--amount", "0.50", "--reason", "It was lost."),
-        ("approve", "study", collected), ("review", "study", "--approve"), ("review", "study", "--approve", "--dry-run"),
-        ("reject", "study", collected, "--reason", "No."), ("reject", "study", collected, "--reason", "No.", "--dry-run"),
+        ("approve", "study", collected),
+        ("review", "study", "--approve"),
+        ("review", "study", "--approve", "--dry-run"),
+        ("reject", "study", collected, "--reason", "No."),
+        ("reject", "study", collected, "--reason", "No.", "--dry-run"),
         ("bonus", "study", collected, "--amount", "0.50", "--reason", "Thanks"),
-    ):  # fmt: skip
+    ):
         refused = verb(*command)
         assert refused.code == 1, command
         assert f"local ({elsewhere.url}) has none of the 2 HITs that study 'study' put up" in refused.err
@@ -218,14 +255,19 @@ def everything(engine: Engine) -> dict[str, list[Any]]:
     metadata.reflect(engine)
     with engine.connect() as connection:
         return {
-            name: sorted(map(repr, connection.execute(select(table)))) for name, table in metadata.tables.items()
-        }  # fmt: skip
+            name: sorted(map(repr, connection.execute(select(table))))
+            for name, table in metadata.tables.items()
+        }
 
 
 def test_the_verbs_about_people_say_what_they_did_once_and_then_that_it_was_so(
-    sqlite_engine: Engine, put_up: Callable, answer: Callable, verb: Callable, market: MarketServer,
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    verb: Callable,
+    market: MarketServer,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
     verb("collect", "study")

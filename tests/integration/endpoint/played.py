@@ -55,7 +55,8 @@ def answers(*texts: str) -> Says:
 
 
 def good(asked: Asked) -> Says:
-    """Fills every blank well: a sentence that depends on the request's seed, and for a suffix its last word."""
+    """Fills every blank well: a sentence that depends on the request's seed, and for a suffix its last
+    word."""
     if asked.path.endswith("/chat/completions"):
         count = len(re.findall(r"^\[+blank \d+\]+:", asked.body["messages"][1]["content"], re.MULTILINE))
         return answers(*(f"It was number {asked.body.get('seed')} of {n}." for n in range(count)))

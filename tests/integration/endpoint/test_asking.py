@@ -75,9 +75,10 @@ def test_G38_one_request_asks_for_all_blanks_of_a_text_and_tells_what_belongs_in
     assert (asked.body["model"], asked.body["temperature"], asked.body["max_tokens"]) == ("tiny", 0.7, 99)
     system, user = (message["content"] for message in asked.body["messages"])
     assert "JSON list" in system
-    assert user == (
-        "[blank 1]: exactly one sentence, of 3 to 9 words, which begins with: Then\n[blank 2]: exactly one word\n\n"
-        "The text:\n\nAnn came. [blank 1] [blank 2]"
+    assert (
+        user
+        == "[blank 1]: exactly one sentence, of 3 to 9 words, which begins with: Then\n[blank 2]: exactly one"
+        " word\n\nThe text:\n\nAnn came. [blank 1] [blank 2]"
     )
     assert [filling.extra["tries"] for filling in filled] == [1, 1]
 

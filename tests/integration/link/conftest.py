@@ -18,7 +18,8 @@ from tests.integration.link.people import LinkStudy
 
 @pytest.fixture
 def by_link(study_factory: Callable) -> Iterator[Callable[..., LinkStudy]]:
-    """Makes a study of four rows in a database and serves its forms: `by_link(engine, design={…}, link={…})`."""
+    """Makes a study of four rows in a database and serves its forms: `by_link(engine, design={…},
+    link={…})`."""
     with ExitStack() as stack:
         servers: dict[Engine, str] = {}
 

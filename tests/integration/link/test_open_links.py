@@ -60,9 +60,12 @@ def test_mail_scanners_and_previews_that_look_at_a_link_claim_nothing(
     study = by_link(sqlite_engine)
     link = study.open_link()
     for method, headers in (
-        ("GET", {}), ("HEAD", {}), ("OPTIONS", {}),
-        ("GET", {"Sec_Purpose": "prefetch;prerender"}), ("GET", {"Purpose": "prefetch"}),
-    ):  # fmt: skip
+        ("GET", {}),
+        ("HEAD", {}),
+        ("OPTIONS", {}),
+        ("GET", {"Sec_Purpose": "prefetch;prerender"}),
+        ("GET", {"Purpose": "prefetch"}),
+    ):
         assert _ask(method, link, **headers) in (200, 204)
     assert not study.states()
 

@@ -1,4 +1,5 @@
-"""Any panel with ids in the address: whom it sends is known by them, has one form, and learns what is wrong."""
+"""Any panel with ids in the address: whom it sends is known by them, has one form, and learns what is
+wrong."""
 
 from __future__ import annotations
 
@@ -105,9 +106,23 @@ def test_forms_for_one_person_as_many_as_the_study_says(sqlite_engine: Engine, b
 
 
 BAD = [
-    "", " ", "{{%PROLIFIC_PID%}}", "${e://Field/PID}", "[ID]", "<id>", "%%ID%%", "PROLIFIC_PID", "x" * 129,
-    "a b", "a\x00b", "a\x1bb", "a\u0085b", "a\ufffeb", "a\nb", "\ufffd",
-]  # fmt: skip
+    "",
+    " ",
+    "{{%PROLIFIC_PID%}}",
+    "${e://Field/PID}",
+    "[ID]",
+    "<id>",
+    "%%ID%%",
+    "PROLIFIC_PID",
+    "x" * 129,
+    "a b",
+    "a\x00b",
+    "a\x1bb",
+    "a\u0085b",
+    "a\ufffeb",
+    "a\nb",
+    "\ufffd",
+]
 
 
 @pytest.mark.parametrize("id", BAD, ids=[ascii(id)[:24] for id in BAD])

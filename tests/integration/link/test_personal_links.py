@@ -1,4 +1,5 @@
-"""Personal links: one person, one form, the same link whenever the list is read, and nothing of the list is stored."""
+"""Personal links: one person, one form, the same link whenever the list is read, and nothing of the list is
+stored."""
 
 from __future__ import annotations
 

@@ -126,8 +126,12 @@ def test_at_the_marketplace_it_counts_what_was_collected(
 
 
 def test_in_words_and_as_json(
-    sqlite_database: str, sqlite_engine: Engine, by_link: Callable, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    sqlite_database: str,
+    sqlite_engine: Engine,
+    by_link: Callable,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HUMANEVAL_DATABASE", sqlite_database)
     study = by_link(sqlite_engine, design={"annotators": 6}, exclusions={"missed_control": "none"})
     link = study.open_link()

@@ -1,4 +1,5 @@
-"""The whole study by link: publish, simulate, collect, review, score; and the same people at the marketplace."""
+"""The whole study by link: publish, simulate, collect, review, score; and the same people at the
+marketplace."""
 
 from __future__ import annotations
 
@@ -74,8 +75,13 @@ def at_market(sqlite_template: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 def test_the_same_crowd_gives_exactly_the_same_scores_at_the_marketplace_and_by_link(
-    engine: Engine, at_market: Engine, walked: Callable, study_factory: Callable, form_server: Callable, platform: MTurk
-) -> None:  # fmt: skip
+    engine: Engine,
+    at_market: Engine,
+    walked: Callable,
+    study_factory: Callable,
+    form_server: Callable,
+    platform: MTurk,
+) -> None:
     frames = [pd.DataFrame(walked(engine).responses())]
     study_factory(at_market, "study", design={"annotators": CROWD.size})
     forms = form_server(at_market)
@@ -163,9 +169,10 @@ def test_the_whole_line_as_commands(commands: Callable, command: Command, tmp_pa
     )
     links = pd.read_csv("links.csv").link.to_list()
     assert (made.json["made"], made.json["links"]) == (4, links)
-    assert "0 links made, 4 were there already" in command(
-        "publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv"
-    ).out  # fmt: skip
+    assert (
+        "0 links made, 4 were there already"
+        in command("publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv").out
+    )
     simulated = command("simulate", "study", "--to", "link", "--skill", "control=1", "--seed", "3", "--json")
     assert (simulated.json["submitted"], simulated.json["found_nothing"]) == (4, 0)
     assert "link: 4 of 4 submitted, 0 usable; about done at —; spent $0.00" in command("status", "study").out

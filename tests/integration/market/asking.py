@@ -1,4 +1,5 @@
-"""What the tests share: the code of a refusal, the account's two sums, a worker who asks for a qualification."""
+"""What the tests share: the code of a refusal, the account's two sums, a worker who asks for a
+qualification."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from botocore.exceptions import ClientError
 
 
 def refusal(call: Callable[..., Any], **params: Any) -> str:
-    """The TurkErrorCode that a call is refused with, without its prefix; AWS's own code where there is none."""
+    """The TurkErrorCode that a call is refused with, without its prefix; AWS's own code where there is
+    none."""
     with pytest.raises(ClientError) as caught:
         call(**params)
     response: dict[str, Any] = dict(caught.value.response)

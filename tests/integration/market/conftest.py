@@ -1,4 +1,5 @@
-"""A marketplace on a free port with a clock that tests move, a boto3 client for it, and workers who use plain HTTP."""
+"""A marketplace on a free port with a clock that tests move, a boto3 client for it, and workers who use plain
+HTTP."""
 
 from __future__ import annotations
 

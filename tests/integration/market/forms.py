@@ -1,4 +1,5 @@
-"""QuestionForms and answer keys for the tests, and a scene in which every operation has something to work on."""
+"""QuestionForms and answer keys for the tests, and a scene in which every operation has something to work
+on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Whatever is done in whatever order: states and counts follow, a token works once, pages skip and repeat nothing."""
+"""Whatever is done in whatever order: states and counts follow, a token works once, pages skip and repeat
+nothing."""
 
 from __future__ import annotations
 

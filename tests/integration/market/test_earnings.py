@@ -37,8 +37,14 @@ def test_earnings_are_by_name_and_by_day_and_agree_with_what_workers_read(
         return found
 
     assert rows("--before", "2026-11-30")[0] == {
-        "name": "Ada", "worker": ada.id, "approved": 2, "rewards": "0.75", "bonuses": "2.00", "earned": "2.75", "waiting": "0.00",
-    }  # fmt: skip
+        "name": "Ada",
+        "worker": ada.id,
+        "approved": 2,
+        "rewards": "0.75",
+        "bonuses": "2.00",
+        "earned": "2.75",
+        "waiting": "0.00",
+    }
     assert [row["earned"] for row in rows("--before", "2026-11-03")] == ["0.50", "0.00", "0.00"]
     assert [row["earned"] for row in rows("--since", "2026-11-03", "--before", "2026-11-04")] == [
         "2.25",

@@ -1,4 +1,5 @@
-"""Faults on demand: by line, file or call, the same for the same seed, each with what a client and a worker see."""
+"""Faults on demand: by line, file or call, the same for the same seed, each with what a client and a worker
+see."""
 
 from __future__ import annotations
 
@@ -140,8 +141,8 @@ class _Requester(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.asked.append(f"GET {self.path}")
         body = (
-            b"<!doctype html><html><head><title>Form</title></head><body>"
-            b"<form method='post' action='/save?x=1' id=f><input name='choice' value='4'></form></body></html>"
+            b"<!doctype html><html><head><title>Form</title></head><body><form method='post'"
+            b" action='/save?x=1' id=f><input name='choice' value='4'></form></body></html>"
         )
         self.send_response(200)
         self.end_headers()
@@ -350,7 +351,8 @@ def test_C04_C15_with_a_token_no_fault_pays_a_bonus_or_adds_places_twice(
 
 
 def publish_one(mturk: Any, token: str, question: str) -> str:
-    """Create a HIT as a careful script does: again with the same token until an answer says which HIT it is."""
+    """Create a HIT as a careful script does: again with the same token until an answer says which HIT it
+    is."""
     for _ in range(50):
         try:
             hit = mturk.create_hit(**HIT, Question=question, UniqueRequestToken=token)["HIT"]

@@ -1,4 +1,5 @@
-"""AWS's own clients, none of them ours: boto3, the AWS CLI and the SDK for JavaScript, each through a HIT's whole life.
+"""AWS's own clients, none of them ours: boto3, the AWS CLI and the SDK for JavaScript, each through a HIT's
+whole life.
 
 All are told where the marketplace is by the same three variables, and sign with a key that it checks.
 """

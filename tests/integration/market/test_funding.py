@@ -26,8 +26,10 @@ def test_money_that_is_added_while_the_marketplace_runs_can_be_spent_at_once(
     new_hit(**spend_all)
     assert command("market", "fund", "0.01", "--json").json == {"added": "0.01", "available": "0.51"}
     assert mturk.get_account_balance() | {"ResponseMetadata": {}} == {
-        "AvailableBalance": "0.51", "OnHoldBalance": "11200.00", "ResponseMetadata": {},
-    }  # fmt: skip
+        "AvailableBalance": "0.51",
+        "OnHoldBalance": "11200.00",
+        "ResponseMetadata": {},
+    }
     with Session(engine) as session:
         lines = session.scalars(select(Entry).where(Entry.kind == "deposit")).all()
         assert [line.available for line in lines] == [120050, 1]

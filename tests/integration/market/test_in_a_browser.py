@@ -114,7 +114,10 @@ def test_the_pages_fit_a_narrow_screen_and_have_large_targets_and_no_script(
     for path in ("/signin", "/hits", f"/hits/{hit['HITId']}", at_work, "/my-work", "/help"):
         page.goto(server.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
-        small = "[...document.querySelectorAll('button, .button, nav a, footer a, select, summary')].map(e => e.getBoundingClientRect()).filter(box => box.height < 44).length"
+        small = (
+            "[...document.querySelectorAll('button, .button, nav a, footer a, select, summary')].map(e =>"
+            " e.getBoundingClientRect()).filter(box => box.height < 44).length"
+        )
         assert page.evaluate(small) == 0, path
         assert page.locator("script").count() == 0
         assert page.locator("h1").count() == page.locator("main").count() == 1

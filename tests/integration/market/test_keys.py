@@ -1,4 +1,5 @@
-"""Access keys: what is signed is answered, what is not is refused, and nobody else's machine is let in without."""
+"""Access keys: what is signed is answered, what is not is refused, and nobody else's machine is let in
+without."""
 
 from __future__ import annotations
 

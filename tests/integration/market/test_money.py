@@ -63,7 +63,8 @@ POLICIES = {
         RejectIfWorkerAgreementScoreIsLessThan=100,
     ),
 }
-"""Right answers are approved, wrong ones ask for one more worker, and who disagrees with the others is rejected."""
+"""Right answers are approved, wrong ones ask for one more worker, and who disagrees with the others is
+rejected."""
 NAMES = ("Ada", "Grace", "Mary")
 
 

@@ -1,4 +1,5 @@
-"""Pages that were written for Mechanical Turk come here as they are: their addresses, their script, answers by GET."""
+"""Pages that were written for Mechanical Turk come here as they are: their addresses, their script, answers
+by GET."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def test_mechanical_turks_own_script_comes_from_the_marketplace(
 def test_answers_in_an_address_are_stored_when_the_page_there_sends_them_on(
     mturk: Any, new_hit: Any, person: Any, server: Any, submit_raw: Callable[..., Any]
 ) -> None:
-    """jsPsych's submitToTurk and many others came by GET. A look at the address, by whomever, stores nothing."""
+    """jsPsych's submitToTurk and many others came by GET. A look at the address, by whomever, stores
+    nothing."""
     worker = person()
     assignment = worker.accept(new_hit()["HITId"])
     page = worker.get(f"/mturk/externalSubmit?assignmentId={assignment}&words=%22a%22+%3C+b&c=1&c=2")

@@ -1,4 +1,5 @@
-"""Every operation of the API through real boto3, which is told to check nothing itself: one success, one refusal."""
+"""Every operation of the API through real boto3, which is told to check nothing itself: one success, one
+refusal."""
 
 from __future__ import annotations
 
@@ -67,24 +68,31 @@ CASES = {
         "QualificationRequestDoesNotExist",
     ),
     "ApproveAssignment": Case(
-        lambda s: {"AssignmentId": s.assignment}, empty,
-        lambda s: {"AssignmentId": "3NONE"}, "AssignmentDoesNotExist",
+        lambda s: {"AssignmentId": s.assignment},
+        empty,
+        lambda s: {"AssignmentId": "3NONE"},
+        "AssignmentDoesNotExist",
     ),
     "AssociateQualificationWithWorker": Case(
         _of_worker, empty, lambda s: _of_worker(s, **NO_WORKER), "WorkerDoesNotExist"
     ),
     "CreateAdditionalAssignmentsForHIT": Case(
-        lambda s: {"HITId": s.hit["HITId"], "NumberOfAdditionalAssignments": 1}, empty,
+        lambda s: {"HITId": s.hit["HITId"], "NumberOfAdditionalAssignments": 1},
+        empty,
         lambda s: {"HITId": s.hit["HITId"], "NumberOfAdditionalAssignments": 8},
         "InvalidMaximumAssignmentsIncrease",
     ),
     "CreateHIT": Case(
-        lambda s: _hit(), lambda s, reply: reply["HIT"]["HITStatus"] == "Assignable",
-        lambda s: _hit(Reward="0.125"), "ValidationException",
+        lambda s: _hit(),
+        lambda s, reply: reply["HIT"]["HITStatus"] == "Assignable",
+        lambda s: _hit(Reward="0.125"),
+        "ValidationException",
     ),
     "CreateHITType": Case(
-        lambda s: KIND, lambda s, reply: reply["HITTypeId"].startswith("3"),
-        lambda s: {**KIND, "Title": ""}, "InvalidParameterValue",
+        lambda s: KIND,
+        lambda s, reply: reply["HITTypeId"].startswith("3"),
+        lambda s: {**KIND, "Title": ""},
+        "InvalidParameterValue",
     ),
     "CreateHITWithHITType": Case(
         lambda s: {"HITTypeId": s.hit["HITTypeId"], "LifetimeInSeconds": 60, "Question": EXTERNAL},
@@ -94,16 +102,22 @@ CASES = {
     ),
     "CreateQualificationType": Case(
         lambda s: {
-            "Name": "Sky", "Description": "D", "QualificationTypeStatus": "Active",
-            "Test": TEST, "AnswerKey": KEY, "TestDurationInSeconds": 60,
+            "Name": "Sky",
+            "Description": "D",
+            "QualificationTypeStatus": "Active",
+            "Test": TEST,
+            "AnswerKey": KEY,
+            "TestDurationInSeconds": 60,
         },
         lambda s, reply: reply["QualificationType"]["IsRequestable"] is True,
         lambda s: {"Name": "Reader", "Description": "D", "QualificationTypeStatus": "Active"},
         "QualificationTypeAlreadyExists",
     ),
     "CreateWorkerBlock": Case(
-        lambda s: {"WorkerId": s.worker.id, "Reason": "R"}, empty,
-        lambda s: {**NO_WORKER, "Reason": "R"}, "WorkerDoesNotExist",
+        lambda s: {"WorkerId": s.worker.id, "Reason": "R"},
+        empty,
+        lambda s: {**NO_WORKER, "Reason": "R"},
+        "WorkerDoesNotExist",
     ),
     "DeleteHIT": Case(
         lambda s: {"HITId": _reviewed(s)}, empty, lambda s: {"HITId": s.hit["HITId"]}, "InvalidHITState"
@@ -116,85 +130,118 @@ CASES = {
         _of_worker, empty, lambda s: _of_worker(s, WorkerId=_other(s)), "QualificationDoesNotExist"
     ),
     "GetAccountBalance": Case(
-        lambda s: {}, lambda s, reply: float(reply["AvailableBalance"]) > 9000,
-        lambda s: _with_unknown_parameter(s), "ValidationException",
+        lambda s: {},
+        lambda s, reply: float(reply["AvailableBalance"]) > 9000,
+        lambda s: _with_unknown_parameter(s),
+        "ValidationException",
     ),
     "GetAssignment": Case(
         lambda s: {"AssignmentId": s.assignment},
         lambda s, reply: reply["HIT"]["HITId"] == s.hit["HITId"],
-        lambda s: {"AssignmentId": "3NONE"}, "AssignmentDoesNotExist",
+        lambda s: {"AssignmentId": "3NONE"},
+        "AssignmentDoesNotExist",
     ),
     "GetFileUploadURL": Case(
         lambda s: {"AssignmentId": s.file_assignment, "QuestionIdentifier": "scan"},
         lambda s, reply: _fetched(reply["FileUploadURL"]) == b"scanned",
-        lambda s: {"AssignmentId": s.assignment, "QuestionIdentifier": "scan"}, "InvalidParameterValue",
+        lambda s: {"AssignmentId": s.assignment, "QuestionIdentifier": "scan"},
+        "InvalidParameterValue",
     ),
     "GetHIT": Case(
-        lambda s: {"HITId": s.hit["HITId"]}, lambda s, reply: reply["HIT"]["Title"] == s.hit["Title"],
-        lambda s: NO_HIT, "HITDoesNotExist",
+        lambda s: {"HITId": s.hit["HITId"]},
+        lambda s, reply: reply["HIT"]["Title"] == s.hit["Title"],
+        lambda s: NO_HIT,
+        "HITDoesNotExist",
     ),
     "GetQualificationScore": Case(
-        _of_worker, lambda s, reply: reply["Qualification"]["IntegerValue"] == 80,
-        lambda s: _of_worker(s, WorkerId=_other(s)), "QualificationDoesNotExist",
+        _of_worker,
+        lambda s, reply: reply["Qualification"]["IntegerValue"] == 80,
+        lambda s: _of_worker(s, WorkerId=_other(s)),
+        "QualificationDoesNotExist",
     ),
     "GetQualificationType": Case(
-        _type, lambda s, reply: reply["QualificationType"]["Name"] == "Reader",
-        lambda s: NO_TYPE, "QualificationTypeDoesNotExist",
+        _type,
+        lambda s, reply: reply["QualificationType"]["Name"] == "Reader",
+        lambda s: NO_TYPE,
+        "QualificationTypeDoesNotExist",
     ),
     "ListAssignmentsForHIT": Case(
         lambda s: {"HITId": s.hit["HITId"]},
-        lambda s, reply: reply["Assignments"][0]["WorkerId"] == s.worker.id, lambda s: NO_HIT, "HITDoesNotExist",
+        lambda s, reply: reply["Assignments"][0]["WorkerId"] == s.worker.id,
+        lambda s: NO_HIT,
+        "HITDoesNotExist",
     ),
     "ListBonusPayments": Case(
-        lambda s: {"HITId": s.hit["HITId"]}, lambda s, reply: reply["NumResults"] == 0,
-        lambda s: {}, "InvalidParameterValue",
+        lambda s: {"HITId": s.hit["HITId"]},
+        lambda s, reply: reply["NumResults"] == 0,
+        lambda s: {},
+        "InvalidParameterValue",
     ),
     "ListHITs": Case(
-        lambda s: {"MaxResults": 100}, lambda s, reply: reply["NumResults"] == 3,
-        lambda s: {"MaxResults": 101}, "ValidationException",
+        lambda s: {"MaxResults": 100},
+        lambda s, reply: reply["NumResults"] == 3,
+        lambda s: {"MaxResults": 101},
+        "ValidationException",
     ),
     "ListHITsForQualificationType": Case(
-        _type, lambda s, reply: [hit["HITId"] for hit in reply["HITs"]] == [s.hit["HITId"]],
-        lambda s: NO_TYPE, "QualificationTypeDoesNotExist",
+        _type,
+        lambda s, reply: [hit["HITId"] for hit in reply["HITs"]] == [s.hit["HITId"]],
+        lambda s: NO_TYPE,
+        "QualificationTypeDoesNotExist",
     ),
     "ListQualificationRequests": Case(
-        _type, lambda s, reply: reply["QualificationRequests"][0]["QualificationRequestId"] == s.request,
-        lambda s: NO_TYPE, "QualificationTypeDoesNotExist",
+        _type,
+        lambda s, reply: reply["QualificationRequests"][0]["QualificationRequestId"] == s.request,
+        lambda s: NO_TYPE,
+        "QualificationTypeDoesNotExist",
     ),
     "ListQualificationTypes": Case(
         lambda s: {"MustBeRequestable": True, "Query": "reads READER"},
         lambda s, reply: [each["QualificationTypeId"] for each in reply["QualificationTypes"]] == [s.kind],
-        lambda s: {"Query": "reader"}, "ValidationException",
+        lambda s: {"Query": "reader"},
+        "ValidationException",
     ),
     "ListReviewPolicyResultsForHIT": Case(
         lambda s: {"HITId": s.mturk.create_hit(**_hit(AssignmentReviewPolicy=POLICY))["HIT"]["HITId"]},
         lambda s, reply: reply["AssignmentReviewPolicy"] == {"PolicyName": POLICY["PolicyName"]},
-        lambda s: NO_HIT, "HITDoesNotExist",
+        lambda s: NO_HIT,
+        "HITDoesNotExist",
     ),
     "ListReviewableHITs": Case(
-        lambda s: {"HITTypeId": s.hit["HITTypeId"]}, lambda s, reply: reply["NumResults"] == 0,
-        lambda s: {"Status": "Finished"}, "ValidationException",
+        lambda s: {"HITTypeId": s.hit["HITTypeId"]},
+        lambda s, reply: reply["NumResults"] == 0,
+        lambda s: {"Status": "Finished"},
+        "ValidationException",
     ),
     "ListWorkerBlocks": Case(
-        lambda s: {}, lambda s, reply: reply["WorkerBlocks"] == [],
-        lambda s: {"NextToken": "x"}, "InvalidParameterValue",
+        lambda s: {},
+        lambda s, reply: reply["WorkerBlocks"] == [],
+        lambda s: {"NextToken": "x"},
+        "InvalidParameterValue",
     ),
     "ListWorkersWithQualificationType": Case(
-        _type, lambda s, reply: reply["Qualifications"][0]["WorkerId"] == s.worker.id,
-        lambda s: NO_TYPE, "QualificationTypeDoesNotExist",
+        _type,
+        lambda s, reply: reply["Qualifications"][0]["WorkerId"] == s.worker.id,
+        lambda s: NO_TYPE,
+        "QualificationTypeDoesNotExist",
     ),
     "NotifyWorkers": Case(
         lambda s: {"Subject": "S", "MessageText": "M", "WorkerIds": [_approved(s)]},
         lambda s, reply: reply["NotifyWorkersFailureStatuses"] == [],
-        lambda s: {"Subject": "S", "MessageText": "M", "WorkerIds": ["A1"] * 101}, "InvalidParameterValue",
+        lambda s: {"Subject": "S", "MessageText": "M", "WorkerIds": ["A1"] * 101},
+        "InvalidParameterValue",
     ),
     "RejectAssignment": Case(
-        lambda s: {"AssignmentId": s.assignment, "RequesterFeedback": "R"}, empty,
-        lambda s: {"AssignmentId": "3NONE", "RequesterFeedback": "R"}, "AssignmentDoesNotExist",
+        lambda s: {"AssignmentId": s.assignment, "RequesterFeedback": "R"},
+        empty,
+        lambda s: {"AssignmentId": "3NONE", "RequesterFeedback": "R"},
+        "AssignmentDoesNotExist",
     ),
     "RejectQualificationRequest": Case(
-        lambda s: {"QualificationRequestId": s.request, "Reason": "R"}, empty,
-        lambda s: {"QualificationRequestId": "3NONE"}, "QualificationRequestDoesNotExist",
+        lambda s: {"QualificationRequestId": s.request, "Reason": "R"},
+        empty,
+        lambda s: {"QualificationRequestId": "3NONE"},
+        "QualificationRequestDoesNotExist",
     ),
     "SendBonus": Case(
         lambda s: {"AssignmentId": s.assignment, "WorkerId": s.worker.id, "BonusAmount": "1", "Reason": "R"},
@@ -203,12 +250,14 @@ CASES = {
         "InvalidParameterValue",
     ),
     "SendTestEventNotification": Case(
-        lambda s: {"Notification": NOTIFICATION, "TestEventType": "Ping"}, empty,
+        lambda s: {"Notification": NOTIFICATION, "TestEventType": "Ping"},
+        empty,
         lambda s: {"Notification": {**NOTIFICATION, "Destination": "nowhere"}, "TestEventType": "Ping"},
         "InvalidTransportEndpoint",
     ),
     "UpdateExpirationForHIT": Case(
-        lambda s: {"HITId": s.hit["HITId"], "ExpireAt": datetime(2000, 1, 1, tzinfo=UTC)}, empty,
+        lambda s: {"HITId": s.hit["HITId"], "ExpireAt": datetime(2000, 1, 1, tzinfo=UTC)},
+        empty,
         lambda s: {"HITId": s.hit["HITId"], "ExpireAt": datetime(2100, 1, 1, tzinfo=UTC)},
         "InvalidParameterValue",
     ),
@@ -216,19 +265,24 @@ CASES = {
         lambda s: {"HITId": _reviewed(s)}, empty, lambda s: {"HITId": s.hit["HITId"]}, "InvalidHITState"
     ),
     "UpdateHITTypeOfHIT": Case(
-        lambda s: {"HITId": s.hit["HITId"], "HITTypeId": s.mturk.create_hit_type(**KIND)["HITTypeId"]}, empty,
-        lambda s: {"HITId": s.hit["HITId"], "HITTypeId": "3NONE"}, "HITTypeDoesNotExist",
+        lambda s: {"HITId": s.hit["HITId"], "HITTypeId": s.mturk.create_hit_type(**KIND)["HITTypeId"]},
+        empty,
+        lambda s: {"HITId": s.hit["HITId"], "HITTypeId": "3NONE"},
+        "HITTypeDoesNotExist",
     ),
     "UpdateNotificationSettings": Case(
-        lambda s: {"HITTypeId": s.hit["HITTypeId"], "Notification": NOTIFICATION}, empty,
-        lambda s: {"HITTypeId": s.hit["HITTypeId"]}, "InvalidParameterValue",
+        lambda s: {"HITTypeId": s.hit["HITTypeId"], "Notification": NOTIFICATION},
+        empty,
+        lambda s: {"HITTypeId": s.hit["HITTypeId"]},
+        "InvalidParameterValue",
     ),
     "UpdateQualificationType": Case(
         lambda s: _type(s, Description="New", RetryDelayInSeconds=60),
         lambda s, reply: reply["QualificationType"]["RetryDelayInSeconds"] == 60,
-        lambda s: _type(s, AnswerKey=KEY), "InvalidParameterValue",
+        lambda s: _type(s, AnswerKey=KEY),
+        "InvalidParameterValue",
     ),
-}  # fmt: skip
+}
 
 
 def _other(scene: Scene) -> str:

@@ -1,4 +1,5 @@
-"""Qualifications from both sides: the requester's types, tests and grants, and what a worker may do with them."""
+"""Qualifications from both sides: the requester's types, tests and grants, and what a worker may do with
+them."""
 
 from __future__ import annotations
 
@@ -256,15 +257,19 @@ class TestTests:
             ("<PercentageMapping><MaximumSummedScore>8</MaximumSummedScore></PercentageMapping>", 63),
             ("<ScaleMapping><SummedScoreMultiplier>2.5</SummedScoreMultiplier></ScaleMapping>", 13),
             (
-                "<RangeMapping><SummedScoreRange><InclusiveLowerBound>5</InclusiveLowerBound>"
-                "<InclusiveUpperBound>7</InclusiveUpperBound><QualificationValue>11</QualificationValue>"
-                "</SummedScoreRange><OutOfRangeQualificationValue>-1</OutOfRangeQualificationValue></RangeMapping>",
+                (
+                    "<RangeMapping><SummedScoreRange><InclusiveLowerBound>5</InclusiveLowerBound>"
+                    "<InclusiveUpperBound>7</InclusiveUpperBound><QualificationValue>11</QualificationValue>"
+                    "</SummedScoreRange><OutOfRangeQualificationValue>-1</OutOfRangeQualificationValue></RangeMapping>"
+                ),
                 11,
             ),
             (
-                "<RangeMapping><SummedScoreRange><InclusiveLowerBound>6</InclusiveLowerBound>"
-                "<InclusiveUpperBound>7</InclusiveUpperBound><QualificationValue>11</QualificationValue>"
-                "</SummedScoreRange><OutOfRangeQualificationValue>-1</OutOfRangeQualificationValue></RangeMapping>",
+                (
+                    "<RangeMapping><SummedScoreRange><InclusiveLowerBound>6</InclusiveLowerBound>"
+                    "<InclusiveUpperBound>7</InclusiveUpperBound><QualificationValue>11</QualificationValue>"
+                    "</SummedScoreRange><OutOfRangeQualificationValue>-1</OutOfRangeQualificationValue></RangeMapping>"
+                ),
                 -1,
             ),
         ],

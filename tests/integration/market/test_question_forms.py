@@ -164,11 +164,10 @@ def test_every_style_is_shown(new_hit: NewHit, person: SignIn, style: str, most:
 
 def test_content_is_shown_and_markup_in_texts_is_text(new_hit: NewHit, person: SignIn) -> None:
     overview = (
-        "<Overview><Title>T &lt;b&gt;</Title><Text>one &lt;script&gt;</Text><List><ListItem>item</ListItem></List>"
-        "<Binary><MimeType><Type>image</Type><SubType>png</SubType></MimeType>"
-        "<DataURL>https://lab.example/a.png?x=1&amp;y=2</DataURL><AltText>a cat</AltText></Binary>"
-        "<FormattedContent><![CDATA[<p>See <a href='https://lab.example/'>this</a><br/>5 &lt; 6</p>]]>"
-        "</FormattedContent></Overview>"
+        "<Overview><Title>T &lt;b&gt;</Title><Text>one"
+        " &lt;script&gt;</Text><List><ListItem>item</ListItem></List><Binary><MimeType><Type>image</Type><SubType>png</SubType></MimeType><DataURL>https://lab.example/a.png?x=1&amp;y=2</DataURL><AltText>a"
+        " cat</AltText></Binary><FormattedContent><![CDATA[<p>See <a"
+        " href='https://lab.example/'>this</a><br/>5 &lt; 6</p>]]></FormattedContent></Overview>"
     )
     hit = new_hit(Question=form(overview, question("it", text_answer())))
     reply = person().get(f"/hits/{hit['HITId']}")
@@ -177,8 +176,8 @@ def test_content_is_shown_and_markup_in_texts_is_text(new_hit: NewHit, person: S
     assert "<li>item</li>" in reply.text
     assert 'src="https://lab.example/a.png?x=1&amp;y=2" alt="a cat"' in reply.text
     assert (
-        '<p>See <a href="https://lab.example/" target="_blank" rel="noopener noreferrer">this</a><br>5 &lt; 6</p>'
-        in reply.text
+        '<p>See <a href="https://lab.example/" target="_blank" rel="noopener noreferrer">this</a><br>5 &lt;'
+        " 6</p>" in reply.text
     )
     assert "disabled" in reply.text, "a preview takes no answers"
     policy = reply.headers["Content-Security-Policy"]

@@ -103,8 +103,9 @@ def test_C11_approving_twice_is_refused_with_the_state_and_pays_once(
     after = balances(mturk)
     with pytest.raises(ClientError, match="called with a status of: Submitted"):
         mturk.approve_assignment(AssignmentId=assignment_id)
-    assert refusal(mturk.reject_assignment, AssignmentId=assignment_id, RequesterFeedback="no") == (
-        "InvalidAssignmentState"
+    assert (
+        refusal(mturk.reject_assignment, AssignmentId=assignment_id, RequesterFeedback="no")
+        == "InvalidAssignmentState"
     )
     assert balances(mturk) == after
 

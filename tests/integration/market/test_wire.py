@@ -1,4 +1,5 @@
-"""The protocol itself, byte by byte: what no well-behaved client sends must not break the marketplace either."""
+"""The protocol itself, byte by byte: what no well-behaved client sends must not break the marketplace
+either."""
 
 from __future__ import annotations
 
