@@ -84,7 +84,7 @@ def test_help_texts_are_spelt_as_in_britain() -> None:
         ("One. Two! Three?", [1, 1, 1]),
         ("One; two: three", [3]),
         ("Many kinds, e.g. BERT, i.e. Masked ones, etc. are read.", [10]),
-        ("It takes 0.5 s, or `a b c. D`, or https://a.b/c.D at most.", [11]),
+        ("It takes 0.5 s, or `a b c. D`, or https://a.b/c.D at most.", [10]),
         ("Run `humaneval init`. `study.toml` is there.", [2, 3]),
         ("(He left.) She stayed.", [2, 2]),
         ("See [two words](https://x.y/z).", [3]),
