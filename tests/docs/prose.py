@@ -35,7 +35,7 @@ _HIDDEN = "\u2024"
 """A dot that ends nothing."""
 
 _END = re.compile(r"(?<=[.!?])[\"'”’)\]*_]*\s+(?=[\"'“‘(\[*_`]*(?:[A-Z0-9À-Þ`]|\$))")
-"""A sentence ends at . ! or ? before white space and what may begin another: never at a colon or semicolon."""
+"""A sentence ends at . ! or ? before white space and the beginning of another; never at a semicolon."""
 
 
 def sentences(text: str, place: str) -> list[Sentence]:

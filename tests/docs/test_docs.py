@@ -24,7 +24,6 @@ from humaneval.resources import bundled
 from humaneval.settings import ENVIRONMENT, Settings
 from humaneval.study.file import StudyFile
 from tests.conftest import ROOT
-from tests.docs import write_cases
 from tests.docs.write_cli_reference import TARGET, reference
 
 LONGEST = 400
@@ -149,7 +148,3 @@ def test_the_examples_in_docstrings_are_true() -> None:
         assert result.failed == 0, module
         tried += result.attempted
     assert tried > 20
-
-
-def test_the_page_of_cases_names_every_test_of_one() -> None:
-    assert write_cases.PAGE.read_text(encoding="utf-8") == write_cases.page(), "run `make docs`"

@@ -1,50 +1,75 @@
-"""Writes docs/cases.md: which tests stand for which case. Run `python -m tests.docs.write_cases` after adding
+"""Writes docs/cases.md: what each case means, and which tests stand for it. Run `make docs` after adding
 one."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.conftest import ROOT
+from tests.docs.case_meanings import MEANINGS
 
 PAGE = ROOT / "docs" / "cases.md"
 HEAD = """# Cases
 
-What went wrong for users of other tools, by number: C for collecting answers and paying for them, G for models and generators.
-Each has at least one test here that bears its number; what it says is what this toolkit does instead.
+Each case is a fault that users of other tools met. C is for collecting answers and paying for them, G for
+models and generators. A test with such a number in its name shows that this toolkit does not have the fault:
+`test_C04_…`, for example, is a test of case C04.
 
-| case | tests |
-| --- | --- |
+To run all tests of a case: `python -m pytest -k C04`. To add a case, describe it in
+`tests/docs/case_meanings.py`, put its number into the names of its tests, and run `make docs`.
+
+| case | what went wrong elsewhere | what is tested here |
+| --- | --- | --- |
 """
-_TEST = re.compile(r"^\s*(?:async )?def (test_(?:[CG]\d+_)+\w+)", re.MULTILINE)
-_CASE = re.compile(r"[CG]\d+(?=_)")
+_NUMBERS = re.compile(r"test_((?:[CG]\d+_)+)(\w+)", re.IGNORECASE)
 
 
-def cases() -> dict[str, list[tuple[str, Path]]]:
-    """For each case the tests that bear its number, with their files."""
-    found: dict[str, list[tuple[str, Path]]] = defaultdict(list)
-    for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        for name in _TEST.findall(path.read_text(encoding="utf-8")):
-            head = re.match(r"test_((?:[CG]\d+_)+)", name)
-            assert head is not None
-            for case in _CASE.findall(head.group(1)):
-                found[case].append((name, path.relative_to(ROOT)))
-    return found
+class CaseTest(NamedTuple):
+    """A test that bears the number of at least one case."""
+
+    name: str
+    path: Path
+    """From tests/ on."""
+
+    @property
+    def cases(self) -> list[str]:
+        found = _NUMBERS.fullmatch(self.name)
+        assert found is not None
+        return found.group(1).upper().strip("_").split("_")
+
+    @property
+    def sentence(self) -> str:
+        found = _NUMBERS.fullmatch(self.name)
+        assert found is not None
+        return found.group(2).replace("_", " ")
 
 
-def page() -> str:
-    """The page as it should be."""
+def case_tests(folder: Path) -> Iterator[CaseTest]:
+    """Every test below `folder` whose name begins with a case, in upper or lower case."""
+    for path in sorted(folder.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _NUMBERS.fullmatch(node.name):
+                yield CaseTest(node.name, path.relative_to(folder))
+
+
+def page(folder: Path = ROOT / "tests", meanings: dict[str, str] = MEANINGS) -> str:
+    """The page as it should be. A case without a test, and a test without a case, are errors (KeyError)."""
+    found: dict[str, list[CaseTest]] = defaultdict(list)
+    for test in case_tests(folder):
+        for case in test.cases:
+            found[case].append(test)
+    if unmatched := found.keys() ^ meanings.keys():
+        raise KeyError(f"a meaning without a test, or a test without a meaning: {sorted(unmatched)}")
     lines = []
-    for case, tests in sorted(cases().items(), key=lambda item: (item[0][0], int(item[0][1:]))):
-        shown = [f"`{_words(name)}` ({path.relative_to('tests')})" for name, path in tests]
-        lines.append(f"| {case} | {'<br>'.join(shown)} |\n")
+    for case, tests in sorted(found.items(), key=lambda item: (item[0][0], int(item[0][1:]))):
+        shown = "<br>".join(f"`{test.sentence}` ({test.path})" for test in tests)
+        lines.append(f"| {case} | {meanings[case]} | {shown} |\n")
     return HEAD + "".join(lines)
-
-
-def _words(name: str) -> str:
-    return re.sub(r"^test_(?:[CG]\d+_)+", "", name).replace("_", " ")
 
 
 if __name__ == "__main__":

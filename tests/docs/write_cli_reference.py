@@ -12,21 +12,29 @@ WIDTH = 88
 INTRODUCTION = """\
 # Commands
 
-Every verb, as its own `--help` says it. Written by `make docs`; a test compares it with the program.
+This page has the `--help` text of every command. `make docs` writes it, and a test compares it with the
+program.
 
-Exit codes: 0 done, 1 error, 2 the command makes no sense, 3 done in part (run it again). Settings come from flags, the
-environment, `humaneval.toml` or defaults, in this order: `humaneval config show`.
+| exit code | meaning |
+| --- | --- |
+| 0 | done |
+| 1 | an error |
+| 2 | the command was not understood |
+| 3 | done in part: run the command again |
 
-With `--json` a verb prints one JSON document on stdout, always; messages and progress go to stderr. A verb that fails
-before it has anything to tell prints this instead, and the usual lines on stderr:
+Settings come from options, the environment, `humaneval.toml` or defaults, in this order. `humaneval config
+show` says which.
+
+With `--json`, a command prints exactly one JSON document on stdout. Messages and progress go to stderr. If a
+command fails before it has a result, the document is the error:
 
 ```json
 {"error": {"kind": "UsageError", "message": "there is no study 'pilot'", "hint": "…", "exit_code": 2}}
 ```
 
-`kind` is a class of `humaneval.errors` (`UsageError` also for options that click refuses), `Stopped` after Ctrl-C, or
-Python's own error. Look at the exit code, too: a verb that did a part of its work (3) or found something wrong (1) has
-printed its own document.
+`kind` is a class of `humaneval.errors`, `Stopped` after Ctrl-C, or one of Python's own errors. `UsageError`
+also stands for options that click refuses. Check the exit code, too. A command that was done in part (3), or
+that found something wrong (1), prints its usual document.
 """
 
 
