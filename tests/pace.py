@@ -21,10 +21,15 @@ ENOUGH = 4 * 2**30
 
 def pytest_configure() -> None:
     """Temporary files lie in memory, where there is room and programs may be run from there."""
-    if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
-        runs_programs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
-        if runs_programs and shutil.disk_usage(MEMORY).free >= ENOUGH:
-            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    if memory_is_roomy():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def memory_is_roomy() -> bool:
+    """Whether files may lie in memory, and programs be run from there."""
+    if not (MEMORY.is_dir() and os.access(MEMORY, os.W_OK)):
+        return False
+    return not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free >= ENOUGH
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
