@@ -2,7 +2,8 @@
 
 A third of the time of a test of the marketplace goes to the disk, which is asked at every commit whether it
 has the data, and a seventh to the garbage collector, which looks again and again through what pytest and
-torch have loaded.
+torch have loaded. The small matrices of the tests are ten times slower where the threads of a process for
+linear algebra wait for each other and for the other tests.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+for _name in THREADS:  # before numpy is loaded, which looks only once
+    os.environ.setdefault(_name, "1")
 
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
