@@ -5,11 +5,10 @@ A plugin, so that integration and browser tests share it; the folder `tests/inte
 
 from __future__ import annotations
 
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import boto3
 import pytest
 from botocore.config import Config
 from sqlalchemy import Connection, Engine, Table, create_engine, func, make_url, select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
 
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
@@ -34,13 +33,8 @@ from humaneval.stories import bundled_stories
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.stored import create_study
 from humaneval.web.app import create_app, running
-from tests.conftest import ROOT, lacking
+from tests.conftest import ROOT
 
-POSTGRES = os.environ.get("HUMANEVAL_TEST_POSTGRES", "postgresql:///postgres")
-HOW_TO_GET_POSTGRES = (
-    "apt-get install postgresql && service postgresql start && su postgres -c 'createuser -s $USER' "
-    "(or set HUMANEVAL_TEST_POSTGRES to the URL of a server where databases may be made)"
-)
 Rows = dict[Table, list[dict[str, Any]]]
 EXAMPLES = ROOT / "humaneval" / "bundled" / "example_infills.csv"
 
@@ -56,27 +50,28 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_template() -> Iterator[str]:
-    """The name of an empty, migrated database on a PostgreSQL server; tests skip where there is none."""
-    server = create_engine(database_url(POSTGRES), isolation_level="AUTOCOMMIT")
+def postgres_template(postgres_server: str) -> Iterator[str]:
+    """The name of an empty, migrated database on the PostgreSQL server."""
     name = f"humaneval_template_{uuid.uuid4().hex[:12]}"
-    try:
-        with server.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-    except OperationalError as error:
-        server.dispose()
-        lacking(f"a PostgreSQL server ({str(error.orig).strip().splitlines()[0]})", HOW_TO_GET_POSTGRES)
-    engine = open_engine(_on_server(name), pool=False)
+    with _administrator(postgres_server) as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine = open_engine(_on_server(postgres_server, name), pool=False)
     upgrade(engine)
     engine.dispose()
     yield name
-    with server.connect() as connection:
+    with _administrator(postgres_server) as connection:
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    server.dispose()
 
 
-def _on_server(name: str) -> str:
-    return make_url(database_url(POSTGRES)).set(database=name).render_as_string(hide_password=False)
+@contextmanager
+def _administrator(server: str) -> Iterator[Connection]:
+    engine = create_engine(database_url(server), isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with engine.connect() as connection:
+        yield connection
+
+
+def _on_server(server: str, name: str) -> str:
+    return make_url(database_url(server)).set(database=name).render_as_string(hide_password=False)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -86,18 +81,16 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield from _sqlite(request.getfixturevalue("sqlite_template"), tmp_path)
         return
+    server = request.getfixturevalue("postgres_server")
     template = request.getfixturevalue("postgres_template")
-    server = create_engine(database_url(POSTGRES), isolation_level="AUTOCOMMIT")
     name = f"humaneval_test_{uuid.uuid4().hex[:12]}"
-    with server.connect() as connection:
+    with _administrator(server) as connection:
         connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
-        connection.execute(
-            text(f"ALTER DATABASE {name} SET synchronous_commit = off")
-        )  # no power is cut here
-    yield _on_server(name)
-    with server.connect() as connection:
+        # No power is cut here.
+        connection.execute(text(f"ALTER DATABASE {name} SET synchronous_commit = off"))
+    yield _on_server(server, name)
+    with _administrator(server) as connection:
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    server.dispose()
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 A third of the time of a test of the marketplace goes to the disk, which is asked at every commit whether it
 has the data, and a seventh to the garbage collector, which looks again and again through what pytest and
-torch have loaded.
+torch have loaded. The small matrices of the tests are ten times slower where the threads of a process for
+linear algebra wait for each other and for the other tests.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from pathlib import Path
 
 import pytest
 
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+for _name in THREADS:  # before numpy is loaded, which looks only once
+    os.environ.setdefault(_name, "1")
+
 MEMORY = Path("/dev/shm")
 ENOUGH = 4 * 2**30
 """Bytes. The whole suite leaves about 0.6 GiB of files behind until it ends."""
@@ -21,10 +26,15 @@ ENOUGH = 4 * 2**30
 
 def pytest_configure() -> None:
     """Temporary files lie in memory, where there is room and programs may be run from there."""
-    if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
-        runs_programs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
-        if runs_programs and shutil.disk_usage(MEMORY).free >= ENOUGH:
-            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    if memory_is_roomy():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def memory_is_roomy() -> bool:
+    """Whether files may lie in memory, and programs be run from there."""
+    if not (MEMORY.is_dir() and os.access(MEMORY, os.W_OK)):
+        return False
+    return not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free >= ENOUGH
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

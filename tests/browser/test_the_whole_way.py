@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from time import monotonic
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tests.browser.people import (
     PublishedStudy,
@@ -20,7 +18,6 @@ from tests.browser.people import (
     sentences,
     sign_in,
 )
-from tests.chromium import FLAGS
 
 
 def _finish(page: Page, choices: list[int]) -> None:
@@ -89,26 +86,33 @@ def test_seconds_are_how_long_a_story_was_in_sight_before_its_first_choice(
     assert 0.2 < last < last_choice - first_choice
 
 
+NO_STORAGE = """
+if (window !== window.top) {
+  for (const name of ["sessionStorage", "localStorage", "indexedDB", "caches"]) {
+    Object.defineProperty(window, name, {get() { throw new DOMException("denied", "SecurityError"); }});
+  }
+}
+"""
+
+
 def test_C32_it_works_where_the_browser_blocks_the_cookies_and_the_storage_of_frames(
-    chromium: Browser, chromium_path: str, study: PublishedStudy, tmp_path: Path
+    page: Page, study: PublishedStudy
 ) -> None:
-    profile = tmp_path / "profile" / "Default"
-    profile.mkdir(parents=True)
-    blocked = {"profile": {"block_third_party_cookies": True, "cookie_controls_mode": 1}}
-    (profile / "Preferences").write_text(json.dumps(blocked), encoding="utf-8")
-    context = chromium.browser_type.launch_persistent_context(
-        profile.parent, executable_path=chromium_path, args=FLAGS
+    developer = page.context.new_cdp_session(page)
+    developer.send("Network.enable")
+    developer.send("Network.setCookieControls", {"enableThirdPartyCookieRestriction": True})
+    page.add_init_script(NO_STORAGE)
+    sign_in(page, study)
+    page.frame_locator("iframe").get_by_role("heading", name="About").wait_for()
+    form = page.frames[1]
+    kept = form.evaluate("() => { document.cookie = 'a=1; SameSite=None; Secure'; return document.cookie }")
+    assert kept == "", "this browser does not block cookies, so the test shows nothing"
+    storage = form.evaluate(
+        "() => { try { sessionStorage.x = 1; return 'open' } catch { return 'blocked' } }"
     )
-    with context:
-        page = context.new_page()
-        sign_in(page, study)
-        page.frame_locator("iframe").get_by_role("heading", name="About").wait_for()
-        storage = page.frames[1].evaluate(
-            "() => { try { sessionStorage.x = 1; return 'open' } catch { return 'blocked' } }"
-        )
-        assert storage == "blocked", "this browser does not block, so the test shows nothing"
-        _finish(page, [5, 4, 3, 2])
-        assert not [cookie for cookie in context.cookies() if cookie["domain"] == "localhost"]
+    assert storage == "blocked", "this browser does not block storage, so the test shows nothing"
+    _finish(page, [5, 4, 3, 2])
+    assert not [cookie for cookie in page.context.cookies() if cookie["domain"] == "localhost"]
     assert [line["choice"] for line in study.responses()] == [5, 4, 3, 2]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is missing; to get it: pip install -e '.[models]'")
+pytest.importorskip("torch", reason="needs torch: pip install -e '.[models]'")
 
 from generators.training.corpus import train_tokenizer
 from humaneval.stories import bundled_stories

@@ -30,7 +30,7 @@ from tests.commands import Command
 from tests.conftest import ROOT
 
 needs_ray = pytest.mark.skipif(
-    find_spec("ray") is None, reason="ray is missing; to get it: pip install 'humaneval-toolkit[ray]'"
+    find_spec("ray") is None, reason="needs ray: pip install 'humaneval-toolkit[ray]'"
 )
 
 KIND = '''

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from humaneval.store.engine import writing
 from humaneval.store.tables import MetaRow
 from humaneval.stories import bundled_stories
 from tests.commands import Command, program
-from tests.conftest import lacking
 
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5\n"
 GOOD = "g1,“Curly”,It’s Ann’s cake.,It rose.,She let it cool.,Her son came.,They ate it – all of it.\n"
@@ -214,9 +212,8 @@ def test_a_preview_is_the_page_without_its_script_and_without_who_wrote_what(
     assert command("study", "preview", study, "--row", "99").code == 2
 
 
+@pytest.mark.usefixtures("chromium_on_path")
 def test_a_preview_can_be_a_picture_of_the_whole_page(command: Command, study: str) -> None:
-    if find_chromium() is None:
-        lacking("Chromium", HOW_TO_GET)
     said = command("study", "preview", study, "--png", "page.png", "--width", "700")
     assert said.code == 0
     content = Path("page.png").read_bytes()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is missing; to get it: pip install -e '.[models]'")
+pytest.importorskip("torch", reason="needs torch: pip install -e '.[models]'")
 
 from generators.checkpoints.sequences import SpecialIds
 from generators.checkpoints.vocabulary import open_tokenizer

@@ -267,7 +267,7 @@ def test_a_checkpoint_names_its_masks_and_what_it_was_trained_on(
 
 def test_a_full_disk_leaves_the_state_and_the_checkpoint_before(train_small: Trained, tmp_path: Path) -> None:
     """A file of the state cannot grow to its size; the checkpoint's, a third of it, can."""
-    resource = pytest.importorskip("resource", reason="this system has no limit on the size of files")
+    resource = pytest.importorskip("resource", reason="needs a limit on the size of files: another system")
     settings = {"learning_rate": 5e-3}
     train_small(tmp_path, "lm", steps=10, **settings)
     state, before = (tmp_path / STATE_TENSORS).read_bytes(), load(tmp_path)
@@ -287,7 +287,7 @@ def test_a_full_disk_leaves_the_state_and_the_checkpoint_before(train_small: Tra
 
 
 def test_a_disk_too_full_for_the_masked_examples_says_so(corpus: MaskedCorpus, tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource", reason="this system has no limit on the size of files")
+    resource = pytest.importorskip("resource", reason="needs a limit on the size of files: another system")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
@@ -310,7 +310,7 @@ def test_real_prose_verse_and_abstracts_are_trained_on_and_scored(
     """150 short documents, among them some with control characters, which are left out."""
     source = test_data / "open" / f"{REAL[corpus]}.train.txt"
     if not source.exists():
-        lacking(f"{source.name} of the real data", "put it into the folder that HUMANEVAL_TEST_DATA names")
+        lacking("real data", f"put {source.name} into the folder that HUMANEVAL_TEST_DATA names")
     documents = source.read_text(encoding="utf-8").split(SEPARATOR)
     documents = sorted(documents[:2000], key=len)[:150]
     (tmp_path / "texts").mkdir()

@@ -21,7 +21,7 @@ from generators.checkpoints import folder as module
 from generators.checkpoints.folder import CARD, TOKENIZER, WEIGHTS, Card, load, probe, save
 from generators.training.corpus import train_tokenizer
 from humaneval.errors import InputError
-from tests.conftest import ROOT
+from tests.conftest import ROOT, lacking
 from tests.models.small_models import tiny_gpt2, tiny_llama
 
 pytestmark = pytest.mark.models
@@ -229,7 +229,7 @@ def test_a_save_that_is_stopped_at_any_point_leaves_the_old_set_or_the_new(
 
 @pytest.mark.parametrize("size", [500, 4_000, 20_000])
 def test_a_file_that_cannot_grow_leaves_the_checkpoint_whole(folder: Path, size: int) -> None:
-    resource = pytest.importorskip("resource", reason="this system has no limit on the size of files")
+    resource = pytest.importorskip("resource", reason="needs a limit on the size of files: another system")
     before, changed = load(folder), _other(folder)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
@@ -254,7 +254,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
             ["mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", str(place)], capture_output=True, check=False
         ).returncode
     ):
-        pytest.skip("a file system cannot be mounted here")
+        lacking("root", "a file system is mounted")
     yield place
     subprocess.run(["umount", str(place)], check=True)
 
@@ -291,7 +291,7 @@ while True:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL: another system")
 def test_a_save_that_is_killed_leaves_a_whole_checkpoint(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     hashes = {load(folder).hash}

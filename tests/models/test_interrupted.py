@@ -51,7 +51,7 @@ def lines(folder: Path) -> int:
     return (folder / LOG).read_bytes().count(b"\n") if (folder / LOG).exists() else 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL: another system")
 def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
     command: Command, tmp_path: Path
 ) -> None:

