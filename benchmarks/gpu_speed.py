@@ -10,15 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
+from generators.training.loop import ahead, compiled, make_optimizer, new_model, update
+from generators.training.perplexity import precision
+from generators.training.run_plan import Plan
 
 from benchmarks import plain
 from generators.checkpoints.sequences import encode
 from generators.sampling.flat_forward import place, weighted_loss
 from generators.training.examples import MaskedCorpus
-from generators.training.loop import ahead, compiled, make_optimizer, new_model, update
 from generators.training.packing import Batch, capacity, training_batches
-from generators.training.perplexity import precision
-from generators.training.run_plan import Plan
 
 if TYPE_CHECKING:
     from benchmarks.gpu import Setting

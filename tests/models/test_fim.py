@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 import torch
+from generators.causal.others import with_tokenizer
 from tokenizers import Tokenizer, decoders, models, normalizers, processors, trainers
 
 from generators.causal.fim import FAMILIES, Fim, Options, build
-from generators.causal.others import with_tokenizer
 from generators.sampling.decoding import Prompt, Written, draw
 from generators.sampling.filling import Draft, ModelGenerator, Shared
 from generators.sampling.trimming import before_repetition

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from generators.masks.mask_function import Granularity, Hierarchical, MaskedSpan, draw_masks, load_mask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,6 @@ from generators.checkpoints.sequences import (
     tokenise,
 )
 from generators.masks.documents import Document, story_document
-from generators.masks.mask_function import Granularity, Hierarchical, MaskedSpan, draw_masks, load_mask
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
 from humaneval.domain import Story

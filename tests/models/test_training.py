@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 import torch
+from generators.training.loop import train
+from generators.training.perplexity import perplexities
+from generators.training.run_plan import Plan, Report
 from safetensors.torch import load_file
 
 from generators.checkpoints.folder import CARD, WEIGHTS, load
 from generators.checkpoints.sequences import STRATEGIES
 from generators.sampling.flat_forward import place
 from generators.training.examples import MaskedCorpus
-from generators.training.loop import train
 from generators.training.packing import Batch, evaluation_batches
-from generators.training.perplexity import perplexities
-from generators.training.run_plan import Plan, Report
 from generators.training.state import LOG, STATE_TENSORS, read_log
 from humaneval.errors import InputError, UsageError
 from tests.models.conftest import Trained, small_model, small_plan

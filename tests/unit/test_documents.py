@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from generators.masks.mask_function import sentence_mask
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from generators.masks.documents import (
     story_document,
     verse_document,
 )
-from generators.masks.mask_function import sentence_mask
 from humaneval.domain import Story
 
 AWKWARD = st.text(

@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from scipy.stats import chisquare
-
-from generators.masks.documents import Document, Span, prose_document, story_document, verse_document
 from generators.masks.mask_function import (
     TRIES,
     Draw,
@@ -27,6 +24,9 @@ from generators.masks.mask_function import (
     one_span,
     sentence_mask,
 )
+from scipy.stats import chisquare
+
+from generators.masks.documents import Document, Span, prose_document, story_document, verse_document
 from generators.masks.words import word_spans
 from humaneval.domain import Story
 from humaneval.stories import read_stories

@@ -83,7 +83,7 @@ def sa(**given: Any) -> None:
 def _run(given: dict[str, Any], device: str) -> None:
     from generators.self_attention.template import Corpus, read_corpus, sentences_of
     from generators.self_attention.vocabulary import learn
-    from generators.training import train_command as common
+    from generators.training import train as common
     from generators.training.sa_training import train
 
     # Exactly one of --stories and --bundled: what is said where it is not so is the same for all that train
