@@ -21,11 +21,12 @@ from pathlib import Path
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from generators.masks.mask_function import draw_masks, load_mask
 from tokenizers import Tokenizer
 
 from benchmarks import plain
 from generators.checkpoints.sequences import STRATEGIES, SpecialIds, encode, mask_tokens, tokenise
+from generators.masks.drawing import draw_masks
+from generators.masks.named import load_mask
 from generators.training.corpus import story_texts, train_tokenizer
 
 

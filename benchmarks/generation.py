@@ -21,13 +21,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
-from generators.training.loop import new_model
-from generators.training.run_plan import SMALL, Architecture
 
 from generators.checkpoints.sequences import SpecialIds
 from generators.masks.documents import story_document
 from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, draw
+from generators.training.causal_model import new_model
 from generators.training.corpus import train_tokenizer
+from generators.training.plan import SMALL, Architecture
 from humaneval.stories import bundled_stories
 
 BATCH = 32

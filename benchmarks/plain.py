@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from generators.masks.mask_function import MaskedSpan
 
 from generators.checkpoints.sequences import SpecialIds, Target, Tokens
+from generators.masks.spans import MaskedSpan
 
 if TYPE_CHECKING:
     import torch

@@ -13,12 +13,6 @@ from typing import Any
 
 import pytest
 import torch
-from generators.training.masked_lm_training import (
-    hidden_places,
-    new_masked_lm,
-    save_masked_lm,
-    train_masked_lm,
-)
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
@@ -36,6 +30,7 @@ from generators.masked.bert import BertFiller, build
 from generators.masked.joining import join, words_of
 from generators.masked.mask_orders import WALKS, Row, Visiting, choose, fill_masks
 from generators.masked.masked_lm import MaskedLM, open_masked_lm
+from generators.training.bert_run import hidden_places, new_masked_lm, save_masked_lm, train_masked_lm
 from humaneval.domain import Blank, Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories, read_stories

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import torch
-from generators.causal.others import with_tokenizer
 from tokenizers import Tokenizer, decoders, models, normalizers, processors, trainers
 
+from generators.causal.causal_lm import with_tokenizer
 from generators.causal.fim import FAMILIES, Fim, Options, build
 from generators.sampling.decoding import Prompt, Written, draw
 from generators.sampling.filling import Draft, ModelGenerator, Shared

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generators.masks.mask_function import Granularity, Hierarchical, MaskedSpan, draw_masks, load_mask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +23,10 @@ from generators.checkpoints.sequences import (
     tokenise,
 )
 from generators.masks.documents import Document, story_document
+from generators.masks.drawing import draw_masks
+from generators.masks.hierarchical import Hierarchical
+from generators.masks.named import load_mask
+from generators.masks.spans import Granularity, MaskedSpan
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
 from humaneval.domain import Story

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from generators.masks.mask_function import draw_masks, load_mask
 
 from generators.masks.documents import story_document, verse_document
+from generators.masks.drawing import draw_masks
+from generators.masks.named import load_mask
 from humaneval.errors import UsageError
 from humaneval.stories import bundled_stories
 

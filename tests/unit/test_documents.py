@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from generators.masks.mask_function import sentence_mask
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from generators.masks.documents import (
     verse_document,
 )
 from humaneval.domain import Story
+from tests.masks import sentence_mask
 
 AWKWARD = st.text(
     st.sampled_from("aA. .?!\n\n \t\r\u2028\u0085\u00a0\u3000“”\"'’…🎉👩\u200d🚀e\u0301\u0308\ufb01한"),
