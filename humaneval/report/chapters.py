@@ -16,8 +16,12 @@ from humaneval.report.effect_tables import (
     plan_table,
     workers_table,
 )
-from humaneval.report.figures.charts import heat_maps, order_figure, ranks_figure, story_figure, worker_figure
+from humaneval.report.figures.annotators import worker_figure
+from humaneval.report.figures.heat_maps import heat_maps
+from humaneval.report.figures.order import order_figure
+from humaneval.report.figures.outlying_stories import story_figure
 from humaneval.report.figures.power_curve import power_figure
+from humaneval.report.figures.ranks import ranks_figure
 from humaneval.report.methods import methods_paragraph
 from humaneval.report.score_tables import comparison_tables, intervals_table, rules_table
 from humaneval.report.sections import Section

@@ -13,7 +13,7 @@ from humaneval.domain import Role
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
-from humaneval.report.figures.charts import short_pseudonym
+from humaneval.report.phrases import short_pseudonym
 from humaneval.report.score_tables import NBSP, interval_head, provenance
 from humaneval.report.sections import (
     NOT_ESTIMABLE,
@@ -260,9 +260,8 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
     words = (
         f"Logistic, with crossed random effects of annotators and stories, on {model.responses:,} responses"
         f" of systems and Human. {model.statement} Standard deviations on the logit: annotators"
-        f" {model.worker_sd:.2f}, stories {model.story_sd:.2f}. Log likelihood {model.log_likelihood:.2f}.".replace(
-            "-", "\N{MINUS SIGN}"
-        )
+        f" {model.worker_sd:.2f}, stories {model.story_sd:.2f}. Log likelihood"
+        f" {number(model.log_likelihood).text}."
     )
     order = {row.generator: at for at, row in enumerate(analysis.table.scores)}
     scores = {row.generator: row for row in analysis.table.scores}

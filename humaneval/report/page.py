@@ -15,7 +15,7 @@ from markupsafe import Markup
 from humaneval.report import phrases as words
 from humaneval.report.chapters import chapters
 from humaneval.report.contents import MoneyFacts, ReportData
-from humaneval.report.figures.canvas import STYLE
+from humaneval.report.figures.drawing import STYLE
 from humaneval.report.figures.forest import ceiling_band, score_plot
 from humaneval.report.score_tables import main_table, provenance
 from humaneval.report.sections import Figure
@@ -39,13 +39,13 @@ def render_report(data: ReportData) -> str:
             table=data.table,
             rows=[(row, before[row.generator]) for row in data.table.scores],
             shown={row.role.value for row in data.table.scores},
-            plot=Markup(score_plot(data.table)),
-            narrow_plot=Markup(score_plot(data.table, narrow=True)),
+            plot=score_plot(data.table),
+            narrow_plot=score_plot(data.table, narrow=True),
             main=main_table(data.analysis) if data.analysis else None,
             sections=sections,
             later=[key for key in sections if key not in ("comparisons", "ranks", "rules")],
             ceiling=ceiling_band(data.table),
-            chart_style=Markup(STYLE),
+            plot_style=Markup(STYLE),
             numbers=Numbers(),
             origin=origin(data),
             warnings=warnings(data),

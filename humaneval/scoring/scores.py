@@ -88,6 +88,11 @@ class Chance:
     picks: tuple[int, ...]
     positions: tuple[int, ...]
 
+    @property
+    def ceiling(self) -> float:
+        """The achieved one, or the nominal one if no Human passage was judged."""
+        return self.achieved or self.nominal
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
