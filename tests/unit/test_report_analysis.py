@@ -18,14 +18,16 @@ from rich.console import Console
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
-from humaneval.report.chapters import chapters
+from humaneval.report.chapters import chapters, sections
 from humaneval.report.contents import MoneyFacts, ReportData
 from humaneval.report.figures.drawing import pdf_pages
 from humaneval.report.figures.files import drawings, figures_pdf
 from humaneval.report.figures.forest import ceiling_band
 from humaneval.report.figures.outlying_stories import story_figure
 from humaneval.report.figures.ranks import ranks_figure
-from humaneval.report.formats import csv_files, r_files, render_latex, render_markdown, sections
+from humaneval.report.latex import render_latex
+from humaneval.report.markdown import render_markdown
+from humaneval.report.numbers_csv import csv_files, r_files
 from humaneval.report.page import render_report, warnings
 from humaneval.report.phrases import few
 from humaneval.report.score_tables import intervals_table, main_table
