@@ -14,8 +14,10 @@ from humaneval.cli.score import study_facts
 from humaneval.errors import UsageError
 from humaneval.report.contents import ReportData
 from humaneval.report.figures.files import figure_files, figures_pdf
-from humaneval.report.formats import csv_files, r_files, render_latex, render_markdown
 from humaneval.report.from_study import study_report
+from humaneval.report.latex import render_latex
+from humaneval.report.markdown import render_markdown
+from humaneval.report.numbers_csv import csv_files, r_files
 from humaneval.report.page import render_report
 from humaneval.study.scores import Collected, collected
 

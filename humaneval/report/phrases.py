@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from humaneval.report.figures.drawing import shortened
@@ -41,6 +42,11 @@ def percent(share: float, digits: int = 1) -> str:
 def between(interval: Interval) -> str:
     """An interval of shares in percent: `35.6–55.3`."""
     return f"{percent(interval.low)}–{percent(interval.high)}"
+
+
+def one_line(text: str) -> str:
+    """`text` with every run of white space as one space."""
+    return re.sub(r"\s+", " ", text)
 
 
 def short_pseudonym(worker: str) -> str:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from humaneval.planning.detectable import Chances, power_of
 from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
-from humaneval.report.effect_tables import achieved, achieved_plan
 from humaneval.report.figures.drawing import DASHES, WIDTH, Anchor, Box, Drawing, Sheet, ticks
 from humaneval.report.phrases import percent
+from humaneval.report.plan_table import achieved, achieved_plan
 from humaneval.report.score_tables import NBSP, provenance
 from humaneval.report.sections import Cell, Column, Figure, ReportTable, share
 from humaneval.scoring.analysis.analyse import Analysis
@@ -39,7 +39,7 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         return None
     of = _Curve(base, seen.decisive, one_sided=seen.systems is None)
     planned = plan.responses
-    n = achieved(analysis)[0]
+    n = achieved(analysis).responses
     wanted = of.needed()
     near = FARTHEST * max(planned, n)
     reach = [one for one in wanted if one is not None and one <= near]
@@ -64,7 +64,7 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         f" {seen.correlation:.2f}): the calculation of the last column of the plan’s table. Solid: one"
         f" comparison alone; dashed: as the hardest of its family of {seen.decisive.comparisons}. Upright"
         f" line: the n achieved, {n:,.0f}. Level dashed line: the power wanted,"
-        f" {percent(base.power, 0)}{NBSP}%; {_reached(*wanted)}. {provenance(analysis)}",
+        f" {percent(base.power, 0)}{NBSP}%; {_reached(wanted)}. {provenance(analysis)}",
         _table(of, marks, n),
     )
 
@@ -100,6 +100,13 @@ class _Powers(NamedTuple):
     """Responses to each generator."""
 
 
+class _Needed(NamedTuple):
+    """Responses to each generator; None if no number of them suffices."""
+
+    alone: float | None
+    in_family: float | None
+
+
 class _Curve:
     """The power of a plan's deciding family at other numbers of responses."""
 
@@ -116,18 +123,15 @@ class _Curve:
         )
         return _Powers(alone, family, other.responses)
 
-    def needed(self) -> tuple[float | None, float | None]:
-        """Responses for the power wanted, alone and in the family; None where none suffice."""
+    def needed(self) -> _Needed:
+        """Responses for the power wanted."""
         alone, family = self._family.annotators_needed, self._family.annotators_needed_in_family
         each = self._plan.share_of_forms
-        return alone and alone * each, family and family * each
+        return _Needed(alone and alone * each, family and family * each)
 
 
-def _reached(alone: float | None, family: float | None) -> str:
-    said = [
-        "with no number of responses" if one is None else f"with {one:,.0f} responses"
-        for one in (alone, family)
-    ]
+def _reached(needed: _Needed) -> str:
+    said = ["with no number of responses" if one is None else f"with {one:,.0f} responses" for one in needed]
     return f"it is reached {said[0]} for one comparison, {said[1]} for the hardest"
 
 
