@@ -13,6 +13,13 @@ from humaneval.errors import UsageError
 SENTENCES = 5
 """How many sentences a story has."""
 
+GUESS = 1 / SENTENCES
+"""How often an annotator who marks any sentence finds the machine's."""
+
+CEILING = 1 - GUESS
+"""The score that chance alone gives where positions are uniform: 80 %. It is also the score of a generator
+that nobody can tell from a person, Human's as planned."""
+
 POSITIONS = tuple(range(1, SENTENCES + 1))
 
 Sentences: TypeAlias = tuple[str, str, str, str, str]

@@ -12,7 +12,7 @@ import pandas as pd
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.sheet import listed
 from humaneval.foreign.summaries import ITEM, VALUE, WORKER, Summary
-from humaneval.scoring.judgments import Codes, Floats
+from humaneval.statistics.arrays import Codes, Floats
 from humaneval.statistics.bootstrap import By, bootstrap
 from humaneval.statistics.mixed_model import mixed_model
 from humaneval.statistics.regression import (

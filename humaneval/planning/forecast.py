@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
+from humaneval.domain import CEILING
 from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.planning.detectable import Chances, chances, fewest_annotators
 from humaneval.planning.gate import Gate, controls_needed
-from humaneval.planning.plan import CHANCE, Plan
+from humaneval.planning.plan import Plan
 from humaneval.planning.power import answers_correlation, half_width
 
 SPAMMERS_BORNE = 0.01
@@ -91,7 +92,7 @@ def outlook(plan: Plan) -> Outlook:
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     forms = plan.handed_out
     fee = reward_fee(plan.reward, MANY_ASSIGNMENTS - 1, masters=plan.masters)
-    short = CHANCE - plan.smallest_effect
+    short = CEILING - plan.smallest_effect
     return Outlook(
         responses=plan.responses,
         correlation=answers_correlation(plan.worker_sd, low, high) if plan.together else 0.0,
@@ -99,7 +100,7 @@ def outlook(plan: Plan) -> Outlook:
         story_icc=answers_correlation(plan.story_sd, low, low),
         systems=chances(plan, low, high, plan.comparisons) if plan.comparisons else None,
         below_human=(
-            chances(plan, short, CHANCE, plan.below_human, one_sided=True)
+            chances(plan, short, CEILING, plan.below_human, one_sided=True)
             if plan.below_human and short > 0
             else None
         ),

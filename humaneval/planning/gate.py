@@ -5,11 +5,9 @@ from __future__ import annotations
 from math import ceil, log
 from typing import NamedTuple
 
-from humaneval.domain import SENTENCES
+from humaneval.domain import GUESS
 from humaneval.errors import UsageError
 from humaneval.statistics.spam import spam_given_pass
-
-GUESS = 1 / SENTENCES
 
 
 class Gate(NamedTuple):

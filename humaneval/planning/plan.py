@@ -7,15 +7,12 @@ from decimal import Decimal
 from math import ceil
 from typing import Literal
 
-from humaneval.domain import POSITIONS
+from humaneval.domain import CEILING, POSITIONS
 from humaneval.errors import UsageError
-from humaneval.planning.gate import GUESS, Gate, gate
+from humaneval.planning.gate import Gate, gate
 
 WIDTH = 0.05
 """Half of the interval that is asked for where nobody says: ± 5 points."""
-CHANCE = 1 - GUESS
-"""The score of who marks anywhere, and of a generator whose sentences nobody can tell: Human's, as it is
-planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +126,7 @@ class Plan:
     def measured(self, score: float) -> float:
         """The score found for one of `score`, where those who only click and are not found out pull it to
         chance."""
-        return score + self.gate.left * (CHANCE - score)
+        return score + self.gate.left * (CEILING - score)
 
     def per_story(self, n: float) -> float:
         """How many of the n responses to a generator fall on one story."""

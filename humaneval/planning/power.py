@@ -14,11 +14,11 @@ from math import asin, ceil, floor, inf, log, sqrt
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrik, gammaln, xlogy
 
 from humaneval.errors import UsageError
+from humaneval.statistics.arrays import Floats
 from humaneval.statistics.intervals import wilson
 
 NORMAL = NormalDist()
@@ -152,14 +152,14 @@ def _exactly(share: float, difference: float, n: int, error: float, one_sided: b
     return float((odds * np.where(most >= 0, bdtr(np.maximum(most, 0), m.astype(np.int64), lost), 0.0)).sum())
 
 
-def _most_against(m: NDArray[np.float64], tail: float) -> NDArray[np.float64]:
+def _most_against(m: Floats, tail: float) -> Floats:
     """How many of m discordant pairs may speak against the higher score and P(Bin(m, ½) ≤ as many) be `tail`;
     −1: none."""
     return _critical(tail, 1 << int(m.max()).bit_length())[m.astype(np.int64)]
 
 
 @cache
-def _critical(tail: float, size: int) -> NDArray[np.float64]:
+def _critical(tail: float, size: int) -> Floats:
     m = np.arange(1, size, dtype=np.float64)
     most = np.ceil(np.nan_to_num(bdtrik(tail, m, 0.5), nan=-1.0)) + 1
     while (
@@ -272,8 +272,8 @@ def half_width(score: float, n: float, level: float = 0.95) -> float:
     return (high - low) / 2
 
 
-def _expit(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    shares: NDArray[np.float64] = 1 / (1 + np.exp(-values))
+def _expit(values: Floats) -> Floats:
+    shares: Floats = 1 / (1 + np.exp(-values))
     return shares
 
 

@@ -11,22 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot, sqrt
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from humaneval.domain import CEILING, GUESS
 from humaneval.errors import UsageError
-from humaneval.planning.gate import GUESS, gate
-from humaneval.planning.plan import CHANCE, Plan
+from humaneval.planning.gate import gate
+from humaneval.planning.plan import Plan
 from humaneval.planning.power import location
 from humaneval.scoring.comparisons import decide, inner_level
+from humaneval.statistics.arrays import Codes, Flags, Floats
 from humaneval.statistics.cells import cells
 from humaneval.statistics.headline import PairedDifference, paired_differences
-
-Outcomes = NDArray[np.bool_]
-Codes = NDArray[np.int64]
-Shares = NDArray[np.float64]
 
 Rows = Sequence[Sequence[tuple[str, int, str]]]
 """Forms: of each passage the story, the position and the generator, as `humaneval.design.rows` makes them."""
@@ -98,8 +95,8 @@ def draw(
     worker_sd: float,
     story_sd: float,
     rng: np.random.Generator,
-    spams: Outcomes | None = None,
-) -> Outcomes:
+    spams: Flags | None = None,
+) -> Flags:
     """One simulated study: whether each response overlooks the machine's sentence. `spams` says which workers
     do not read."""
     levels = np.array([location(score, hypot(worker_sd, story_sd)) for score in scores])
@@ -109,8 +106,8 @@ def draw(
     logits = logits + rng.normal(0, story_sd, stories)[where.stories] if story_sd else logits
     odds = 1 / (1 + np.exp(-logits))
     if spams is not None:
-        odds = np.where(spams[where.workers], CHANCE, odds)
-    overlooked: Outcomes = rng.random(odds.size) < odds
+        odds = np.where(spams[where.workers], CEILING, odds)
+    overlooked: Flags = rng.random(odds.size) < odds
     return overlooked
 
 
@@ -149,10 +146,10 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
         raise UsageError("nothing is compared in this study", "There is no power to simulate.")
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     if not plan.comparisons:
-        low, high = CHANCE - plan.smallest_effect, CHANCE
+        low, high = CEILING - plan.smallest_effect, CEILING
     if low <= 0:
         raise UsageError(
-            f"no score is {plan.smallest_effect:g} below Human's {CHANCE:g}", "Give a smaller effect."
+            f"no score is {plan.smallest_effect:g} below Human's {CEILING:g}", "Give a smaller effect."
         )
     where = layout(rows, plan.forms_each, pair)
     rng = np.random.default_rng([seed, studies])
@@ -175,17 +172,17 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
     return Power(alone, in_family, studies, seed)
 
 
-def _tested(where: Layout, outcomes: Outcomes, kept: Outcomes, plan: Plan) -> PairedDifference | None:
+def _tested(where: Layout, outcomes: Flags, kept: Flags, plan: Plan) -> PairedDifference | None:
     if np.unique(where.generators[kept]).size < 2:
         return None
-    columns: tuple[NDArray[Any], ...] = (outcomes, where.workers, where.stories, where.generators)
+    columns: tuple[Codes | Flags, ...] = (outcomes, where.workers, where.stories, where.generators)
     table = cells(*(column[kept] for column in columns))
     if plan.comparisons:
         return paired_differences(table, [(0, 1)], plan.level)[0]
     return paired_differences(table, [(1, 0)], inner_level(plan.level), "less")[0]
 
 
-def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Outcomes, Outcomes]:
+def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Flags, Flags]:
     """Which workers do not read, and which forms count."""
     forms = np.bincount(where.worker_of)
     deciding = plan.controls * (forms if plan.excluded == "annotator" else np.ones_like(forms))
@@ -194,10 +191,10 @@ def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Outcome
         left = np.array(
             [gate(int(k), plan.spammers, plan.honest).left for k in range(int(deciding.max()) + 1)]
         )
-        spams: Outcomes = rng.random(forms.size) < left[deciding]
+        spams: Flags = rng.random(forms.size) < left[deciding]
         return spams, np.ones(where.worker_of.size, dtype=np.bool_)
     spams = rng.random(forms.size) < plan.spammers
-    passes: Shares = np.where(
+    passes: Floats = np.where(
         spams, GUESS ** deciding.astype(np.float64), plan.honest ** deciding.astype(np.float64)
     )
     if plan.excluded == "row":

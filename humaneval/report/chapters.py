@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from humaneval.domain import Role
-from humaneval.report import verdicts
+from humaneval.errors import UsageError
+from humaneval.report import phrases, verdicts
 from humaneval.report.contents import ReportData
 from humaneval.report.effect_tables import (
     agreement_table,
@@ -13,13 +14,23 @@ from humaneval.report.effect_tables import (
     effect_sentences,
     model_tables,
     pay_table,
-    plan_table,
     workers_table,
 )
-from humaneval.report.figures.charts import heat_maps, order_figure, ranks_figure, story_figure, worker_figure
+from humaneval.report.figures.annotators import worker_figure
+from humaneval.report.figures.heat_maps import heat_maps
+from humaneval.report.figures.order import order_figure
+from humaneval.report.figures.outlying_stories import story_figure
 from humaneval.report.figures.power_curve import power_figure
+from humaneval.report.figures.ranks import ranks_figure
 from humaneval.report.methods import methods_paragraph
-from humaneval.report.score_tables import comparison_tables, intervals_table, rules_table
+from humaneval.report.plan_table import plan_table
+from humaneval.report.score_tables import (
+    comparison_tables,
+    exclusion_table,
+    intervals_table,
+    main_table,
+    rules_table,
+)
 from humaneval.report.sections import Section
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.statistics.arrays import NotEstimable
@@ -47,6 +58,22 @@ def chapters(data: ReportData) -> dict[str, Section]:
         Section("methods", "Methods, to paste", (methods_paragraph(data, margin=data.margin),)),
     ]
     return {section.key: section for section in found if section.blocks}
+
+
+def sections(data: ReportData) -> tuple[Section, ...]:
+    """Scores and exclusions, then everything that an analysis fills. Raises UsageError without an
+    analysis."""
+    if data.analysis is None:
+        raise UsageError("a report in this form needs an analysis", "Give ReportData one.")
+    table = data.table
+    below = (phrases.excluded(table), phrases.chance(table), phrases.method(table.scores))
+    rest = chapters(data)
+    return (
+        Section("scores", "Scores", (main_table(data.analysis), *below)),
+        *(rest[key] for key in ("comparisons", "ranks") if key in rest),
+        Section("exclusions", "Exclusions", (table.rule.describe(), exclusion_table(table))),
+        *(section for key, section in rest.items() if key not in ("comparisons", "ranks")),
+    )
 
 
 def comparisons(analysis: Analysis) -> Section:

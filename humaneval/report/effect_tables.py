@@ -1,19 +1,14 @@
-"""Sections about what else there is to say: plan, cues, positions and order, agreement, the mixed model,
+"""The tables and sentences beside the scores: cues, positions and order, agreement, the mixed model,
 annotators, pay."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
-from statistics import median
 
 import numpy as np
 
-from humaneval.domain import Role
 from humaneval.planning.cues import CueScore
-from humaneval.planning.forecast import Outlook, outlook
-from humaneval.planning.plan import Plan
-from humaneval.report.figures.charts import short_pseudonym
+from humaneval.report.phrases import short_pseudonym
 from humaneval.report.score_tables import NBSP, interval_head, provenance
 from humaneval.report.sections import (
     NOT_ESTIMABLE,
@@ -29,7 +24,7 @@ from humaneval.report.sections import (
     whole,
     why_not,
 )
-from humaneval.report.verdicts import p_value
+from humaneval.report.verdicts import p_equals
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.mixed_model import MixedModel
@@ -37,111 +32,6 @@ from humaneval.statistics.pay import HourlyPay, Pay
 
 CONTRASTS = 60
 """So many contrasts are shown on a page at most; all of them are in the JSON."""
-
-
-def achieved(analysis: Analysis) -> tuple[float, float]:
-    """The median over systems of their responses and of their scores."""
-    systems = [row for row in analysis.table.scores if row.role is Role.SYSTEM]
-    return median(row.n for row in systems), median(row.score for row in systems)
-
-
-def achieved_plan(plan: Plan, analysis: Analysis) -> Plan | None:
-    """The plan with the annotators and scores that there are; None where a score leaves no room for the
-    effect."""
-    n, score = achieved(analysis)
-    if not 0 < score < score + plan.smallest_effect < 1:
-        return None
-    annotators = max(1, round(n / plan.share_of_forms))
-    return replace(plan, annotators=annotators, spammers=0.0, top_up=False, expected_score=score)
-
-
-def achieved_outlook(plan: Plan, analysis: Analysis) -> Outlook | None:
-    """What the responses that there are can find, from the scores that there are; None where a score leaves
-    no room."""
-    found = achieved_plan(plan, analysis)
-    return outlook(found) if found else None
-
-
-def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
-    """What the study meant to find out, and what it can."""
-    before, after = outlook(plan), achieved_outlook(plan, analysis)
-    systems = [row for row in analysis.table.scores if row.role is Role.SYSTEM]
-    n, score = achieved(analysis)
-    effects = [row.design_effect for row in systems]
-    none = f"none below 100{NBSP}%"
-
-    def found(of: Outlook | None, name: str) -> Cell:
-        if of is None or (of.decisive is None and name != "half_width"):
-            return Cell(NOT_ESTIMABLE)
-        value = getattr(of, name)
-        return Cell(none) if value is None else share(value)
-
-    rows = (
-        (text("Annotators"), whole(plan.people), whole(analysis.table.annotators.analysed)),
-        (text("Responses to each system"), number(before.responses, 1), number(n, 1)),
-        (
-            Cell("Score that it starts from, %", "Score that it starts from"),
-            share(plan.expected_score),
-            share(score),
-        ),
-        (text("Design effect, median over systems"), Cell(""), number(median(effects))),
-        (
-            Cell("Detectable difference, points: one comparison", "Detectable difference: one comparison"),
-            found(before, "detectable"),
-            found(after, "detectable"),
-        ),
-        (
-            Cell(
-                "Detectable difference, points: hardest of its family",
-                "Detectable difference: hardest of its family",
-            ),
-            found(before, "detectable_in_family"),
-            found(after, "detectable_in_family"),
-        ),
-        (
-            Cell(
-                f"Power for {100 * plan.smallest_effect:.0f} points, %: one comparison",
-                f"Power for a difference of {plan.smallest_effect:g}: one comparison",
-            ),
-            found(before, "power"),
-            found(after, "power"),
-        ),
-        (
-            Cell(
-                "… as the hardest of its family",
-                f"Power for a difference of {plan.smallest_effect:g}: hardest of its family",
-            ),
-            found(before, "power_in_family"),
-            found(after, "power_in_family"),
-        ),
-        (
-            Cell("Half width of a score’s interval, points", "Half width of a score’s interval"),
-            share(before.half_width),
-            found(after, "half_width"),
-        ),
-    )
-    return ReportTable(
-        "plan",
-        "Plan against what was achieved",
-        (
-            Column("figure", "Figure", False),
-            Column(
-                "planned", "Planned", unit="counts; scores, differences, powers and half widths are shares"
-            ),
-            Column(
-                "achieved", "Achieved", unit="counts; scores, differences, powers and half widths are shares"
-            ),
-        ),
-        rows,
-        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of"
-        f" {before.decisive.comparisons if before.decisive else 0} comparisons. Planned: behind the gate of"
-        " the Control passages. Achieved: medians over the systems. "
-        + (
-            ""
-            if after
-            else "A difference as large as the planned one does not fit above the scores achieved."
-        ),
-    )
 
 
 def cues_table(cues: tuple[CueScore, ...], analysis: Analysis) -> ReportTable:
@@ -219,7 +109,7 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
         sentences.append(
             "Favourite places: on Human passages, places 1 to 5 were marked"
             f" {', '.join(map(str, effects.picking.picks))} times (against equal shares: χ²({test.degrees}) ="
-            f" {test.statistic:.2f}, p{NBSP}{_p(test.p)}).{few}"
+            f" {test.statistic:.2f}, p{NBSP}{p_equals(test.p)}).{few}"
         )
     position = effects.position
     if isinstance(position, NotEstimable):
@@ -236,7 +126,7 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
         sentences.append(
             f"Position: the systems’ sentences were detected in {shares}{NBSP}% at positions"
             f" {', '.join(map(str, position.positions))} (the same at all, within generators:"
-            f" χ²({test.degrees}) = {test.statistic:.2f}, p{NBSP}{_p(test.p)})."
+            f" χ²({test.degrees}) = {test.statistic:.2f}, p{NBSP}{p_equals(test.p)})."
         )
     trend = effects.learning
     if isinstance(trend, NotEstimable):
@@ -246,7 +136,7 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
         sentences.append(
             "Learning: from one passage of a form to the next, the odds of detection are multiplied by"
             f" {trend.odds_ratio:.2f} ({interval_head(analysis.table)} {low:.2f} to {high:.2f},"
-            f" p{NBSP}{_p(trend.p)})."
+            f" p{NBSP}{p_equals(trend.p)})."
         )
     return tuple(sentences)
 
@@ -260,9 +150,8 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
     words = (
         f"Logistic, with crossed random effects of annotators and stories, on {model.responses:,} responses"
         f" of systems and Human. {model.statement} Standard deviations on the logit: annotators"
-        f" {model.worker_sd:.2f}, stories {model.story_sd:.2f}. Log likelihood {model.log_likelihood:.2f}.".replace(
-            "-", "\N{MINUS SIGN}"
-        )
+        f" {model.worker_sd:.2f}, stories {model.story_sd:.2f}. Log likelihood"
+        f" {number(model.log_likelihood).text}."
     )
     order = {row.generator: at for at, row in enumerate(analysis.table.scores)}
     scores = {row.generator: row for row in analysis.table.scores}
@@ -402,8 +291,3 @@ def pay_table(
             " page’s timers leave out looking for work. " + why_not(ways.items()),
         ),
     )
-
-
-def _p(p: float) -> str:
-    shown = p_value(p)
-    return shown if shown.startswith("<") else f"= {shown}"

@@ -6,8 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from humaneval.domain import SENTENCES, Role
-from humaneval.report import phrases as words
-from humaneval.report import verdicts
+from humaneval.report import phrases, verdicts
 from humaneval.report.dossier import Dossier
 from humaneval.report.heds_questions import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
 from humaneval.report.methods import PLATFORMS, listed, of_role, several
@@ -205,7 +204,7 @@ def _design(known: Dossier) -> dict[str, Answer]:
         f"{DESIGN}-collection_method": Answer(f"A web form of humaneval-toolkit. {_where(known)}"),
         f"{DESIGN}-quality_assurance-method": _tick(*(checked or [6])),
         f"{DESIGN}-quality_assurance-description": Answer(
-            f"{rule.describe()}{noticed} {words.excluded(table)}"
+            f"{rule.describe()}{noticed} {phrases.excluded(table)}"
         ),
         f"{DESIGN}-what_evaluators_see-description": Answer(
             f"Consent (version {settings.consent.version}), instructions, and"
@@ -240,7 +239,7 @@ def _criterion(known: Dossier) -> dict[str, Answer]:
 def _elicitation(known: Dossier) -> dict[str, Answer]:
     table, page = known.analysis.table, known.settings.page
     agreement = known.analysis.effects.agreement
-    methods = [words.method(table.scores), verdicts.method(table.comparisons)]
+    methods = [phrases.method(table.scores), verdicts.method(table.comparisons)]
     return {
         f"{ASKED}-participant_criterion_name": Answer("N/A"),
         f"{ASKED}-participant_criterion_definiiton": Answer(" ".join(page.instructions.split()) or "N/A"),
@@ -254,7 +253,7 @@ def _elicitation(known: Dossier) -> dict[str, Answer]:
         f"{ASKED}-form_of_response": _tick(7, text="The sentence that is taken for the machine’s is marked."),
         f"{ASKED}-response_aggregation": Answer(
             "Score of a generator: share of its passages whose evaluator did not mark its sentence (for"
-            f" Human, the sentence at the held-out position). {words.chance(table)} " + _scores(known)
+            f" Human, the sentence at the held-out position). {phrases.chance(table)} " + _scores(known)
         ),
         f"{ASKED}-effect_size_method": Answer(
             "Effect size: difference of two scores. " + " ".join(filter(None, methods))

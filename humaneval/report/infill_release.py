@@ -50,7 +50,7 @@ class _Release:
 def write_release(
     engine: Engine, folder: Path, *, study: str = "", stories: bool = False, excel: bool = False
 ) -> Counts:
-    """Write every infill and every passage, or those of `study` (its generators, at its stories), to `folder`.
+    """Write every infill and passage to `folder`, or those of `study`: its generators, at its stories.
 
     With `stories` the stories' own sentences are there, too: in `stories.csv`, in the passages, and as the
     infills of the kind `human`. The folder appears whole or not at all.

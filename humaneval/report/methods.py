@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from humaneval.domain import SENTENCES, Role
-from humaneval.report import phrases as words
-from humaneval.report import verdicts
+from humaneval.report import phrases, verdicts
 from humaneval.report.contents import DesignFacts, ReportData
+from humaneval.report.latex_text import latex_escaped
 from humaneval.report.phrases import percent
 from humaneval.scoring.scores import ScoreTable
 from humaneval.text import counted
@@ -25,50 +25,6 @@ PLATFORMS = {
 }
 HASH = 12
 """So many digits of a hash are enough to recognise it by in print."""
-
-LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "“": "``",
-    "”": "''",
-    "‘": "`",
-    "’": "'",
-    "–": "--",
-    "—": "---",
-    "…": r"\ldots{}",
-    "\N{NO-BREAK SPACE}": "~",
-    "\N{MINUS SIGN}": "$-$",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "′": r"$'$",
-    "α": r"$\alpha$",
-    "κ": r"$\kappa$",
-    "χ": r"$\chi$",
-    "²": r"$^2$",
-}
-
-
-def latex_escaped(text: str) -> str:
-    r"""`text` as LaTeX prints it: every character that means something there is escaped.
-
-    >>> print(latex_escaped("50 % of lm_1 & “ILM”"))
-    50 \% of lm\_1 \& ``ILM''
-    """
-    return "".join(LATEX.get(character, character) for character in text)
 
 
 def methods_paragraph(data: ReportData, *, margin: float = 0.0, latex: bool = False) -> str:
@@ -203,7 +159,7 @@ def _exclusions(data: ReportData) -> list[str]:
         if data.repeat.study_hash and table.rule.tests != "only"
         else "The exclusion rule was"
     )
-    sentences = [f"{fixed}: {_within(table.rule.describe())}", words.excluded(table)]
+    sentences = [f"{fixed}: {_within(table.rule.describe())}", phrases.excluded(table)]
     if table.control is not None:
         gate = table.control
         sentences.append(
@@ -227,12 +183,12 @@ def _score(table: ScoreTable) -> list[str]:
             "The score of a generator is the share of its passages whose annotator did not mark its sentence "
             f"({n} {plural} to each generator).{human}"
         ),
-        words.chance(table),
+        phrases.chance(table),
     ]
 
 
 def _intervals(table: ScoreTable) -> list[str]:
-    return [f"Intervals are at {percent(table.level, 0)}\N{NO-BREAK SPACE}%. {words.method(table.scores)}"]
+    return [f"Intervals are at {percent(table.level, 0)}\N{NO-BREAK SPACE}%. {phrases.method(table.scores)}"]
 
 
 def _comparisons(table: ScoreTable, margin: float) -> list[str]:

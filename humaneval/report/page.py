@@ -12,10 +12,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from humaneval.report import phrases as words
+from humaneval.report import phrases
 from humaneval.report.chapters import chapters
 from humaneval.report.contents import MoneyFacts, ReportData
-from humaneval.report.figures.canvas import STYLE
+from humaneval.report.figures.drawing import STYLE
 from humaneval.report.figures.forest import ceiling_band, score_plot
 from humaneval.report.score_tables import main_table, provenance
 from humaneval.report.sections import Figure
@@ -39,13 +39,13 @@ def render_report(data: ReportData) -> str:
             table=data.table,
             rows=[(row, before[row.generator]) for row in data.table.scores],
             shown={row.role.value for row in data.table.scores},
-            plot=Markup(score_plot(data.table)),
-            narrow_plot=Markup(score_plot(data.table, narrow=True)),
+            plot=score_plot(data.table),
+            narrow_plot=score_plot(data.table, narrow=True),
             main=main_table(data.analysis) if data.analysis else None,
             sections=sections,
             later=[key for key in sections if key not in ("comparisons", "ranks", "rules")],
             ceiling=ceiling_band(data.table),
-            chart_style=Markup(STYLE),
+            plot_style=Markup(STYLE),
             numbers=Numbers(),
             origin=origin(data),
             warnings=warnings(data),
@@ -89,21 +89,21 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {
-        "percent": words.percent,
-        "between": words.between,
+        "percent": phrases.percent,
+        "between": phrases.between,
         "settings": _settings,
         "compact": lambda mapping: ", ".join(f"{name} {value}" for name, value in mapping.items()),
     }
     environment.tests["figure"] = lambda block: isinstance(block, Figure)
     environment.filters["markup"] = Markup
     environment.globals |= {
-        "chance": words.chance,
+        "chance": phrases.chance,
         "count": counted,
-        "excluded": words.excluded,
-        "method": words.method,
-        "roles": words.ROLES,
-        "sentence": words.sentence,
-        "step_name": words.step_name,
+        "excluded": phrases.excluded,
+        "method": phrases.method,
+        "roles": phrases.ROLES,
+        "sentence": phrases.sentence,
+        "step_name": phrases.step_name,
     }
     return environment
 
@@ -124,7 +124,7 @@ def warnings(data: ReportData) -> list[tuple[str, str]]:
         found.append(
             ("Test or pilot", "These responses were collected to try the study out. They are not results.")
         )
-    if few := words.few(data.table):
+    if few := phrases.few(data.table):
         heading, _, text = few.partition(": ")
         found.append((f"{heading} annotators or stories", f"{text[:1].upper()}{text[1:]}"))
     return found
@@ -139,7 +139,7 @@ def _key_facts(data: ReportData) -> list[tuple[str, str]]:
         (f"{people.analysed:,}{of}", "annotators analysed"),
         (f"{table.exclusions[-1].responses:,}", "responses analysed"),
         (f"{len(table.scores)}", "generators" if len(table.scores) > 1 else "generator"),
-        (f"{words.percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%", "by chance alone"),
+        (f"{phrases.percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%", "by chance alone"),
     ]
     money = data.money
     if money and money.median_hourly is not None:

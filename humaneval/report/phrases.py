@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
+from humaneval.report.figures.drawing import shortened
 from humaneval.scoring.exclusions import ExclusionStep
 from humaneval.scoring.scores import GeneratorScore, ScoreTable
 from humaneval.statistics.headline import FEWEST, WIDENED
@@ -40,6 +42,16 @@ def percent(share: float, digits: int = 1) -> str:
 def between(interval: Interval) -> str:
     """An interval of shares in percent: `35.6–55.3`."""
     return f"{percent(interval.low)}–{percent(interval.high)}"
+
+
+def one_line(text: str) -> str:
+    """`text` with every run of white space as one space."""
+    return re.sub(r"\s+", " ", text)
+
+
+def short_pseudonym(worker: str) -> str:
+    """The first eight characters: enough to find a line again, too few to look anybody up."""
+    return shortened(worker, 9)
 
 
 def step_name(step: ExclusionStep, table: ScoreTable) -> str:

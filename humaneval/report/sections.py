@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import NamedTuple
 
+from humaneval.report.figures.drawing import Drawing
 from humaneval.report.phrases import between, percent
 from humaneval.report.verdicts import p_value, signed
 from humaneval.statistics.arrays import NotEstimable
@@ -58,11 +59,11 @@ class ReportTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One or more plots as `<svg>` elements, and the table of what they draw."""
+    """One or more plots, and the table of what they draw."""
 
     key: str
     title: str
-    svgs: tuple[str, ...]
+    drawings: tuple[Drawing, ...]
     caption: str
     table: ReportTable
     """The data, for those who cannot see the plot."""

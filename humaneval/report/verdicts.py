@@ -42,6 +42,12 @@ def p_value(p: float) -> str:
     return "1" if text == "1.00" else text.removeprefix("0")
 
 
+def p_equals(p: float) -> str:
+    """A p-value behind the letter p: `= .034`, `<.001`."""
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
 def outcome(one: Comparison) -> str:
     """The verdict in a few words, for a table's cell."""
     return {
@@ -54,7 +60,7 @@ def outcome(one: Comparison) -> str:
 
 def reading(one: Comparison, level: float) -> str:
     """A comparison as a sentence that claims no more than its verdict."""
-    test = f"{one.test}, p\N{NO-BREAK SPACE}{_equals(one.p)}"
+    test = f"{one.test}, p\N{NO-BREAK SPACE}{p_equals(one.p)}"
     if one.adjust != "none":
         test += f", adjusted ({ADJUSTED[one.adjust]}) {p_value(one.p_adjusted)}"
     bound = f", one-sided at most {signed(one.bound)}" if one.bound is not None else ""
@@ -115,7 +121,7 @@ def any_difference(found: Omnibus | NotEstimable, level: float) -> str:
     if isinstance(found, NotEstimable):
         return f"Whether the systems differ at all: not estimable, because {found.because}."
     facts = (
-        f"{found.test}, χ²({found.degrees}) = {found.statistic:.2f}, p\N{NO-BREAK SPACE}{_equals(found.p)}"
+        f"{found.test}, χ²({found.degrees}) = {found.statistic:.2f}, p\N{NO-BREAK SPACE}{p_equals(found.p)}"
     )
     if found.p <= 1 - level + 1e-12:
         return f"The systems differ somewhere ({facts}); which ones, the pairs below say."
@@ -158,8 +164,3 @@ def bounds(comparisons: Sequence[Comparison]) -> str:
 
 def _span(one: Comparison) -> str:
     return f"{signed(one.interval.low)} to {signed(one.interval.high)}"
-
-
-def _equals(p: float) -> str:
-    text = p_value(p)
-    return text if text.startswith("<") else f"= {text}"

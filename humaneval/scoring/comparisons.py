@@ -17,7 +17,8 @@ import numpy as np
 from humaneval.domain import Role
 from humaneval.errors import UsageError
 from humaneval.scoring.judgments import Judgments
-from humaneval.statistics.cells import Cells, Floats
+from humaneval.statistics.arrays import Floats
+from humaneval.statistics.cells import Cells
 from humaneval.statistics.equivalence import within_margin
 from humaneval.statistics.headline import paired_differences
 from humaneval.statistics.intervals import Interval

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
-from humaneval.scoring.judgments import Flags, Judgments
-from humaneval.statistics.arrays import NotEstimable
+from humaneval.scoring.judgments import Judgments
+from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.quality import speed, straight_lining
 from humaneval.statistics.spam import SpamPosterior, spam_posterior

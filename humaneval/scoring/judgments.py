@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
+from humaneval.statistics.arrays import Codes, Flags, Floats, Labels, encoded
 
 REQUIRED = ("worker", "story", "generator", "position", "choice")
-
-Codes: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
-Floats: TypeAlias = NDArray[np.float64]
 
 YES = frozenset({"1", "1.0", "true", "yes", "test", "pilot", "simulated"})
 NO = frozenset({"", "0", "0.0", "false", "no", "nan", "none", "<na>"})
@@ -153,16 +149,15 @@ def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | N
         raise InputError(f"Columns that are there twice: {', '.join(doubled)}")
     if frame.empty:
         raise InputError("There are no responses to score")
-    generator, labels = _labels(frame["generator"])
-    names = tuple(str(label) for label in labels)
-    worker, people = _labels(frame["worker"])
-    story, stories = _labels(frame["story"])
+    generators, workers, stories = (_labels(frame[name]) for name in ("generator", "worker", "story"))
+    generator, worker = generators.codes, workers.codes
+    names = tuple(map(str, generators.names))
     return Judgments(
         study=_study(frame),
         names=names,
         roles=_roles(frame, generator, names, control, human),
         worker=worker,
-        story=story,
+        story=stories.codes,
         generator=generator,
         position=_numbered(frame["position"]),
         choice=_numbered(frame["choice"]),
@@ -173,20 +168,17 @@ def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | N
         words=_measured(frame, "words"),
         order=_measured(frame, "order"),
         passages=_passages(frame),
-        people=tuple(map(str, people)),
-        stories=tuple(map(str, stories)),
+        people=tuple(map(str, workers.names)),
+        stories=tuple(map(str, stories.names)),
     )
 
 
-def _labels(column: pd.Series[Any]) -> tuple[Codes, list[Any]]:
-    # Sorted: the order of a table's lines must change nothing that is computed from the codes.
-    codes, labels = pd.factorize(column, sort=True)
-    _refuse(
-        column,
-        (codes < 0) | np.array([str(label).strip() == "" for label in labels] + [True])[codes],
-        "is empty",
-    )
-    return codes.astype(np.int64), list(labels)
+def _labels(column: pd.Series[Any]) -> Labels:
+    # Ordered: the order of a table's lines must change nothing that is computed from the codes.
+    found = encoded(column, ordered=True)
+    blank = np.array([str(label).strip() == "" for label in found.names], dtype=np.bool_)
+    _refuse(column, found.missing | blank[found.codes], "is empty")
+    return found
 
 
 def _numbered(column: pd.Series[Any]) -> Codes:
@@ -198,11 +190,11 @@ def _numbered(column: pd.Series[Any]) -> Codes:
 
 
 def _flags(column: pd.Series[Any]) -> Flags:
-    codes, labels = pd.factorize(column, use_na_sentinel=False)
-    words = [str(label).strip().casefold() for label in labels]
+    found = encoded(column)
+    words = [str(label).strip().casefold() for label in found.names]
     known = np.array([word in YES or word in NO for word in words])
-    _refuse(column, ~known[codes], "is neither true nor false")
-    flags: Flags = np.array([word in YES for word in words])[codes]
+    _refuse(column, ~known[found.codes], "is neither true nor false")
+    flags: Flags = np.array([word in YES for word in words])[found.codes]
     return flags
 
 
@@ -267,11 +259,11 @@ def _by_name(name: str) -> Role:
 
 
 def _role_column(frame: pd.DataFrame, generator: Codes, names: tuple[str, ...]) -> list[Role]:
-    codes, labels = pd.factorize(frame["role"])
-    words = [str(label).strip().casefold() for label in labels]
-    known = np.array([word in tuple(Role) for word in words] + [False])
-    _refuse(frame["role"], ~known[codes], f"is not a role ({', '.join(Role)})")
-    pairs = np.unique(generator * len(words) + codes)
+    given = encoded(frame["role"])
+    words = [str(label).strip().casefold() for label in given.names]
+    known = np.array([word in tuple(Role) for word in words])
+    _refuse(frame["role"], ~known[given.codes], f"is not a role ({', '.join(Role)})")
+    pairs = np.unique(generator * len(words) + given.codes)
     found: dict[int, Role] = {}
     for pair in pairs:
         code, role = int(pair) // len(words), Role(words[int(pair) % len(words)])
@@ -283,8 +275,8 @@ def _role_column(frame: pd.DataFrame, generator: Codes, names: tuple[str, ...]) 
 def _rows(frame: pd.DataFrame, worker: Codes) -> Codes | None:
     for name in ("row", "assignment"):
         if name in frame.columns and frame[name].notna().all():
-            codes = pd.factorize(frame[name])[0].astype(np.int64)
-            return pd.factorize(worker * (int(codes.max()) + 1) + codes)[0].astype(np.int64)
+            form = encoded(frame[name])
+            return encoded(worker * form.number + form.codes).codes
     return None
 
 

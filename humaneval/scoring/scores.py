@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from humaneval.domain import SENTENCES, Role
+from humaneval.domain import CEILING, SENTENCES, Role
 from humaneval.errors import InputError
 from humaneval.scoring.comparisons import Comparison, Declared, compare
 from humaneval.scoring.exclusions import ControlGate, ExclusionStep, Rule, Selection, select
-from humaneval.scoring.judgments import Flags, Judgments, judgments
-from humaneval.statistics.arrays import NotEstimable
+from humaneval.scoring.judgments import Judgments, judgments
+from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.cells import Cells, cells
 from humaneval.statistics.detection import chance_ceiling
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 
-CHANCE = 1 - 1 / SENTENCES
 """The score of somebody who marks any sentence with equal odds."""
 
 
@@ -87,6 +86,11 @@ class Chance:
     achieved: float | None
     picks: tuple[int, ...]
     positions: tuple[int, ...]
+
+    @property
+    def ceiling(self) -> float:
+        """The achieved one, or the nominal one if no Human passage was judged."""
+        return self.achieved or self.nominal
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +233,7 @@ def _chance(scores: Iterable[GeneratorScore]) -> Chance:
     picks = sum((np.array(row.picks).sum(axis=0) for row in judged if row.role is Role.HUMAN), nobody)
     found = chance_ceiling(picks, positions)
     achieved = None if isinstance(found, NotEstimable) else found
-    return Chance(CHANCE, achieved, tuple(map(int, picks)), tuple(map(int, positions)))
+    return Chance(CEILING, achieved, tuple(map(int, picks)), tuple(map(int, positions)))
 
 
 def _score_json(row: GeneratorScore, level: float) -> dict[str, Any]:

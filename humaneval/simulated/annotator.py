@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from humaneval.domain import POSITIONS
+from humaneval.domain import CEILING, POSITIONS
 from humaneval.errors import PlatformError
 from humaneval.simulated.browser import FoundForm
 from humaneval.text import shown_hash
@@ -16,7 +16,6 @@ from humaneval.text import shown_hash
 Key = Mapping[str, Sequence[Mapping[str, object]]]
 """What `study show --key` prints: form hash → position and generator of each passage, in order."""
 
-CHANCE = 1 - 1 / len(POSITIONS)
 READING_SECONDS, CARELESS_SECONDS = 18.0, 4.0
 """Median time a passage takes; times are drawn from a lognormal distribution around it."""
 
@@ -39,7 +38,7 @@ class Skills:
 
     def true_score(self, generator: str) -> float:
         """The score that attentive annotators tend to: who does not know still hits one time in five."""
-        return CHANCE * (1 - self.of(generator))
+        return CEILING * (1 - self.of(generator))
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,8 +76,7 @@ def same_length(**columns: NDArray[Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """A column of labels: each entry's code, in 0..number−1, and the distinct labels in order of
-    appearance."""
+    """A column of labels: each entry's code, in 0..number−1, and the distinct labels by code."""
 
     codes: Codes
     names: tuple[Any, ...]
@@ -87,19 +86,36 @@ class Labels:
         """How many distinct labels there are."""
         return len(self.names)
 
+    @property
+    def missing(self) -> Flags:
+        """Which entries have no label (None, NaN, NaT)."""
+        return np.array([bool(pd.isna(name)) for name in self.names] + [False])[self.codes]
+
+
+def encoded(column: Any, *, ordered: bool = False) -> Labels:
+    """Labels of any kind as codes; a missing label (None, NaN, NaT) is a label too.
+
+    The codes follow the first appearance of the labels. With `ordered` they follow the labels themselves, so
+    that no order of lines changes them: what draws at random needs that.
+    """
+    values = column if isinstance(column, pd.Series | pd.Index) else np.asarray(column)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "US":
+        values = values.astype(object)
+    codes, names = pd.factorize(values, use_na_sentinel=False, sort=ordered)
+    return Labels(np.asarray(codes, dtype=np.int64), tuple(names.tolist()))
+
 
 def labels(column: ArrayLike, name: str) -> Labels:
-    """Labels of any kind as codes. Raises InputError where one is missing (None, NaN, NaT)."""
-    values = np.asarray(column)
-    if values.ndim != 1:
-        raise InputError(f"The {name} are not one column of labels")
-    codes, names = pd.factorize(values)
-    missing = int((codes < 0).sum())
-    if missing:
+    """As `encoded`, in order of appearance. Raises InputError if a label is missing (None, NaN, NaT)."""
+    if np.ndim(column) != 1:
+        raise InputError(f"the {name} are not one column of labels")
+    found = encoded(column)
+    bad = found.missing
+    if bad.any():
         raise InputError(
-            f"{missing} of {codes.size} {name} are missing, the first at place {_first(codes < 0)}"
+            f"{int(bad.sum())} of {bad.size} {name} are missing, the first is entry {_first(bad)}"
         )
-    return Labels(codes.astype(np.int64), tuple(names.tolist()))
+    return found
 
 
 def numbers(column: ArrayLike, name: str) -> Floats:
@@ -108,7 +124,7 @@ def numbers(column: ArrayLike, name: str) -> Floats:
     bad = ~np.isfinite(values)
     if bad.any():
         raise InputError(
-            f"{int(bad.sum())} of {values.size} {name} are not finite numbers, the first at place"
+            f"{int(bad.sum())} of {values.size} {name} are not finite numbers, the first is entry"
             f" {_first(bad)}"
         )
     return values
@@ -121,7 +137,7 @@ def numbers_or_missing(column: ArrayLike, name: str) -> Floats:
         bad = (values < 0) | np.isinf(values)
     if bad.any():
         raise InputError(
-            f"{int(bad.sum())} of {values.size} {name} are below 0 or infinite, the first at place"
+            f"{int(bad.sum())} of {values.size} {name} are below 0 or infinite, the first is entry"
             f" {_first(bad)}"
         )
     return values
@@ -133,7 +149,7 @@ def zeros_and_ones(column: ArrayLike, name: str) -> Floats:
     bad = (values != 0) & (values != 1)
     if bad.any():
         raise InputError(
-            f"{int(bad.sum())} of {values.size} {name} are neither 0 nor 1, the first at place {_first(bad)}"
+            f"{int(bad.sum())} of {values.size} {name} are neither 0 nor 1, the first is entry {_first(bad)}"
         )
     return values
 
@@ -145,7 +161,7 @@ def whole_numbers(column: ArrayLike, name: str, low: int, high: int) -> Codes:
     if bad.any():
         raise InputError(
             f"{int(bad.sum())} of {values.size} {name} are not whole numbers from {low} to {high}, "
-            f"the first at place {_first(bad)}"
+            f"the first is entry {_first(bad)}"
         )
     return values.astype(np.int64)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.cells import Codes, Floats, labelled
+from humaneval.statistics.arrays import Codes, Floats, encoded
 from humaneval.statistics.intervals import Interval
 
 By: TypeAlias = Literal["workers", "stories", "both", "responses"]
@@ -88,9 +88,11 @@ def bootstrap(
     Raises InputError where lengths differ, nothing is given, or the clusters drawn from are a single one.
     """
     y = np.asarray(outcomes, dtype=np.float64)
-    (worker, who), (story, which), (generator, names) = (
-        labelled(column, ordered=True) for column in (workers, stories, generators)
+    by_worker, by_story, by_generator = (
+        encoded(column, ordered=True) for column in (workers, stories, generators)
     )
+    worker, story, generator = by_worker.codes, by_story.codes, by_generator.codes
+    names = by_generator.names
     if not y.size or not y.shape == worker.shape == story.shape == generator.shape:
         raise InputError(
             "A bootstrap needs outcomes, workers, stories and generators, one each for every response"
@@ -99,7 +101,7 @@ def bootstrap(
         raise InputError("Outcomes are 0 or 1: identified, or not identified")
     if by not in ("workers", "stories", "both", "responses") or replicates < 1:
         raise UsageError(f"There is no bootstrap of {by!r} with {replicates} replicates")
-    for what, count in (("worker", len(who)), ("story", len(which))):
+    for what, count in (("worker", by_worker.number), ("story", by_story.number)):
         if by == "both" or by.startswith(what[:4]):
             _refuse_single(what, count)
     rng = np.random.default_rng(seed)

@@ -4,16 +4,14 @@ once."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from humaneval.errors import InputError
-
-Codes: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
+from humaneval.statistics.arrays import Codes, Floats, encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +87,9 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
     """
     y = np.asarray(outcomes, dtype=np.float64)
     # Ordered, so that not even a last digit hangs on the order of the lines.
-    (worker, _), (story, _) = labelled(workers, ordered=True), labelled(stories, ordered=True)
-    generator, names = labelled(generators)
+    worker, story = encoded(workers, ordered=True).codes, encoded(stories, ordered=True).codes
+    by_generator = encoded(generators)
+    generator, names = by_generator.codes, by_generator.names
     if not y.size:
         raise InputError("A score needs at least one response")
     if not y.shape == worker.shape == story.shape == generator.shape:
@@ -101,26 +100,13 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
     if not bool(((y == 0) | (y == 1)).all()):
         raise InputError("Outcomes are 0 or 1: identified, or not identified")
     return Cells(
-        tuple(names),
+        names,
         np.bincount(generator).astype(np.float64),
         np.bincount(generator, y).astype(np.float64),
         _sums(y, worker, generator, len(names)),
         _sums(y, story, generator, len(names)),
         _repeated(y, worker, story, generator, len(names)),
     )
-
-
-def labelled(labels: Any, *, ordered: bool = False) -> tuple[Codes, list[Any]]:
-    """Labels as codes from 0, and the labels in the order of their codes; a missing label is a label too.
-
-    The order is that of first appearance, or with `ordered` that of the labels themselves, which no order of
-    lines changes: what draws at random needs that one.
-    """
-    column = labels if isinstance(labels, pd.Series | pd.Index) else np.asarray(labels)
-    if isinstance(column, np.ndarray) and column.dtype.kind in "US":
-        column = column.astype(object)
-    codes, uniques = pd.factorize(column, use_na_sentinel=False, sort=ordered)
-    return np.asarray(codes, dtype=np.int64), list(uniques)
 
 
 def _sums(y: Floats, cluster: Codes, generator: Codes, generators: int) -> Sums:
@@ -134,5 +120,5 @@ def _sums(y: Floats, cluster: Codes, generator: Codes, generators: int) -> Sums:
 def _repeated(y: Floats, worker: Codes, story: Codes, generator: Codes, generators: int) -> Sums:
     pair = worker * (int(story.max()) + 1) + story
     recurs = np.asarray(pd.Series(pair).duplicated(keep=False))
-    among = pd.factorize(pair[recurs], sort=True)[0].astype(np.int64)
+    among = encoded(pair[recurs], ordered=True).codes
     return _sums(y[recurs], among, generator[recurs], generators)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from humaneval.domain import CEILING
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Floats, NotEstimable, check_probability, numbers
 from humaneval.statistics.intervals import Interval
@@ -37,7 +38,7 @@ class Detection(NamedTuple):
     """The score is above the ceiling: k is negative, which only sampling error (or avoidance) explains."""
 
 
-def detection(score: float, interval: Interval, ceiling: float = 0.8) -> Detection:
+def detection(score: float, interval: Interval, ceiling: float = CEILING) -> Detection:
     """Normalise a score and its interval by the chance ceiling.
 
     With a = 1 − score and m sentences k = (a − 1/m)/(1 − 1/m), which is 1 − score/ceiling for ceiling = 1 −

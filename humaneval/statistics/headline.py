@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.cells import Cells, Floats, Sums, cells
+from humaneval.statistics.arrays import Floats
+from humaneval.statistics.cells import Cells, Sums, cells
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.paired import bonett_price_at
 from humaneval.statistics.sign_flips import Alternative, sign_flip_test

@@ -10,14 +10,12 @@ need the factor of S.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse, special
 
-Floats: TypeAlias = NDArray[np.float64]
-Codes: TypeAlias = NDArray[np.int64]
+from humaneval.statistics.arrays import Codes, Floats
 
 BLOCK = 4_000_000
 """Numbers gathered at once when single entries of H⁻¹ are read off: 32 MB."""

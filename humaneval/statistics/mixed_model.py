@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.cells import Codes, Floats, labelled
+from humaneval.statistics.arrays import Codes, Floats, encoded
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.laplace import Crossed, Evaluation
 
@@ -138,7 +138,9 @@ def mixed_model(
     second response, or a generator whose outcomes are all equal.
     """
     y = np.asarray(outcomes, dtype=np.float64)
-    (worker, who), (story, which), (generator, names) = map(labelled, (workers, stories, generators))
+    by_worker, by_story, by_generator = map(encoded, (workers, stories, generators))
+    worker, story, generator = by_worker.codes, by_story.codes, by_generator.codes
+    names = by_generator.names
     if not y.size or not y.shape == worker.shape == story.shape == generator.shape:
         raise InputError(
             "A mixed model needs outcomes, workers, stories and generators, one each for every response"
@@ -146,7 +148,7 @@ def mixed_model(
     if not bool(((y == 0) | (y == 1)).all()):
         raise InputError("Outcomes are 0 or 1: identified, or not identified")
     _refuse(y, worker, story, generator, names)
-    swapped = len(which) > len(who)
+    swapped = by_story.number > by_worker.number
     x = (generator[:, None] == np.arange(len(names))).astype(np.float64)
     data = Crossed(y, x, *((story, worker) if swapped else (worker, story)))
     means = (x.T @ y + 0.5) / (x.sum(axis=0) + 1.0)
@@ -161,7 +163,7 @@ def mixed_model(
         if value < BOUNDARY:
             statement += f" The {what} standard deviation is at its boundary, 0."
     return MixedModel(
-        tuple(names),
+        names,
         fit.parameters[:count],
         _covariance(data, fit),
         float(worker_sd) if worker_sd >= BOUNDARY else 0.0,
@@ -169,9 +171,9 @@ def mixed_model(
         fit.evaluation.value,
         fit.converged,
         statement,
-        tuple(who),
+        by_worker.names,
         worker_modes,
-        tuple(which),
+        by_story.names,
         story_modes,
         int(y.size),
     )

@@ -21,6 +21,7 @@ from humaneval.statistics.arrays import (
     Codes,
     Flags,
     Floats,
+    encoded,
     labels,
     numbers_or_missing,
     same_length,
@@ -128,7 +129,7 @@ def copied_texts(texts: ArrayLike, least_words: int = 4) -> Copies:
         raise InputError("There is nothing to compare: no texts")
     words = [str(text).casefold().split() for text in column.fillna("")]
     long_enough = np.array([len(text) >= least_words for text in words])
-    codes = pd.factorize(np.array([" ".join(text) for text in words], dtype=object))[0]
+    codes = encoded([" ".join(text) for text in words]).codes
     times = np.bincount(codes)[codes] * long_enough
     return Copies(times > 1, times.astype(np.int64))
 

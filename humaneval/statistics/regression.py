@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.cells import Floats, labelled
+from humaneval.statistics.arrays import Floats, encoded
 
 Correction: TypeAlias = Literal["none", "clusters", "clusters and rows"]
 
@@ -45,7 +45,8 @@ class Gee(NamedTuple):
 def design_matrix(labels: ArrayLike, reference: Any = None) -> tuple[Floats, tuple[Any, ...]]:
     """Intercept and one column for each label but the reference (the first to appear if None), and their
     labels."""
-    codes, names = labelled(labels)
+    found = encoded(labels)
+    codes, names = found.codes, found.names
     if reference is not None and reference not in names:
         raise InputError(f"Nothing is labelled {reference!r}", f"There are: {', '.join(map(str, names))}.")
     base = names.index(reference) if reference is not None else 0
@@ -124,13 +125,14 @@ def cluster_covariance(
     rows", as Stata and statsmodels). Raises InputError with a single cluster.
     """
     y, x = _checked(outcomes, x)
-    codes, names = labelled(clusters)
-    if len(names) < 2:
+    by_cluster = encoded(clusters)
+    codes, number = by_cluster.codes, by_cluster.number
+    if number < 2:
         raise InputError(
             "A cluster-robust standard error is not estimable, because there is a single cluster"
         )
     scores = np.column_stack([np.bincount(codes, column * (y - fit.fitted)) for column in x.T])
-    factor = 1.0 if correction == "none" else len(names) / (len(names) - 1.0)
+    factor = 1.0 if correction == "none" else number / (number - 1.0)
     if correction == "clusters and rows":
         factor *= (y.size - 1.0) / (y.size - x.shape[1])
     return np.asarray(factor * fit.covariance @ (scores.T @ scores) @ fit.covariance)
@@ -148,8 +150,9 @@ def two_way_covariance(
 
     The difference need not be positive definite in small samples. Then InputError says so.
     """
-    (worker, _), (story, which) = labelled(workers), labelled(stories)
-    both = worker * len(which) + story
+    by_story = encoded(stories)
+    worker, story = encoded(workers).codes, by_story.codes
+    both = worker * by_story.number + story
     total = cluster_covariance(fit, outcomes, x, worker, correction)
     total = total + cluster_covariance(fit, outcomes, x, story, correction)
     total = total - cluster_covariance(fit, outcomes, x, both, correction)
@@ -172,8 +175,9 @@ def cr2_covariance(fit: Logistic, outcomes: ArrayLike, x: Floats, clusters: Arra
     carries no information, and is left as it is.
     """
     y, x = _checked(outcomes, x)
-    codes, names = labelled(clusters)
-    if len(names) < 2:
+    by_cluster = encoded(clusters)
+    codes, number = by_cluster.codes, by_cluster.number
+    if number < 2:
         raise InputError(
             "A cluster-robust standard error is not estimable, because there is a single cluster"
         )
@@ -202,11 +206,12 @@ def gee(outcomes: ArrayLike, x: Floats, clusters: ArrayLike, *, adjust: bool = T
     with a single cluster, or where no cluster has two responses: then there is no correlation to estimate.
     """
     y, x = _checked(outcomes, x)
-    codes, names = labelled(clusters)
+    by_cluster = encoded(clusters)
+    codes = by_cluster.codes
     sizes = np.bincount(codes).astype(np.float64)
     n, p = x.shape
     pairs = float((sizes * (sizes - 1.0)).sum() / 2.0)
-    if len(names) < 2 or pairs <= p:
+    if by_cluster.number < 2 or pairs <= p:
         raise InputError("A correlation is not estimable, because there are too few clusters or none recurs")
     beta, alpha, scale = logistic(y, x).coefficients, 0.0, 1.0
     lost = p if adjust else 0

@@ -6,12 +6,11 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft, special
 
 from humaneval.errors import UsageError
+from humaneval.statistics.arrays import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 
 ENUMERATED = 13

@@ -15,14 +15,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import betaln, expit, gammaln, xlog1py, xlogy
 
+from humaneval.domain import CEILING, GUESS
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Codes, Floats, NotEstimable, check_counts, check_probability, numbers
 
-CHANCE = 0.2
-
 
 def spam_given_pass(
-    share: ArrayLike, controls: ArrayLike, honest_pass: ArrayLike = 1.0, chance: float = CHANCE
+    share: ArrayLike, controls: ArrayLike, honest_pass: ArrayLike = 1.0, chance: float = GUESS
 ) -> Floats:
     """P(an annotator spams | she noticed all of her `controls` independent Control passages).
 
@@ -57,7 +56,7 @@ class ImpliedSpam(NamedTuple):
     """Their share among those who passed, 0..1."""
 
 
-def implied_spam(failed: int, annotators: int, controls: int = 1, chance: float = CHANCE) -> ImpliedSpam:
+def implied_spam(failed: int, annotators: int, controls: int = 1, chance: float = GUESS) -> ImpliedSpam:
     """From how many of the annotators missed one of their `controls` Control passages: how many spam, how
     many passed.
 
@@ -80,7 +79,7 @@ def implied_spam(failed: int, annotators: int, controls: int = 1, chance: float 
     return ImpliedSpam(spammers, surviving, surviving / passed if passed else 0.0)
 
 
-def score_without_spam(not_identified: int, n: int, spammers: float, ceiling: float = 0.8) -> float:
+def score_without_spam(not_identified: int, n: int, spammers: float, ceiling: float = CEILING) -> float:
     """The score of the honest among `n` responses if `spammers` of them were by chance and scored the ceiling.
 
     Not cut off at 0 or 1. Raises InputError unless 0 <= not_identified <= n and 0 <= spammers < n.
@@ -110,7 +109,7 @@ class SpamPosterior:
 
 
 def spam_posterior(
-    noticed: ArrayLike, controls: ArrayLike, *, honest_pass: float | None = None, chance: float = CHANCE
+    noticed: ArrayLike, controls: ArrayLike, *, honest_pass: float | None = None, chance: float = GUESS
 ) -> SpamPosterior | NotEstimable:
     """Empirical-Bayes probability that each annotator spams, from how many of her Control passages she noticed.
 

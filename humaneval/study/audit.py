@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.scoring.scores import CHANCE
+from humaneval.domain import CEILING
 from humaneval.store.engine import reading
 from humaneval.store.queries import TEST_ENDPOINTS
 from humaneval.store.tables import (
@@ -153,7 +153,7 @@ def audit(engine: Engine, name: str) -> Audit:
         rows=Rows(len(rows), len(answered), len(analysed), len(answered - analysed)),
         balance=_balance(design, planned, counted),
         generators=_generators(design, planned, counted),
-        chance_nominal=CHANCE,
+        chance_nominal=CEILING,
         chance_achieved=_chance(design, counted),
         stories_twice=twice,
         additions=additions_of(engine, name),

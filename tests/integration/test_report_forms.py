@@ -30,13 +30,19 @@ def gathered(sqlite_engine: Engine, study: str, command: Command) -> dict[str, A
 
 @pytest.mark.parametrize(
     ("name", "begins"),
-    [("r.html", "<!doctype html>"), ("r.md", "# study"), ("r.tex", "% Needs"), ("r.json", "{")],
+    [
+        ("r.html", "<!doctype html>"),
+        ("r.md", "# study"),
+        ("r.tex", "% Needs"),
+        ("r.json", "{"),
+        ("r.pdf", "%PDF"),
+    ],
 )
 def test_the_ending_says_the_form(
     command: Command, gathered: dict[str, Any], tmp_path: Path, name: str, begins: str
 ) -> None:
     assert command("report", "study", "--out", tmp_path / name).code == 0
-    assert (tmp_path / name).read_text(encoding="utf-8").lstrip().startswith(begins)
+    assert (tmp_path / name).read_bytes().lstrip().startswith(begins.encode())
     assert [path.name for path in tmp_path.glob("*.part")] == []
 
 
@@ -46,6 +52,7 @@ def test_a_folder_gets_all_forms_and_the_json_is_the_document_of_score(
     assert command("report", "study", "--out", tmp_path / "all").code == 0
     names = {path.name for path in (tmp_path / "all").iterdir()}
     assert {"report.html", "report.md", "tables.tex", "report.json", "scores.csv", "codebook.csv"} <= names
+    assert {"scores.pdf", "scores.svg"} <= names
     assert {"responses_r.csv", "responses_r_codebook.csv", "model.R"} <= names
     written = json.loads((tmp_path / "all" / "report.json").read_text(encoding="utf-8"))
     assert written == gathered
@@ -63,7 +70,16 @@ def test_an_ending_that_says_nothing_is_refused(
 ) -> None:
     said = command("report", "study", "--out", tmp_path / "r.docx")
     assert said.code == 2
-    assert "does not say which form" in said.err
+    assert "does not name a form" in said.err
+
+
+def test_figures_are_a_pdf_each_and_an_svg_for_every_plot(
+    command: Command, gathered: dict[str, Any], tmp_path: Path
+) -> None:
+    assert command("report", "study", "--format", "figures", "--out", tmp_path / "figures").code == 0
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert {"scores.pdf", "scores.svg", "picks.pdf", "picks-1.svg"} <= names
+    assert {Path(name).suffix for name in names} == {".pdf", ".svg"}
 
 
 def test_score_shows_the_details_of_a_table(command: Command, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.cells import Floats
+from humaneval.statistics.arrays import Floats
 from humaneval.statistics.laplace import Crossed
 from humaneval.statistics.mixed_model import likelihood_ratio, mixed_model, omnibus
 

@@ -260,7 +260,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
         tally([1, 2], [1])
     with pytest.raises(InputError, match="no stimuli and no ratings"):
         tally([], [])
-    with pytest.raises(InputError, match="1 of 2 ratings are missing, the first at place 2"):
+    with pytest.raises(InputError, match="1 of 2 ratings are missing, the first is entry 2"):
         tally([1, 2], [1, float("nan")])
     with pytest.raises(InputError, match="1 ratings are by somebody who had rated the same stimulus"):
         tally([1, 1], [2, 3], ["ann", "ann"])

@@ -76,7 +76,7 @@ def test_no_p_values_give_none() -> None:
 
 @pytest.mark.parametrize("adjust", [bonferroni, holm, benjamini_hochberg])
 def test_what_is_no_p_value_is_refused(adjust: object) -> None:
-    with pytest.raises(InputError, match="1 of 2 p-values are not finite numbers, the first at place 2"):
+    with pytest.raises(InputError, match="1 of 2 p-values are not finite numbers, the first is entry 2"):
         adjust([0.1, float("nan")])
     with pytest.raises(InputError, match=r"1\.2 is not a p-value"):
         adjust([0.1, 1.2])

@@ -159,9 +159,9 @@ def test_what_are_no_pairs_is_refused() -> None:
         pairs([1], [1, 0])
     with pytest.raises(InputError, match="no first and no second"):
         pairs([], [])
-    with pytest.raises(InputError, match="1 of 2 first outcomes are neither 0 nor 1, the first at place 2"):
+    with pytest.raises(InputError, match="1 of 2 first outcomes are neither 0 nor 1, the first is entry 2"):
         pairs([1, 3], [1, 0])
-    with pytest.raises(InputError, match="are not finite numbers, the first at place 1"):
+    with pytest.raises(InputError, match="are not finite numbers, the first is entry 1"):
         pairs([float("nan"), 1], [1, 0])
     with pytest.raises(InputError, match="The first outcomes are not numbers"):
         pairs(["yes", "no"], [1, 0])

@@ -106,7 +106,7 @@ def test_what_cannot_be_looked_at_is_refused() -> None:
     with pytest.raises(InputError, match="no workers and no choices"):
         straight_lining([], [])
     with pytest.raises(
-        InputError, match="1 of 2 choices are not whole numbers from 1 to 5, the first at place 2"
+        InputError, match="1 of 2 choices are not whole numbers from 1 to 5, the first is entry 2"
     ):
         straight_lining(["a", "b"], [1, 6])
     with pytest.raises(UsageError, match="leave no choice"):

@@ -8,7 +8,7 @@ import pytest
 from scipy import linalg
 
 from humaneval.errors import InputError
-from humaneval.statistics.cells import Floats
+from humaneval.statistics.arrays import Floats
 from humaneval.statistics.regression import (
     Logistic,
     cluster_covariance,

@@ -18,7 +18,8 @@ from rich.console import Console
 
 from humaneval.domain import Role
 from humaneval.report.contents import DesignFacts, GeneratorFacts, MoneyFacts, RepeatFacts, ReportData
-from humaneval.report.figures.forest import COLOURS, score_plot
+from humaneval.report.figures.drawing import COLOURS
+from humaneval.report.figures.forest import score_plot
 from humaneval.report.page import render_report
 from humaneval.report.terminal.scores import render_table
 from humaneval.scoring.exclusions import Rule
@@ -217,7 +218,7 @@ def test_c50_the_page_shows_every_exclusion_with_its_numbers(table: ScoreTable) 
 def test_c58_page_and_plot_explain_human_and_show_the_line_of_chance(table: ScoreTable) -> None:
     page = render_report(ReportData("Scores", table))
     assert "The sentence at the held-out position stands for it" in prose(page)
-    assert "chance 80\N{NO-BREAK SPACE}%" in score_plot(table)
+    assert "chance 80\N{NO-BREAK SPACE}%" in score_plot(table).svg()
 
 
 def test_the_page_needs_nothing_from_outside_and_runs_nothing(table: ScoreTable) -> None:
@@ -248,7 +249,7 @@ def test_text_that_looks_like_markup_stays_text() -> None:
     assert "<script" not in page
     assert "49" not in prose(page).split("Study file")[-1]
     assert prose(page).count("<script>alert(1)</script> {{7*7}}") >= 5
-    ElementTree.fromstring(score_plot(hostile))
+    ElementTree.fromstring(score_plot(hostile).svg())
 
 
 def test_few_clusters_are_owned_up_to() -> None:
@@ -303,7 +304,7 @@ def test_only_a_verdict_says_that_one_score_is_higher(table: ScoreTable) -> None
 
 
 def test_the_plot_has_words_and_real_text(table: ScoreTable) -> None:
-    svg = score_plot(table)
+    svg = score_plot(table).svg()
     root = ElementTree.fromstring(svg)
     space = "{http://www.w3.org/2000/svg}"
     assert root.get("role") == "img"
@@ -315,15 +316,15 @@ def test_the_plot_has_words_and_real_text(table: ScoreTable) -> None:
     assert {"Control", "SA", "ILM", "Human", "0", "100"} <= texts
     assert root.get("width") is None
     assert "<metadata" not in svg
-    assert score_plot(table, narrow=True) != svg
+    assert score_plot(table, narrow=True).svg() != svg
 
 
 def test_the_plot_takes_long_names_and_all_shapes_of_studies() -> None:
     one = score(responses(("Control", "x" * 60), annotators=5))
-    assert "x" * 25 + "…" in score_plot(one)
+    assert "x" * 25 + "…" in score_plot(one).svg()
     alone = score(responses(("only system",), annotators=5), Rule(control="none"))
     assert "Shaded band" not in render_report(ReportData("Scores", alone))
-    ElementTree.fromstring(score_plot(alone, narrow=True))
+    ElementTree.fromstring(score_plot(alone, narrow=True).svg())
 
 
 def luminance(colour: str) -> float:

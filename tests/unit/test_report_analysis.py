@@ -18,11 +18,16 @@ from rich.console import Console
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
-from humaneval.report.chapters import chapters
+from humaneval.report.chapters import chapters, sections
 from humaneval.report.contents import MoneyFacts, ReportData
-from humaneval.report.figures.charts import ranks_figure, story_figure
+from humaneval.report.figures.drawing import pdf_pages
+from humaneval.report.figures.files import drawings, figures_pdf
 from humaneval.report.figures.forest import ceiling_band
-from humaneval.report.formats import csv_files, r_files, render_latex, render_markdown, sections
+from humaneval.report.figures.outlying_stories import story_figure
+from humaneval.report.figures.ranks import ranks_figure
+from humaneval.report.latex import render_latex
+from humaneval.report.markdown import render_markdown
+from humaneval.report.numbers_csv import csv_files, r_files
 from humaneval.report.page import render_report, warnings
 from humaneval.report.phrases import few
 from humaneval.report.score_tables import intervals_table, main_table
@@ -196,7 +201,7 @@ def test_every_figure_has_the_table_of_its_data(alike: Analysis) -> None:
     for section in chapters(data(alike)).values():
         for block in section.blocks:
             if isinstance(block, Figure):
-                assert min(len(block.table.rows), len(block.caption), len(block.svgs)) > 0
+                assert min(len(block.table.rows), len(block.caption), len(block.drawings)) > 0
 
 
 FIGURES = {"ranks", "power", "picks", "order", "stories", "workers"}
@@ -227,7 +232,8 @@ def test_every_plot_is_there_and_is_well_formed_and_says_rule_n_and_seed(alike: 
     spread = isinstance(alike.model, MixedModel) and alike.model.story_sd > 1e-3
     assert set(found) == FIGURES - (set() if spread else {"stories"})
     for figure in found.values():
-        for svg in figure.svgs:
+        for drawing in figure.drawings:
+            svg = drawing.svg()
             root = ElementTree.fromstring(svg)
             assert root.get("role") == "img"
             assert root.findtext("{http://www.w3.org/2000/svg}desc")
@@ -243,9 +249,11 @@ def test_every_plot_is_there_and_is_well_formed_and_says_rule_n_and_seed(alike: 
 
 def test_heat_maps_hold_the_counts_of_the_score_table(alike: Analysis) -> None:
     figure = figures(whole(alike))["picks"]
-    assert len(figure.svgs) == len(alike.table.scores)
-    for svg, row in zip(figure.svgs, alike.table.scores, strict=True):
-        drawn = [one.text for one in ElementTree.fromstring(svg).iter() if one.get("class") == "small"]
+    assert len(figure.drawings) == len(alike.table.scores)
+    for drawing, row in zip(figure.drawings, alike.table.scores, strict=True):
+        parts = ElementTree.fromstring(drawing.svg()).iter()
+        small = [one.text or "" for one in parts if "font-size:10.5" in one.get("style", "")]
+        drawn = [words for words in small if words.isdigit()]
         assert drawn == [str(times) for line in row.picks for times in line]
 
 
@@ -280,8 +288,9 @@ def test_the_stories_have_titles_and_intervals_and_ranks_go_by_mean_rank() -> No
     found = analyse(rough, control="Control", human="Human", seed=5)
     figure = story_figure(found, {"s0": "The lost dog"})
     assert figure is not None
-    assert "The lost dog" in figure.svgs[0]
-    assert figure.svgs[0].count('class="mark"') == 20
+    svg = figure.drawings[0].svg()
+    assert "The lost dog" in svg
+    assert svg.count("<use") == 20
     assert isinstance(found.model, MixedModel)
     for row in figure.table.rows:
         assert isinstance(row[3].value, Interval)
@@ -504,3 +513,38 @@ def test_every_shape_of_a_study_has_a_report_without_nan(shape: str) -> None:
 
 def test_without_an_analysis_there_are_no_new_sections(alike: Analysis) -> None:
     assert chapters(replace(data(alike), analysis=None)) == {}
+
+
+def test_plots_are_the_same_bytes_again_whatever_the_user_has_set_for_matplotlib(alike: Analysis) -> None:
+    from matplotlib import rc_context
+
+    plots = [one for several in drawings(whole(alike)).values() for one in several]
+    first, pdf = [one.svg() for one in plots], figures_pdf(whole(alike))
+    with rc_context({"svg.fonttype": "path", "savefig.bbox": "tight", "font.size": 40, "axes.grid": True}):
+        assert [one.svg() for one in plots] == first
+        assert figures_pdf(whole(alike)) == pdf
+    assert pdf.startswith(b"%PDF")
+    assert b"CreationDate" not in pdf
+    assert b"/Type3" not in pdf
+    assert b"/FontFile2" in pdf
+
+
+def test_an_svg_file_has_a_size_and_colours_of_its_own(alike: Analysis) -> None:
+    for several in drawings(whole(alike)).values():
+        for one in several:
+            svg = one.svg(alone=True)
+            assert 'width="' in svg.partition(">")[0]
+            assert "var(" not in svg
+            assert "#0101" not in svg
+            assert "#0101" not in one.svg()
+
+
+def test_a_name_that_looks_like_a_colour_of_the_plots_stays_as_it_is() -> None:
+    names = ("Control", "#010104", 'id="text_1"', "Human")
+    analysis = analyse(responses(names), control="Control", human="Human")
+    for one in (several[0] for several in drawings(data(analysis)).values()):
+        ElementTree.fromstring(one.svg())
+    svg = drawings(data(analysis))["scores"][0].svg()
+    assert ">#010104<" in svg
+    assert '>id="text_1"<' in svg
+    assert pdf_pages([drawings(data(analysis))["picks"]]).startswith(b"%PDF")

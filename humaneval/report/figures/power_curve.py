@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from humaneval.planning.detectable import Chances, power_of
 from humaneval.planning.forecast import outlook
 from humaneval.planning.plan import Plan
-from humaneval.report.effect_tables import achieved, achieved_plan
-from humaneval.report.figures.canvas import Canvas, ticks
-from humaneval.report.figures.charts import BOTTOM, LEFT, RIGHT, TOP
+from humaneval.report.figures.drawing import DASHES, WIDTH, Anchor, Box, Drawing, Sheet, ticks
 from humaneval.report.phrases import percent
+from humaneval.report.plan_table import achieved, achieved_plan
 from humaneval.report.score_tables import NBSP, provenance
 from humaneval.report.sections import Cell, Column, Figure, ReportTable, share
 from humaneval.scoring.analysis.analyse import Analysis
 
+HEIGHT = 250.0
+BOX = Box(40, 36, WIDTH - 14, HEIGHT - 42)
 STEPS = 60
 FARTHEST = 40
 """The axis reaches the power wanted where that takes at most so many times the responses planned or
@@ -36,53 +39,58 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         return None
     of = _Curve(base, seen.decisive, one_sided=seen.systems is None)
     planned = plan.responses
-    n = achieved(analysis)[0]
-    curves = (("one comparison alone", "data"), ("hardest of its family", "data dashed"))
+    n = achieved(analysis).responses
     wanted = of.needed()
     near = FARTHEST * max(planned, n)
     reach = [one for one in wanted if one is not None and one <= near]
     marks = ticks(max(1.5 * max(planned, n), 50, *(1.05 * one for one in reach)))
     top = marks[-1]
     powers = [of.at(top * place / STEPS) for place in range(STEPS + 1)]
-    canvas = Canvas("power", 250, "Power by the number of responses", "Numbers are in the table below.")
-    x0, x1, y0, y1 = LEFT, RIGHT - 8, TOP + 20, 250 - BOTTOM
-
-    def x(size: float) -> float:
-        return x0 + (x1 - x0) * min(size, top) / top
-
-    def y(value: float) -> float:
-        return y1 - (y1 - y0) * value
-
-    for level in (0, 0.2, 0.4, 0.6, 0.8, 1):
-        canvas.line(x0, y(level), x1, y(level), "grid")
-        canvas.text(x0 - 6, y(level) + 4, percent(level, 0), "end", "muted")
-    for mark in marks:
-        canvas.text(x(mark), y1 + 16, f"{mark:,}", "middle", "muted")
-    canvas.line(x0, y1, x1, y1, "axis")
-    canvas.line(x0, y(base.power), x1, y(base.power), "chance")
-    canvas.line(x(n), y0, x(n), y1, "now")
-    anchor = x(n) > (x0 + x1) / 2
-    canvas.text(
-        x(n), y0 - 6, f"achieved: {n:,.0f}", "end" if anchor else "middle" if x(n) > x0 + 40 else "start"
+    drawing = Drawing(
+        "power",
+        "Power by the number of responses",
+        "The numbers are in the table below.",
+        HEIGHT,
+        partial(_draw, powers=powers, marks=marks, n=n, wanted=base.power),
     )
-    for place, (_, css) in enumerate(curves):
-        canvas.path([(x(one.n), y(one[place])) for one in powers], css)
-    canvas.text(x0, 12, "Power, %", css="muted")
-    canvas.text(x1, 250 - 6, "responses to each generator", "end", "muted")
     low, high = percent(seen.decisive.low, 0), percent(seen.decisive.high, 0)
     start = "as scored here" if found else "as planned"
     return Figure(
         "power",
         "Power",
-        (canvas.svg(),),
+        (drawing,),
         f"The chance that a test finds a difference of {percent(base.smallest_effect, 0)} points between"
         f" scores of {low} and {high}{NBSP}% ({start}), by formula (answers of one annotator correlated by"
         f" {seen.correlation:.2f}): the calculation of the last column of the plan’s table. Solid: one"
         f" comparison alone; dashed: as the hardest of its family of {seen.decisive.comparisons}. Upright"
         f" line: the n achieved, {n:,.0f}. Level dashed line: the power wanted,"
-        f" {percent(base.power, 0)}{NBSP}%; {_reached(*wanted)}. {provenance(analysis)}",
+        f" {percent(base.power, 0)}{NBSP}%; {_reached(wanted)}. {provenance(analysis)}",
         _table(of, marks, n),
     )
+
+
+def _draw(sheet: Sheet, powers: Sequence[_Powers], marks: Sequence[float], n: float, wanted: float) -> None:
+    top = marks[-1]
+    axes = sheet.axes(BOX, (0, top), (0, 1))
+    axes.set_xticks(marks, [f"{mark:,}" for mark in marks])
+    levels = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    axes.set_yticks(levels, [percent(level, 0) for level in levels])
+    axes.tick_params(pad=6)
+    sheet.grid(axes, "y")
+    sheet.dashed(axes, y=wanted)
+    axes.axvline(n, color=sheet.colour("human"), linewidth=1.8)
+    sizes = [min(one.n, top) for one in powers]
+    colour = sheet.colour("system")
+    axes.plot(sizes, [one.alone for one in powers], color=colour, linewidth=2)
+    axes.plot(sizes, [one.in_family for one in powers], color=colour, linewidth=2, linestyle=(0, DASHES))
+    at = BOX.left + (BOX.right - BOX.left) * n / top
+    anchor: Anchor = (
+        "right" if at > (BOX.left + BOX.right) / 2 else "center" if at > BOX.left + 45 else "left"
+    )
+    sheet.text(at, BOX.top - 6, f"achieved: {n:,.0f}", anchor)
+    sheet.text(BOX.left, 12, "Power, %", colour="muted")
+    sheet.text(BOX.right, 12, f"level line: wanted, {percent(wanted, 0)}{NBSP}%", "right", "chance")
+    sheet.text(BOX.right, HEIGHT - 6, "responses to each generator", "right", "muted")
 
 
 class _Powers(NamedTuple):
@@ -90,6 +98,13 @@ class _Powers(NamedTuple):
     in_family: float
     n: float
     """Responses to each generator."""
+
+
+class _Needed(NamedTuple):
+    """Responses to each generator; None if no number of them suffices."""
+
+    alone: float | None
+    in_family: float | None
 
 
 class _Curve:
@@ -108,18 +123,15 @@ class _Curve:
         )
         return _Powers(alone, family, other.responses)
 
-    def needed(self) -> tuple[float | None, float | None]:
-        """Responses for the power wanted, alone and in the family; None where none suffice."""
+    def needed(self) -> _Needed:
+        """Responses for the power wanted."""
         alone, family = self._family.annotators_needed, self._family.annotators_needed_in_family
         each = self._plan.share_of_forms
-        return alone and alone * each, family and family * each
+        return _Needed(alone and alone * each, family and family * each)
 
 
-def _reached(alone: float | None, family: float | None) -> str:
-    said = [
-        "with no number of responses" if one is None else f"with {one:,.0f} responses"
-        for one in (alone, family)
-    ]
+def _reached(needed: _Needed) -> str:
+    said = ["with no number of responses" if one is None else f"with {one:,.0f} responses" for one in needed]
     return f"it is reached {said[0]} for one comparison, {said[1]} for the hardest"
 
 

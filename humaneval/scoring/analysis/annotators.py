@@ -11,8 +11,8 @@ import pandas as pd
 
 from humaneval.domain import SENTENCES, Role
 from humaneval.scoring.exclusions import Selection, spam_odds
-from humaneval.scoring.judgments import Flags, Judgments
-from humaneval.statistics.arrays import NotEstimable
+from humaneval.scoring.judgments import Judgments
+from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.quality import READING_SPEED, speed, straight_lining
 
 ODD = 0.001

@@ -8,7 +8,7 @@ import numpy as np
 
 from humaneval.domain import SENTENCES, Role
 from humaneval.scoring.analysis.estimable import estimated
-from humaneval.scoring.judgments import Flags, Judgments
+from humaneval.scoring.judgments import Judgments
 from humaneval.statistics.agreement import (
     AgreementInterval,
     Coefficient,
@@ -20,7 +20,7 @@ from humaneval.statistics.agreement import (
     percentage_agreement,
     tally,
 )
-from humaneval.statistics.arrays import NotEstimable
+from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.intervals import Interval
 from humaneval.statistics.position_effects import (
     Learning,

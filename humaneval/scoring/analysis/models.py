@@ -12,9 +12,9 @@ from scipy import special
 
 from humaneval.domain import Role
 from humaneval.scoring.analysis.estimable import estimated
-from humaneval.scoring.judgments import Flags, Judgments
+from humaneval.scoring.judgments import Judgments
 from humaneval.scoring.scores import ScoreTable
-from humaneval.statistics.arrays import NotEstimable
+from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.bootstrap import bootstrap
 from humaneval.statistics.detection import Detection, d_prime, detection
 from humaneval.statistics.intervals import Interval, clopper_pearson, jeffreys, wilson
@@ -207,7 +207,7 @@ def standings(
 def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
     """Systems and Human against the achieved ceiling, or the nominal one where no Human passage was
     judged."""
-    ceiling = table.chance.achieved or table.chance.nominal
+    ceiling = table.chance.ceiling
     return tuple(
         LuckOff(row.generator, ceiling, detection(row.score, row.interval, ceiling), d_prime(1 - row.score))
         for row in table.scores

@@ -1,0 +1,74 @@
+"""The numbers of a report as CSV files, and the responses as R wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from humaneval.csv_text import csv_text
+from humaneval.report.chapters import sections
+from humaneval.report.contents import ReportData
+from humaneval.report.phrases import one_line
+from humaneval.report.sections import Column
+from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.scoring.analysis.for_r import COLUMNS, rows_for_models, script
+from humaneval.statistics.intervals import Interval
+
+
+def csv_files(data: ReportData) -> Mapping[str, str]:
+    """A CSV for each table, by file name, with the numbers behind the digits shown, and a codebook of all
+    columns.
+
+    Shares and differences are 0..1 there; an interval has two columns, `…_low` and `…_high`. Text that a
+    spreadsheet would run as a formula is made harmless.
+    """
+    files, book = {}, []
+    for section in sections(data):
+        for table in section.tables:
+            if f"{table.key}.csv" in files:
+                continue
+            names = [name for column in table.columns for name in _names(column)]
+            rows = [
+                [
+                    value
+                    for column, cell in zip(table.columns, row, strict=True)
+                    for value in _values(column, cell.value)
+                ]
+                for row in table.rows
+            ]
+            files[f"{table.key}.csv"] = csv_text(names, rows, excel=True)
+            book += [
+                (f"{table.key}.csv", name, one_line(column.head), column.unit)
+                for column in table.columns
+                for name in _names(column)
+            ]
+    files["codebook.csv"] = csv_text(("file", "column", "meaning", "unit"), book, excel=True)
+    return files
+
+
+def r_files(frame: pd.DataFrame, analysis: Analysis) -> Mapping[str, str]:
+    """The responses that count, as R wants them, what their columns hold, and a script with the model's
+    formula."""
+    rows = rows_for_models(frame, analysis.table.rule)
+    values = rows.astype(object).where(rows.notna(), None).to_numpy().tolist()
+    return {
+        "responses_r.csv": csv_text(list(rows.columns), values, excel=True),
+        "responses_r_codebook.csv": csv_text(("column", "meaning"), list(COLUMNS.items()), excel=True),
+        "model.R": script(analysis.seed),
+    }
+
+
+def _names(column: Column) -> tuple[str, ...]:
+    return (f"{column.key}_low", f"{column.key}_high") if column.span else (column.key,)
+
+
+def _values(column: Column, value: object) -> tuple[object, ...]:
+    if not column.span:
+        return (_rounded(value),)
+    return tuple(map(_rounded, value)) if isinstance(value, Interval) else (None, None)
+
+
+def _rounded(value: object) -> object:
+    """Floats to 10 significant digits: the last of 16 are rounding errors, as in 0.7999999999999999."""
+    return float(f"{value:.10g}") if isinstance(value, float) else value

@@ -1,0 +1,115 @@
+"""The plan of a study against what was achieved: annotators, responses, and what these can find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+from typing import NamedTuple
+
+from humaneval.domain import Role
+from humaneval.planning.forecast import Outlook, outlook
+from humaneval.planning.plan import Plan
+from humaneval.report.score_tables import NBSP
+from humaneval.report.sections import NOT_ESTIMABLE, Cell, Column, ReportTable, number, share, text, whole
+from humaneval.scoring.analysis.analyse import Analysis
+
+
+class Achieved(NamedTuple):
+    """Medians over the systems."""
+
+    responses: float
+    score: float
+    design_effect: float
+
+
+def achieved(analysis: Analysis) -> Achieved:
+    """What the systems of the study achieved."""
+    systems = [row for row in analysis.table.scores if row.role is Role.SYSTEM]
+    return Achieved(
+        median(row.n for row in systems),
+        median(row.score for row in systems),
+        median(row.design_effect for row in systems),
+    )
+
+
+def achieved_plan(plan: Plan, analysis: Analysis) -> Plan | None:
+    """The plan with the annotators and scores that there are; None where a score leaves no room for the
+    effect."""
+    n, score, _ = achieved(analysis)
+    if not 0 < score < score + plan.smallest_effect < 1:
+        return None
+    annotators = max(1, round(n / plan.share_of_forms))
+    return replace(plan, annotators=annotators, spammers=0.0, top_up=False, expected_score=score)
+
+
+def achieved_outlook(plan: Plan, analysis: Analysis) -> Outlook | None:
+    """What the responses that there are can find, from the scores that there are; None where a score leaves
+    no room."""
+    found = achieved_plan(plan, analysis)
+    return outlook(found) if found else None
+
+
+def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
+    """What the study meant to find out, and what it can."""
+    before, after = outlook(plan), achieved_outlook(plan, analysis)
+    unit = "counts; scores, differences, powers and half widths are shares"
+    comparisons = before.decisive.comparisons if before.decisive else 0
+    note = (
+        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {comparisons} comparisons."
+        " Planned: after the Control passages have excluded annotators. Achieved: medians over the systems."
+    )
+    if not after:
+        note += " A difference as large as the planned one does not fit above the scores achieved."
+    return ReportTable(
+        "plan",
+        "Plan against what was achieved",
+        (
+            Column("figure", "Figure", False),
+            Column("planned", "Planned", unit=unit),
+            Column("achieved", "Achieved", unit=unit),
+        ),
+        (*_sizes(plan, analysis, before), *_powers(plan, before, after)),
+        note,
+    )
+
+
+Row = tuple[Cell, Cell, Cell]
+
+
+def _sizes(plan: Plan, analysis: Analysis, before: Outlook) -> tuple[Row, ...]:
+    """How much there was to be judged, and how hard it was."""
+    n, score, design_effect = achieved(analysis)
+    start = Cell("Score that it starts from, %", "Score that it starts from")
+    return (
+        (text("Annotators"), whole(plan.people), whole(analysis.table.annotators.analysed)),
+        (text("Responses to each system"), number(before.responses, 1), number(n, 1)),
+        (start, share(plan.expected_score), share(score)),
+        (text("Design effect, median over systems"), Cell(""), number(design_effect)),
+    )
+
+
+def _powers(plan: Plan, before: Outlook, after: Outlook | None) -> tuple[Row, ...]:
+    """What can be found with that. The keys of the rows, beside the words, are what the CSV file has."""
+    size, power = "Detectable difference", f"Power for a difference of {plan.smallest_effect:g}"
+    shown = f"Power for {100 * plan.smallest_effect:.0f} points, %"
+    named = (
+        (Cell(f"{size}, points: one comparison", f"{size}: one comparison"), "detectable"),
+        (
+            Cell(f"{size}, points: hardest of its family", f"{size}: hardest of its family"),
+            "detectable_in_family",
+        ),
+        (Cell(f"{shown}: one comparison", f"{power}: one comparison"), "power"),
+        (Cell("… as the hardest of its family", f"{power}: hardest of its family"), "power_in_family"),
+    )
+    width = Cell("Half width of a score’s interval, points", "Half width of a score’s interval")
+    return (
+        *((head, _found(before, name), _found(after, name)) for head, name in named),
+        (width, share(before.half_width), _found(after, "half_width")),
+    )
+
+
+def _found(of: Outlook | None, name: str) -> Cell:
+    if of is None or (of.decisive is None and name != "half_width"):
+        return Cell(NOT_ESTIMABLE)
+    value = getattr(of, name)
+    return Cell(f"none below 100{NBSP}%") if value is None else share(value)
