@@ -15,8 +15,7 @@ from sqlalchemy.exc import IntegrityError, StatementError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import InfillRow, MetaRow, StoryRow
-from humaneval.store.types import Base
-from humaneval.store.types import Moment, Money, now
+from humaneval.store.types import Base, Moment, Money, now
 
 Factory = Callable[..., object]
 
