@@ -357,7 +357,8 @@ def test_a_worker_who_saw_a_story_twice_is_named() -> None:
     table = sheet([ROW, {**ROW, "generator": "human"}, {**ROW, "worker": "B", "story": "s2"}])
     done = responses(table, propose(table, {}), study="x")
     assert (
-        "1 worker saw a story more than once, under different generators. All these responses count: A1B2C3D4 "
+        "1 worker saw a story more than once, under different generators. All these responses count: "
+        "A1B2C3D4 "
         "(story s1; lines 2, 3)" in done.manifest()["notes"]
     )
 
