@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from humaneval.errors import UsageError
+from humaneval.text import has_words, hidden_characters, refused_characters, split_sentences
 
 SENTENCES = 5
 """How many sentences a story has."""
@@ -34,7 +35,7 @@ class Role(StrEnum):
 
 
 class InfillStatus(StrEnum):
-    """What became of a blank. Only `ok` is shown to annotators unless the study says otherwise."""
+    """What became of a blank. `shown_statuses` says which of them a study shows to annotators."""
 
     OK = "ok"
     EMPTY = "empty"
@@ -47,6 +48,42 @@ class InfillStatus(StrEnum):
     SEVERAL_SENTENCES = "several sentences"
     SAME_AS_ORIGINAL = "same as the original"
     SAME_AS_NEIGHBOUR = "same as a neighbour"
+
+
+PROCESSED_STATUSES = frozenset({InfillStatus.OK, InfillStatus.SEVERAL_SENTENCES})
+"""Infills whose text `--processing` works on. No step can turn the others into a sentence."""
+
+
+def shown_statuses(allowed: Iterable[InfillStatus] = ()) -> frozenset[InfillStatus]:
+    """The statuses of the infills that a study shows: `ok`, and those that its study file allows."""
+    return frozenset({InfillStatus.OK, *allowed})
+
+
+class Verdict(NamedTuple):
+    """The status that a text deserves, and why."""
+
+    status: InfillStatus
+    detail: str = ""
+
+
+def verdict_on(text: str, *, needs_words: bool = True, one_sentence: bool = True) -> Verdict:
+    """The status that `text` deserves by itself, whatever stands around the blank: printable, not empty, one
+    sentence.
+
+    `needs_words`: punctuation alone counts as empty. Give it the text after `humaneval.text.normalise`.
+
+    >>> verdict_on("It rained. She stayed.")
+    Verdict(status=<InfillStatus.SEVERAL_SENTENCES: 'several sentences'>, detail='2 sentences')
+    """
+    if "\ufffd" in text:
+        return Verdict(InfillStatus.UNPRINTABLE, "bytes that are not valid text (U+FFFD)")
+    if found := refused_characters(text) or hidden_characters(text):
+        return Verdict(InfillStatus.UNPRINTABLE, f"characters that no page can carry: {found}")
+    if not text or (needs_words and not has_words(text)):
+        return Verdict(InfillStatus.EMPTY, "no word in it" if text else "")
+    if one_sentence and (count := len(split_sentences(text))) > 1:
+        return Verdict(InfillStatus.SEVERAL_SENTENCES, f"{count} sentences")
+    return Verdict(InfillStatus.OK)
 
 
 @dataclass(frozen=True, slots=True)

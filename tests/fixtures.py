@@ -28,7 +28,7 @@ from humaneval.settings import Settings, database_url
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import upgrade
 from humaneval.store.stories import add_stories
-from humaneval.store.tables import Base
+from humaneval.store.types import Base
 from humaneval.stories import bundled_stories
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.stored import create_study

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 
 from generators.masks.documents import UNTITLED
 from generators.options import refuse_unless
-from humaneval.domain import Blank, Filling, Gap, GappedText, Infill, InfillStatus, Provenance
-from humaneval.text import has_words, normalise, refused_characters, split_sentences
+from humaneval.domain import Blank, Filling, Gap, GappedText, Infill, InfillStatus, Provenance, verdict_on
+from humaneval.text import normalise
 
 OK = InfillStatus.OK
 WINDOW = 4
@@ -221,30 +221,20 @@ def check(draft: Draft, gap: Gap) -> Draft:
     other."""
     several_lines = gap.type in ("paragraph", "document")
     text = draft.text.strip() if several_lines else normalise(draft.text)
-    broken = unprintable(text)
-    if broken:
-        return draft._replace(text="", status=InfillStatus.UNPRINTABLE, detail=broken)
+    verdict = verdict_on(
+        text, needs_words=gap.type not in ("word", "ngram"), one_sentence=gap.type == "sentence"
+    )
+    if verdict.status is InfillStatus.UNPRINTABLE:
+        return draft._replace(text="", status=verdict.status, detail=verdict.detail)
     draft = draft._replace(text=text)
     if draft.status is not OK:
         return draft
-    if not text or (gap.type not in ("word", "ngram") and not has_words(text)):
-        return draft._replace(status=InfillStatus.EMPTY, detail="no word in it" if text else "")
+    if verdict.status is InfillStatus.EMPTY:
+        return draft._replace(status=verdict.status, detail=verdict.detail)
     words = len(text.split())
     if words < gap.min_words or 0 < gap.max_words < words:
         limits = f"at least {gap.min_words}" if words < gap.min_words else f"at most {gap.max_words}"
         return draft._replace(status=InfillStatus.FILTERED, detail=f"{words} words, not {limits}")
     if not text.startswith(normalise(gap.beginning)):
         return draft._replace(status=InfillStatus.FILTERED, detail=f"does not begin with {gap.beginning!r}")
-    if gap.type == "sentence":
-        sentences = split_sentences(text)
-        if len(sentences) > 1:
-            return draft._replace(status=InfillStatus.SEVERAL_SENTENCES, detail=f"{len(sentences)} sentences")
-    return draft
-
-
-def unprintable(text: str) -> str:
-    """Why `text` cannot be shown, or nothing: bytes that make no character, or characters that no page
-    can carry."""
-    if "\ufffd" in text:
-        return "bytes that make no character"
-    return refused_characters(text)
+    return draft._replace(status=verdict.status, detail=verdict.detail or draft.detail)

@@ -48,9 +48,7 @@ class Source:
     def counted(self, sheet: Sheet, worker: str | None) -> Sheet:
         """The sheet without people whose submission does not count, as Prolific's export says, if there
         is one."""
-        from humaneval.foreign import prolific_export as prolific
-        from humaneval.foreign.document import open_document
-        from humaneval.foreign.pseudonyms import only_counted
+        from humaneval.foreign import only_counted
 
         if self.prolific is None:
             return sheet
@@ -59,12 +57,7 @@ class Source:
                 "--prolific needs to know which column holds Prolific's ids of people",
                 "Name it as the worker.",
             )
-        document = open_document(self.prolific, self.options)
-        cause = prolific.recognise(document)
-        if cause:
-            raise UsageError(f"{self.prolific} is not Prolific's export of submissions: {cause}")
-        words = prolific.UNFINISHED + (() if self.options.rejected else ("rejected",))
-        return only_counted(sheet, worker, prolific.submissions(document), words)
+        return only_counted(sheet, worker, self.prolific, self.options)
 
 
 def file_options(function: F) -> F:
@@ -231,7 +224,7 @@ def foreign_responses(
     is the one that the file says, or the file's.
     """
     from humaneval.foreign import are_ours, passing_pseudonyms, propose, pseudonymised, responses
-    from humaneval.foreign.responses import anonymous, the_study
+    from humaneval.foreign.responses import ROW_AS_WORKER, the_study, with_rows_as_workers
 
     sheet = of.sheet()
     named = the_study(sheet)
@@ -242,7 +235,7 @@ def foreign_responses(
                 "--anonymous-workers is for files that do not say who answered, and this one does: "
                 f"{told.get('worker') or sheet.roles['worker']}"
             )
-        sheet, told["worker"] = anonymous(sheet)
+        sheet, told["worker"] = with_rows_as_workers(sheet), ROW_AS_WORKER
     mapping = propose(sheet, told, pairs(constants, "--constant"))
     if mapping.guessed and not yes:
         _confirm(mapping)

@@ -9,14 +9,15 @@ from decimal import Decimal
 from statistics import median
 from typing import NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 
 from humaneval.crowd.addresses import PUBLISH
 from humaneval.crowd.ledger import INSTEAD, spent
 from humaneval.crowd.participants import DONE
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.store.engine import reading
-from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
+from humaneval.store.queries import rows_in
+from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import get_study, settings_of
 
@@ -153,7 +154,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
             )
         )
         writes = Counter((endpoint, state) for endpoint, state in outbox)
-        rows = session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id))
+        rows = rows_in(session, study)
     lines = []
     for endpoint in dict.fromkeys(hit.endpoint for hit in hits):
         mine = [hit for hit in hits if hit.endpoint == endpoint]

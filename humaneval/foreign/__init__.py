@@ -1,8 +1,11 @@
-"""Other people's response files: which format a file is, its cells as a table, and that as responses."""
+"""Response files from other platforms: recognise the format, read the rows, map them to responses.
 
-from humaneval.foreign.file_kinds import read_sheet
+This module is the door; `summaries`, `differences` and `reliability` analyse a file as it is."""
+
+from humaneval.foreign.formats.prolific_export import only_counted
 from humaneval.foreign.mapping import Mapping, propose
 from humaneval.foreign.pseudonyms import are_ours, passing_pseudonyms, pseudonymised
+from humaneval.foreign.recognise import read_sheet
 from humaneval.foreign.reposted import replaced
 from humaneval.foreign.responses import Imported, responses
 from humaneval.foreign.sheet import Options, Sheet
@@ -13,6 +16,7 @@ __all__ = [
     "Options",
     "Sheet",
     "are_ours",
+    "only_counted",
     "passing_pseudonyms",
     "propose",
     "pseudonymised",

@@ -1,5 +1,4 @@
-"""A binary judgment compared between groups, by each of the usual ways to allow for workers and items that
-recur."""
+"""A binary judgment compared between groups, by each method that allows for repeated workers and items."""
 
 from __future__ import annotations
 
@@ -33,12 +32,11 @@ CORRECTIONS: dict[Correction, str] = {
     "clusters": "G",
     "clusters and rows": "G, n",
 }
-CORRECTED = "Corrections: G is times G/(G-1), as R's vcovCL; G, n also times (n-1)/(n-p), as statsmodels."
+CORRECTED = "Corrections: G multiplies by G/(G-1), as R's vcovCL; G, n also by (n-1)/(n-p), as statsmodels."
 
 
 class _Data(NamedTuple):
-    """One entry a judgment; workers and items by number in the order of the file, so that pseudonyms change
-    nothing."""
+    """One entry a judgment. Workers and items are numbered in file order: pseudonyms change nothing."""
 
     y: Floats
     group: list[str]
@@ -52,18 +50,18 @@ Made = tuple[list[tuple[Any, ...]], list[str]]
 
 
 def differences(frame: pd.DataFrame, by: Sequence[str], methods: Sequence[str] = ()) -> Summary:
-    """How much oftener 1 was said in each group than in the first by name, with a line for each of `methods`
-    (all if none).
+    """How much more often each group has the value 1 than the first group by name, by each of `methods`.
 
-    `frame` is of `humaneval.foreign.summaries.judged`, with its workers and items. On the logit: logistic
-    regression with naive, one-way and two-way clustered and CR2 standard errors, exchangeable GEE, and the
-    mixed model with workers and items crossed; on the share: percentile intervals of four bootstraps, 95 %.
-    Raises UsageError where group, worker or item are not named, InputError where values are not 0 and 1 or
-    there is one group.
+    No `methods` stands for all. `frame` is from `humaneval.foreign.summaries.judged`, with its workers and
+    items. On the logit scale:
+    logistic regression with naive, one-way and two-way clustered and CR2 standard errors, exchangeable GEE,
+    and the mixed model with crossed workers and items. On the scale of shares: 95 % percentile intervals of
+    four bootstraps. Raises UsageError if group, worker or item are not named, and InputError if a value is
+    neither 0 nor 1 or there is only one group.
     """
     unknown = [name for name in methods if name not in METHODS]
     if unknown:
-        raise UsageError(f"there is no method {unknown[0]!r}", f"There are: {', '.join(METHODS)}.")
+        raise UsageError(f"there is no method {unknown[0]!r}", f"Methods: {', '.join(METHODS)}.")
     data = _data(frame, by)
     rows: list[tuple[Any, ...]] = []
     notes: list[str] = []
@@ -79,22 +77,24 @@ def differences(frame: pd.DataFrame, by: Sequence[str], methods: Sequence[str] =
 
 def _data(frame: pd.DataFrame, by: Sequence[str]) -> _Data:
     if len(by) != 1:
-        raise UsageError("--show differences compares the groups of one column", "Say which: --by COLUMN.")
+        raise UsageError("--show differences compares the groups of one column", "Name it: --by COLUMN.")
     if frame[ITEM].isna().any():
-        raise UsageError("--show differences needs to know what was judged", "Say it: --item COLUMN.")
+        raise UsageError(
+            "--show differences needs to know what was judged", "Name the column: --item COLUMN."
+        )
     if frame[WORKER].isna().any():
-        raise UsageError("--show differences needs to know who answered", "Say it: --worker COLUMN.")
+        raise UsageError("--show differences needs to know who answered", "Name the column: --worker COLUMN.")
     numbers = pd.to_numeric(frame[VALUE].replace({"true": "1", "false": "0"}), errors="coerce")
     odd = frame.loc[~numbers.isin([0, 1]), VALUE]
     if len(odd):
         raise InputError(
             f"{len(odd)} of {len(frame)} values are neither 0 nor 1: {listed(list(odd.unique()))}",
-            "--show differences is for what was right or wrong, noticed or not.",
+            "--show differences is for answers that are right or wrong, as 1 or 0.",
         )
     group = frame[by[0]].astype(str)
     first, *others = sorted(group.unique())
     if not others:
-        raise InputError(f"there is one group only in {by[0]}: {first}")
+        raise InputError(f"{by[0]} has only one group: {first}")
     worker, item = (pd.factorize(frame[name])[0].astype(np.int64) for name in (WORKER, ITEM))
     return _Data(numbers.to_numpy(dtype=np.float64), list(group), worker, item, first, tuple(others))
 
@@ -108,7 +108,7 @@ def _design(data: _Data) -> tuple[Floats, tuple[str, ...]]:
 
 
 def _coefficients(data: _Data, method: str, beta: Floats, covariance: Floats) -> list[tuple[Any, ...]]:
-    """A line for each group; the first coefficient is the reference's."""
+    """A line for each group. The first coefficient is the intercept, which stands for the reference group."""
     errors = np.sqrt(np.diag(covariance))
     names = _design(data)[1]
     return [

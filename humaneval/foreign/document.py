@@ -1,5 +1,4 @@
-"""A file of judgments before anybody knows its format: rows of cells, or JSON, or one clear line on why it is
-neither."""
+"""A response file before its format is known: rows of cells, or JSON, or a clear error if it is neither."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from humaneval.foreign.sheet import Options
 from humaneval.scoring.response_table import BYTE_ORDER_MARKS, decoded
 
 LARGEST_CELL = 16 * 1024 * 1024
-"""Characters. A quote that is never closed makes one cell of all that follows."""
+"""Characters. An unclosed quotation mark would turn the rest of the file into one cell."""
 
 NOT_TABLES = (
     (b"\xd0\xcf\x11\xe0", "an old Excel file (.xls)", "In Excel: Save as .xlsx, or as CSV UTF-8."),
@@ -26,18 +25,18 @@ NOT_TABLES = (
     (b"BZh", "a bzip2 archive", "Unpack it first: bunzip2 FILE."),
     (b"\xfd7zXZ", "an xz archive", "Unpack it first: xz -d FILE."),
     (b"7z\xbc\xaf", "a 7-Zip archive", "Unpack it first."),
-    (b"%PDF", "a PDF", "Give the answers as CSV, TSV, JSON or xlsx."),
+    (b"%PDF", "a PDF", "Save the answers as CSV, TSV, JSON or xlsx."),
     (b"PAR1", "a Parquet file", "Write it as CSV or JSON lines first."),
     (b"SQLite format 3\x00", "an SQLite database", "Write the table of answers as CSV first."),
-    (b"\x89PNG", "a picture", "Give the answers as CSV, TSV, JSON or xlsx."),
-    (b"\xff\xd8\xff", "a picture", "Give the answers as CSV, TSV, JSON or xlsx."),
+    (b"\x89PNG", "a picture", "Save the answers as CSV, TSV, JSON or xlsx."),
+    (b"\xff\xd8\xff", "a picture", "Save the answers as CSV, TSV, JSON or xlsx."),
 )
 SEPARATORS = ",\t;|"
 
 
 @dataclass(frozen=True)
 class Document:
-    """A file, read once. `rows` and `lines` are its cells; `json` what a JSON file holds, else None."""
+    """A file, read once. `rows` and `lines` are its cells; `json` is the value of a JSON file, else None."""
 
     path: Path
     data: bytes = field(repr=False)
@@ -58,7 +57,7 @@ class Document:
                 raise InputError(f"{self.path} is {what}, not a table of answers", hint)
         if self.options.encoding is None and _is_binary(self.data):
             raise InputError(
-                f"{self.path} is not text but binary", "Give the answers as CSV, TSV, JSON or xlsx."
+                f"{self.path} is a binary file, not text", "Save the answers as CSV, TSV, JSON or xlsx."
             )
         text = decoded(self.data, self.path, self.options.encoding).removeprefix("\ufeff")
         if not text.strip():
@@ -67,18 +66,18 @@ class Document:
         if start.startswith(("<!doctype", "<html", "<?xml")):
             raise InputError(
                 f"{self.path} is a web page or XML, not a table of answers",
-                "Perhaps a page that asks to sign in was saved: fetch the file again.",
+                "Perhaps it is a saved sign-in page: download the file again.",
             )
         if any(ord(character) < 9 or 13 < ord(character) < 32 for character in text[:4096]):
             raise InputError(
-                f"{self.path} is not text: it holds control characters",
-                "Give the answers as CSV, TSV, JSON or xlsx.",
+                f"{self.path} is not text: it contains control characters",
+                "Save the answers as CSV, TSV, JSON or xlsx.",
             )
         return text
 
     @cached_property
     def json(self) -> Any:
-        """The value of a JSON file, a list of objects of JSON lines; None for other files."""
+        """The value of a JSON file, or the list of objects of a JSON Lines file; None for other files."""
         if self.is_excel or self.text.lstrip()[:1] not in ("{", "["):
             return None
         try:
@@ -89,7 +88,7 @@ class Document:
                     f"{self.path}, line {whole.lineno}: not JSON ({whole.msg}, column {whole.colno})"
                 ) from None
         except RecursionError:
-            raise InputError(f"{self.path}: JSON that is nested too deep") from None
+            raise InputError(f"{self.path}: the JSON is nested too deeply") from None
         return [
             self._json_line(number, line)
             for number, line in enumerate(io.StringIO(self.text), 1)
@@ -115,7 +114,7 @@ class Document:
         if self.is_excel:
             found = excel.cells(self.data, self.path, self.options.worksheet)
             if not found.rows:
-                raise InputError(f"{self.path} is empty: its worksheet has no cells")
+                raise InputError(f"{self.path} is empty: the worksheet has no cells")
             return found.rows, found.lines, found.notes
         if self.json is not None:
             return [], [], ()
@@ -124,12 +123,12 @@ class Document:
 
     @property
     def rows(self) -> list[list[str]]:
-        """Rows that are not blank, the header among them."""
+        """The rows that are not blank, including the header."""
         return self._grid[0]
 
     @property
     def lines(self) -> list[int]:
-        """The line of the file at which each of `rows` begins."""
+        """The line of the file on which each of `rows` begins."""
         return self._grid[1]
 
     @property
@@ -138,7 +137,7 @@ class Document:
 
     @property
     def header(self) -> list[str]:
-        """The cells of the first row, stripped; none of a JSON file."""
+        """The cells of the first row, stripped; empty for a JSON file."""
         return [cell.strip() for cell in self.rows[0]] if self.rows else []
 
     def _cells(self, text: str) -> tuple[list[list[str]], list[int]]:
@@ -154,7 +153,7 @@ class Document:
         rows, lines, start = [], [], 0
         limit = csv.field_size_limit(LARGEST_CELL)
         try:
-            # Whatever ends a line, also the lone carriage return of old Macs.
+            # newline="": csv itself handles every line end, even the lone carriage return of old Macs.
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
             for cells in reader:
                 line, start = start + 1 + skipped, reader.line_num
@@ -166,9 +165,9 @@ class Document:
             if "field larger" in cause:
                 cause = f"a cell has more than {LARGEST_CELL:,} characters"
             elif "unexpected end" in cause:
-                cause = "a quote is opened and never closed"
+                cause = "a quotation mark is opened and never closed"
             raise InputError(
-                f"{self.path}, line {start + 1 + skipped}: {cause}", "Look at the quotes in this line."
+                f"{self.path}, line {start + 1 + skipped}: {cause}", "Check the quotation marks in this line."
             ) from None
         finally:
             csv.field_size_limit(limit)
@@ -176,7 +175,7 @@ class Document:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Whether this is neither UTF-8 nor UTF-16 with its mark, and holds bytes that no 8-bit text has."""
+    """Whether this is neither UTF-8 nor marked UTF-16, and contains bytes that 8-bit text never has."""
     if any(data.startswith(mark) for mark, _ in BYTE_ORDER_MARKS):
         return False
     try:
@@ -187,7 +186,7 @@ def _is_binary(data: bytes) -> bool:
 
 
 def _columns(text: str, separator: str) -> int:
-    """How many columns the first row has with this separator; a quoted header cell may run over lines."""
+    """How many columns the first row has with this separator; a quoted header cell may span lines."""
     try:
         return len(next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), []))
     except csv.Error:
@@ -195,7 +194,7 @@ def _columns(text: str, separator: str) -> int:
 
 
 def open_document(path: Path, options: Options) -> Document:
-    """The file at `path`. Raises InputError where it cannot be opened or is empty."""
+    """The file at `path`. Raises InputError if it cannot be opened or is empty."""
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -13,13 +13,13 @@ from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.foreign.sheet import listed
 
 LARGEST = 1024**3
-"""Bytes that a workbook may unpack to."""
+"""Bytes: the largest size that a workbook may unpack to."""
 CUT = 32_767
-"""Characters that Excel keeps of a cell."""
+"""Characters: Excel cuts a longer cell."""
 
 
 class Cells(NamedTuple):
-    """Rows that are not blank, the row numbers, and remarks."""
+    """The rows that are not blank, their row numbers, and notes."""
 
     rows: list[list[str]]
     lines: list[int]
@@ -27,22 +27,22 @@ class Cells(NamedTuple):
 
 
 def cells(data: bytes, path: Path, worksheet: str | None) -> Cells:
-    """The cells of a workbook: whole numbers without a point, truth as true and false, times in ISO 8601.
+    """The cells of a workbook: whole numbers without a point, booleans as true and false, times in ISO 8601.
 
-    Of a formula the value that was stored with it counts. Raises InputError for a zip that is no workbook, a
-    damaged one, or a formula without a stored value; PrerequisiteError without openpyxl.
+    A formula stands for the value that is stored with it. Raises InputError for a zip archive that is not a
+    workbook, a damaged workbook, or a formula without a stored value; PrerequisiteError without openpyxl.
     """
     _check_archive(data, path)
     try:
         import openpyxl
     except ImportError:
         raise PrerequisiteError(
-            f"{path} is an Excel workbook, and openpyxl, which reads these, is not installed",
+            f"{path} is an Excel workbook, and reading it needs the package openpyxl",
             'pip install "humaneval-toolkit[excel]", or in Excel: Save as, CSV UTF-8.',
         ) from None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about styles and such
+            warnings.simplefilter("ignore")  # about styles that openpyxl does not keep
             book = openpyxl.load_workbook(io.BytesIO(data))
             sheet = _worksheet(book, worksheet, path)
             found = list(sheet.iter_rows())
@@ -52,7 +52,7 @@ def cells(data: bytes, path: Path, worksheet: str | None) -> Cells:
                 found = list(stored[sheet.title].iter_rows())
     except UsageError:
         raise
-    except Exception as error:  # openpyxl lets through whatever a damaged part makes of its parsers
+    except Exception as error:  # openpyxl passes on whatever its parsers raise for a damaged part
         raise InputError(
             f"{path} is a damaged Excel workbook ({type(error).__name__}: {str(error)[:100]})",
             "Open it in Excel and save it again, or save it as CSV UTF-8.",
@@ -65,12 +65,14 @@ def cells(data: bytes, path: Path, worksheet: str | None) -> Cells:
             rows.append(texts)
             lines.append(number)
         long += [cell.coordinate for cell, text in zip(row, texts, strict=True) if len(text) >= CUT]
-    notes = [f"of {len(formulas)} formulas the stored values were read" if formulas else ""]
+    notes = [f"{len(formulas)} formulas: their stored values were read" if formulas else ""]
     others = [name for name in book.sheetnames if name != sheet.title]
     if others and worksheet is None:
-        notes.append(f"worksheet {sheet.title!r} was read; there are also: {listed(others)} (--worksheet)")
+        notes.append(
+            f"worksheet {sheet.title!r} was read; others: {listed(others)} (choose with --worksheet)"
+        )
     if long:
-        notes.append(f"cells as long as Excel's limit, so perhaps cut by it: {listed(long)}")
+        notes.append(f"cells at Excel's length limit, so perhaps cut: {listed(long)}")
     return Cells(rows, lines, tuple(note for note in notes if note))
 
 
@@ -82,24 +84,24 @@ def _check_archive(data: bytes, path: Path) -> None:
     except zipfile.BadZipFile:
         raise InputError(
             f"{path} is a damaged Excel workbook or zip archive: its end is missing",
-            "Fetch or copy the file again.",
+            "Download or copy the file again.",
         ) from None
     if "content.xml" in names and "xl/workbook.xml" not in names:
         raise InputError(f"{path} is an OpenDocument file", "Save it as .xlsx or as CSV UTF-8.")
     if "xl/workbook.xml" not in names:
         raise InputError(
             f"{path} is a zip archive, not a table of answers: {listed(names, 3) or 'it is empty'}",
-            "Unpack it and name a file of it.",
+            "Unpack it and name one of its files.",
         )
     if size > LARGEST:
-        raise InputError(f"{path} unpacks to {size / 1024**3:.1f} GiB, more than is read", "Save it as CSV.")
+        raise InputError(f"{path} unpacks to {size / 1024**3:.1f} GiB, which is too large", "Save it as CSV.")
 
 
 def _worksheet(book: Any, name: str | None, path: Path) -> Any:
     if name is None:
         return book.worksheets[0]
     if name not in book.sheetnames:
-        raise UsageError(f"{path} has no worksheet {name!r}", f"There are: {listed(book.sheetnames)}.")
+        raise UsageError(f"{path} has no worksheet {name!r}", f"Worksheets: {listed(book.sheetnames)}.")
     return book[name]
 
 

@@ -1,5 +1,4 @@
-"""From rows of cells to a frame: names made different, ragged rows told from broken ones, blank cells as
-None."""
+"""From rows of cells to a data frame: unique column names, rows of the right length, blank cells as None."""
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ import pandas as pd
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.document import Document
 from humaneval.foreign.sheet import Left, Options, Sheet, at, listed, many
+from humaneval.foreign.unfold import as_text
 
 
 def framed(
@@ -21,17 +21,17 @@ def framed(
     skip: int = 1,
     may_lack: Iterable[str] = (),
 ) -> Sheet:
-    """The document's rows below the first `skip`, with `header` (its first row if None) as names of the columns.
+    """The document's rows below the first `skip`. `header` names the columns; by default it is the first row.
 
-    Rows may end early where only columns of `may_lack` are missing; any other row with more or fewer cells
-    than the header makes the file unusable, or is left out and counted with `skip_bad`. Two columns of one
-    name are one where they hold the same, and else the later ones become `NAME (2)`. Raises InputError.
+    Rows may end early if only columns of `may_lack` are missing. Any other row with more or fewer cells than
+    the header is an InputError, or is left out and counted with `skip_bad`. Two columns of one name become
+    one if their cells are equal; otherwise the later one becomes `NAME (2)`.
     """
     names, notes = _names(list(header if header is not None else document.header))
     rows, lines = document.rows[skip:], document.lines[skip:]
     if not rows:
         raise InputError(
-            f"{document.path}: there is a header and nothing below it", "No answers were given yet?"
+            f"{document.path} has a header line and no rows", "Perhaps there are no answers yet."
         )
     allowed = set(may_lack)
     early: Counter[str] = Counter()
@@ -56,23 +56,19 @@ def framed(
             *notes,
             *more,
             *(
-                f"{many(n, 'row', 'ends', 'end')} before the columns {missing}, which this format often"
-                " leaves out"
+                f"{many(n, 'row', 'ends', 'end')} before the columns {missing}, as is usual in this format"
                 for missing, n in early.items()
             ),
         ),
-        left_out=(Left("another number of cells than the header", tuple(bad)),) if bad else (),
+        left_out=(Left("not as many cells as the header", tuple(bad)),) if bad else (),
         sha256=document.sha256,
     )
 
 
 def from_records(document: Document, format: str, records: Sequence[dict[str, object]]) -> Sheet:
-    """A sheet of JSON objects: their keys are the columns, nested values stay JSON. Raises InputError without
-    any."""
-    from humaneval.foreign.form_cells import as_text
-
+    """A sheet of JSON objects: keys are columns, nested values stay JSON. Raises InputError for none."""
     if not records:
-        raise InputError(f"{document.path}: there are no answers in it")
+        raise InputError(f"{document.path} contains no answers")
     names = list(dict.fromkeys(name for record in records for name in record))
     rows = [[as_text(record.get(name)) for name in names] for record in records]
     frame = pd.DataFrame(rows, columns=names, index=range(1, len(rows) + 1), dtype=object)
@@ -80,7 +76,7 @@ def from_records(document: Document, format: str, records: Sequence[dict[str, ob
 
 
 def column(frame: pd.DataFrame, name: str, what: str = "") -> str:
-    """The column of `frame` called `name`, in any case. Raises UsageError that lists the columns."""
+    """The column of `frame` called `name`, in any case. Raises UsageError with the list of columns."""
     names = [str(one) for one in frame.columns]
     if name in names:
         return name
@@ -88,7 +84,7 @@ def column(frame: pd.DataFrame, name: str, what: str = "") -> str:
     if len(same) == 1:
         return same[0]
     raise UsageError(
-        f"there is no column {name!r}{f' ({what})' if what else ''}", f"The columns: {listed(names, 40)}."
+        f"there is no column {name!r}{f' ({what})' if what else ''}", f"Columns: {listed(names, 40)}."
     )
 
 
@@ -101,7 +97,7 @@ def _names(cells: list[str]) -> tuple[list[str], list[str]]:
         name = cell.strip()
         if not name:
             name = f"column {number}"
-            notes.append(f"column {number} has no name and is called {name!r}")
+            notes.append(f"column {number} has no name; it is called {name!r}")
         copy = 1
         while name in names:
             copy += 1
@@ -118,10 +114,10 @@ def _without_copies(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
             continue
         if frame[name].equals(frame[first]):
             frame = frame.drop(columns=[name])
-            notes.append(f"the column {first} is there twice, with the same cells: one of them is read")
+            notes.append(f"there are two columns {first} with the same cells: one of them is read")
         else:
             notes.append(
-                f"the column {first} is there twice, with different cells: the later one is called {name!r}"
+                f"there are two columns {first} with different cells: the later one is called {name!r}"
             )
     return frame, notes
 
@@ -130,7 +126,7 @@ def _check_bad(document: Document, bad: list[int], width: int) -> None:
     options: Options = document.options
     if bad and not options.skip_bad:
         raise InputError(
-            f"{document.path}: {many(len(bad), 'row', 'has', 'have')} another number of cells than the"
-            f" header's {width}: {at(bad)}",
-            "Mend them, or leave them out with --skip-bad.",
+            f"{document.path}: {many(len(bad), 'row', 'does', 'do')} not have {width} cells as the header"
+            f" does: {at(bad)}",
+            "Correct them, or leave them out with --skip-bad.",
         )

@@ -1,5 +1,4 @@
-"""Which columns of a file hold the worker, the story, the generator and so on: told, known, or guessed and
-said."""
+"""Which columns of a file hold the worker, the story, the generator and so on: given, known, or guessed."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ OPTIONAL = (
 )
 ROLES = REQUIRED + OPTIONAL
 PLACE = "{}"
-"""In the name of a column: any whole number. Columns that differ by it are the passages of one form."""
+"""In a column name: any whole number. Columns that differ only in it are the passages of one form."""
 
 SYNONYMS: Names[str, frozenset[str]] = {
     "worker": frozenset(
@@ -112,13 +111,12 @@ SYNONYMS: Names[str, frozenset[str]] = {
     "hit": frozenset(["hit", "hitid"]),
     "assignment": frozenset(["assignment", "assignmentid", "responseid", "submissionid", "sessionid"]),
 }
-"""Names without case, punctuation, and what the platform puts before them."""
+"""Column names without case, punctuation and the platform's prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Role → column, or pattern with {}; role → text that is the same for all rows; and which roles were
-    guessed."""
+    """Role → column or pattern with {}; role → text that is the same for all rows; and which were guessed."""
 
     columns: Names[str, str]
     constants: Names[str, str] = field(default_factory=dict)
@@ -127,7 +125,7 @@ class Mapping:
 
     @property
     def flags(self) -> str:
-        """The mapping as it would be typed."""
+        """The mapping as command line options."""
         parts = [
             f"--column {shlex.quote(f'{role}={name}')}"
             for role, name in self.columns.items()
@@ -140,15 +138,14 @@ class Mapping:
 def propose(sheet: Sheet, told: Names[str, str], constants: Names[str, str] | None = None) -> Mapping:
     """The mapping of a sheet's columns to those of a response table.
 
-    In this order: what is `told`, the same text for all rows (`constants`), what the format itself defines, a
-    column of exactly that name, and one whose name suggests it. Raises UsageError for a role or a column that
-    there is not, and, naming them, where two columns could be the same; InputError where a role that is
-    needed cannot be found.
+    In this order: what is `told`, text that is the same for all rows (`constants`), what the format itself
+    defines, a column of exactly that name, and a column whose name suggests it. Raises UsageError for an
+    unknown role or column, and if several columns fit one role; InputError if a required role is missing.
     """
     constants = dict(constants or {})
     for role in (*told, *constants):
         if role not in ROLES:
-            raise UsageError(f"a response has no {role!r}", f"There are: {', '.join(ROLES)}.")
+            raise UsageError(f"{role!r} is not a column of a response table", f"Columns: {', '.join(ROLES)}.")
     columns: dict[str, str] = {}
     guessed, notes = [], []
     for role in ROLES:
@@ -168,30 +165,28 @@ def propose(sheet: Sheet, told: Names[str, str], constants: Names[str, str] | No
     if missing:
         raise InputError(
             f"the file does not say which column holds: {', '.join(missing)}",
-            f"Say it: --column {missing[0]}=NAME. The columns: {listed(list(sheet.frame.columns), 40)}.",
+            f"Name it: --column {missing[0]}=NAME. Columns: {listed(list(sheet.frame.columns), 40)}.",
         )
     return Mapping(columns, constants, tuple(guessed), tuple(notes))
 
 
 def numbered(frame: pd.DataFrame, pattern: str) -> dict[int, str]:
-    """The columns that a pattern with {} means, by their number, ascending (so 2 before 10).
+    """The columns that match a pattern with {}, by their number, ascending (2 before 10).
 
-    Raises UsageError where there are none, or the pattern has more than one {}.
+    Raises UsageError if there are none, or if the pattern has more than one {}.
     """
     if pattern.count(PLACE) != 1:
-        raise UsageError(f"{pattern!r} has to have one {{}}, in the place of a number")
+        raise UsageError(f"{pattern!r} must contain {{}} once, in place of a number")
     before, after = map(re.escape, pattern.split(PLACE))
     form = re.compile(f"{before}(\\d+){after}", re.IGNORECASE)
     found = {int(match[1]): str(name) for name in frame.columns if (match := form.fullmatch(str(name)))}
     if not found:
-        raise UsageError(
-            f"no column is called like {pattern!r}", f"The columns: {listed(list(frame.columns), 40)}."
-        )
+        raise UsageError(f"no column matches {pattern!r}", f"Columns: {listed(list(frame.columns), 40)}.")
     return dict(sorted(found.items()))
 
 
 def likely(frame: pd.DataFrame, role: str) -> list[str]:
-    """Columns, and patterns of columns, whose names suggest the role."""
+    """The columns, and patterns of columns, whose names suggest the role."""
     names = [str(name) for name in frame.columns]
     words = SYNONYMS.get(role, frozenset({role.replace("_", "")}))
     single = [name for name in names if _plain(name) in words]
@@ -221,23 +216,23 @@ def _found(sheet: Sheet, role: str, taken: set[str]) -> tuple[str, bool, str]:
     exact = [name for name in candidates if name == role]
     if (
         exact and role != "worker"
-    ):  # A documented name is no guess; but whose answers they are is never left to it.
+    ):  # a documented name is not a guess, but who the worker is, is always confirmed
         return role, False, ""
     note = ""
     if others:
         if not all(PLACE not in name and sheet.frame[name].equals(sheet.frame[first]) for name in candidates):
             raise UsageError(
                 f"{len(candidates)} columns could be the {role}: {', '.join(candidates)}",
-                f"Say which: --column {role}={shlex.quote(first)}.",
+                f"Choose one, for example --column {role}={shlex.quote(first)}.",
             )
-        note = f"the columns {', '.join(candidates)} hold the same: {first} is the {role}"
+        note = f"the columns {', '.join(candidates)} are equal: {first} is read as the {role}"
     return first, first.strip().casefold() != role, note
 
 
 def _plain(name: str) -> str:
     if name.upper().startswith(
         ("GOLDEN:", "HINT:")
-    ):  # Toloka's right answers and help, not what somebody said
+    ):  # Toloka's right answers and hints, not what a worker answered
         return ""
     bare = re.sub(r"^(input|answer)\.|^.*:", "", name.strip(), flags=re.IGNORECASE)
     bare = re.sub(r"\.label$", "", bare, flags=re.IGNORECASE)

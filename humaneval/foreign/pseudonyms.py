@@ -1,4 +1,4 @@
-"""Pseudonyms in place of worker ids, before anything else is done with a file of judgments."""
+"""Pseudonyms in place of worker ids, before anything else is done with a response file."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from humaneval.errors import InputError
 from humaneval.foreign.sheet import Sheet, at, many
 
 TELLING = 6
-"""Characters from which on an id is looked for in the other cells of its row too: shorter ones are in any
-text."""
+"""Characters: an id of this length or more is replaced in the row's other cells, too."""
 PSEUDONYM = re.compile(r"w[0-9a-f]{12}")
 ROUNDED = r"\d(\.\d+)?[eE]\+\d+"
 
 
 def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sheet:
-    """The sheet with the ids of people in `column` replaced by what `rename` makes of them, also inside other
-    cells.
+    """The sheet with the worker ids in `column` renamed by `rename`, also inside the row's other cells.
 
-    Ids are stripped of spaces around them; blank ones stay blank. Ids that a spreadsheet has rounded
-    (1.2E+10) are refused, since different people have become one.
+    Spaces around ids are dropped; blank ids stay blank. Ids that a spreadsheet has rounded (1.2E+10) are
+    refused: several workers may share a rounded one.
     """
     told = sheet.frame[column]
     stripped = [
@@ -36,9 +34,9 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
     rounded = ids.dropna()[ids.dropna().str.fullmatch(ROUNDED)]
     if len(rounded):
         raise InputError(
-            f"{column}: {many(len(rounded), 'id', 'was', 'were')} rounded by a spreadsheet, "
+            f"{column}: a spreadsheet has rounded {many(len(rounded), 'id')}, "
             f"for example {rounded.iloc[0]}: {at(list(rounded.index))}",
-            "Different people may have become one. Fetch the file again and do not save it in a spreadsheet.",
+            "Workers may share a rounded id. Download the file again and do not save it in a spreadsheet.",
         )
     names = {one: rename(one) for one in ids.dropna().unique()}
     frame = sheet.frame.copy()
@@ -59,21 +57,19 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
     renamed = [names[one] if one is not None else None for one in ids]
     frame[column] = pd.Series(renamed, index=frame.index, dtype=object)
     return replace(sheet, frame=frame.astype(object)).noted(
-        f"{many(hidden, 'other cell')} held the id of the row's worker, now the pseudonym" if hidden else ""
+        f"{many(hidden, 'other cell')} contained the worker's id, now the pseudonym" if hidden else ""
     )
 
 
 def passing_pseudonyms() -> Callable[[str], str]:
-    """Pseudonyms under a key of this process that is kept nowhere: good for counting people, and nothing
-    else."""
+    """Pseudonyms under a key that ends with this process: good for counting workers and for nothing else."""
     return partial(_pseudonym, secrets.token_bytes(32))
 
 
 def are_ours(sheet: Sheet, column: str) -> bool:
-    """Whether the ids in `column` are pseudonyms that an export or import of this toolkit has made.
+    """Whether the ids in `column` are pseudonyms that this toolkit exported or imported.
 
-    Its tables say which study and which endpoint a response belongs to, and the pseudonyms have a form of
-    their own.
+    Its tables have columns for the study and the endpoint, and its pseudonyms have a form of their own.
     """
     if not {"study", "endpoint"} <= set(sheet.frame.columns):
         return False
@@ -83,31 +79,3 @@ def are_ours(sheet: Sheet, column: str) -> bool:
 
 def _pseudonym(key: bytes, one: str) -> str:
     return "w" + digest(key, one.encode(), "sha256").hex()[:12]
-
-
-def only_counted(sheet: Sheet, column: str, submissions: Sheet, unfinished: tuple[str, ...]) -> Sheet:
-    """The sheet without people whose submission, as another file says, does not count; ids are not hashed yet.
-
-    `submissions` is an export of who took part, all statuses in it; with `unfinished` those that do not
-    count. People who are not in it are kept, and counted in a remark.
-    """
-    worker, status = submissions.roles["worker"], submissions.roles["status"]
-    state = {
-        str(one).strip(): str(word).strip().casefold()
-        for one, word in zip(submissions.frame[worker], submissions.frame[status], strict=True)
-    }
-    ids = sheet.frame[column].map(lambda cell: str(cell).strip())
-    unknown = sorted(set(ids) - set(state))
-    for word in unfinished:
-        gone = ids.map(lambda one, word=word: state.get(one) == word)
-        sheet = sheet.without(f"{word} at the platform that paid", list(ids.index[gone]))
-        ids = ids[~gone]
-    return sheet.noted(
-        f"{len(unknown)} people are not in the file of submissions, and are kept" if unknown else "",
-        (
-            f"{len(set(state) - set(ids))} people are in the file of submissions and have no answers that"
-            " count"
-            if set(state) - set(ids)
-            else ""
-        ),
-    )

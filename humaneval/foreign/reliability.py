@@ -1,5 +1,4 @@
-"""How far each worker of a file can be relied on, where nobody knows the right answers: by what the others
-say."""
+"""How reliable each worker is if nobody knows the right answers: judged by the other workers' answers."""
 
 from __future__ import annotations
 
@@ -15,16 +14,16 @@ from humaneval.text import counted
 
 COLUMNS = ("worker", "answers", "with the majority", "right, by Dawid-Skene", "knows, by MACE")
 SMOOTHING = 0.1
-"""Added to every expected count: tables of errors stay off 0 and 1 where somebody answered little."""
+"""Added to every expected count: the error rates of workers with few answers stay off 0 and 1."""
 
 
 def reliability(frame: pd.DataFrame) -> Summary:
-    """A line a worker: how many answers, and how far these agree with what is likely to be right.
+    """A line for each worker: how many answers, and how far they agree with what is probably right.
 
-    `frame` is of `humaneval.foreign.summaries.judged`, with its workers and items. Shares 0..1: of answers,
-    how much of the item's majority they are (of k tied values each is 1/k), and how likely each is right by
-    Dawid and Skene's model; and the probability by MACE that the worker knows rather than answers from a
-    habit. Raises UsageError where worker or item are not named.
+    `frame` is from `humaneval.foreign.summaries.judged`, with its workers and items. All shares are 0..1: how
+    many answers are the item's majority (each of k tied values counts 1/k), how many are right by Dawid and
+    Skene's model, and the probability by MACE that the worker knows the answer. Raises UsageError if worker
+    or item are not named.
     """
     need_items(frame)
     need_workers(frame)
@@ -47,19 +46,19 @@ def reliability(frame: pd.DataFrame) -> Summary:
         for name, one in people.iterrows()
     )
     slow = [name for name, fit in (("Dawid-Skene", skene), ("MACE", spams.aggregate)) if not fit.converged]
-    notes = ["Nobody said which answers are right: who is alone and right looks as who is alone and wrong."]
+    notes = [
+        "The right answers are not known: a worker who alone is right looks like one who alone is wrong."
+    ]
     if slow:
         notes.append(f"{listed(slow)} did not converge.")
     single = int((np.bincount(items) == 1).sum())
     if single:
-        notes.append(
-            f"Of {counted(single, 'item')} with one answer nothing is known; that answer counts as right."
-        )
+        notes.append(f"{counted(single, 'item')} with a single answer: it counts as right.")
     return Summary(COLUMNS, rows, tuple(notes), digits=3)
 
 
 def _right(fit: Aggregate, items: Any, values: Any) -> Any:
-    """How likely each answer is the true value of its item."""
+    """The probability that each answer is the true value of its item."""
     line = {name: at for at, name in enumerate(fit.stimuli)}
     place = {name: at for at, name in enumerate(fit.values)}
     return fit.posterior[[line[item] for item in items], [place[value] for value in values]]

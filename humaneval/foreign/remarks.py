@@ -1,5 +1,4 @@
-"""What is said of responses as a whole: who saw a story twice, what the file tells of what people were
-shown."""
+"""Notes on a response table: stories seen twice, incomplete workers, generators with few responses."""
 
 from __future__ import annotations
 
@@ -8,22 +7,21 @@ import pandas as pd
 from humaneval.foreign.sheet import Sheet, at, listed, many
 
 FEW = 10
-"""A generator with fewer responses than this is named."""
+"""Responses: a generator with fewer is named in a note."""
 NAMED = 8
 
 
-def said_of_all(frame: pd.DataFrame, sheet: Sheet, unanswered: pd.DataFrame) -> tuple[pd.DataFrame, Sheet]:
-    """The responses, and the sheet with remarks. `unanswered` are the passages without an answer, on lines of
-    the file.
+def with_remarks(sheet: Sheet, frame: pd.DataFrame) -> Sheet:
+    """The sheet with notes on the responses in `frame`."""
+    return sheet.noted(_stories_again(frame), _unequal(frame), _few(frame))
 
-    Where the file has such passages it says what people were shown: then `row_passages` counts them for each
-    form, unless the file has that column itself.
+
+def with_row_passages(frame: pd.DataFrame, unanswered: pd.DataFrame) -> pd.DataFrame:
+    """The responses, with the number of passages of each form in `row_passages`.
+
+    `unanswered` are the passages without an answer. A file that has such passages says what workers were
+    shown, so they are counted, unless the file has the column `row_passages` itself.
     """
-    frame = _shown(frame, unanswered)
-    return frame, sheet.noted(_stories_again(frame), _unequal(frame), _few(frame))
-
-
-def _shown(frame: pd.DataFrame, unanswered: pd.DataFrame) -> pd.DataFrame:
     passage = ["story", "generator"]
     there = unanswered.dropna(subset=["worker", *passage])
     if "row_passages" in frame.columns or there.empty:
@@ -41,7 +39,7 @@ def _told(frame: pd.DataFrame, name: str) -> bool:
 
 
 def _stories_again(frame: pd.DataFrame) -> str:
-    """Who judged one story under two generators: the second time she knows it."""
+    """Workers who judged one story under two generators: the second time they know it."""
     pairs = frame[["worker", "story", "generator"]].drop_duplicates()
     times = pairs.groupby(["worker", "story"], sort=False).size()
     twice = times[times > 1]
@@ -51,17 +49,17 @@ def _stories_again(frame: pd.DataFrame) -> str:
     stories = list(dict.fromkeys(twice.index.get_level_values("story")))
     where = pd.MultiIndex.from_frame(frame[["worker", "story"]]).isin(twice.index)
     return (
-        f"{many(len(names), 'worker')} saw a story more than once, under different generators, and all of it"
-        f" counts: {listed(names, NAMED)} ({'story' if len(stories) == 1 else 'stories'}"
+        f"{many(len(names), 'worker')} saw a story more than once, under different generators. All these"
+        f" responses count: {listed(names, NAMED)} ({'story' if len(stories) == 1 else 'stories'}"
         f" {listed(stories, NAMED)}; {at(list(frame.loc[where, 'line']), NAMED)})"
     )
 
 
 def _unequal(frame: pd.DataFrame) -> str:
-    """Who judged fewer generators than there are, where the file does not say that she was shown more."""
+    """Workers who judged fewer generators than there are, unless the file says how many they were shown."""
     if "row_passages" in frame.columns:
         empty = int(frame["row_passages"].isna().sum())
-        told = f"row_passages is empty for {many(empty, 'response')}, so nobody is left out as incomplete"
+        told = f"row_passages is empty for {many(empty, 'response')}, so no worker is left out as incomplete"
         return told if empty else ""
     generators = frame["generator"].nunique()
     judged = frame.groupby("worker", sort=False)["generator"].nunique()
@@ -69,9 +67,9 @@ def _unequal(frame: pd.DataFrame) -> str:
     if not fewer:
         return ""
     return (
-        f"{fewer} of {many(len(judged), 'worker')} judged fewer than the {generators} generators; the file"
-        " does not say whether they were shown more, so nobody is left out for it (a column row_passages"
-        " would say it)"
+        f"{fewer} of {many(len(judged), 'worker')} judged fewer than the {generators} generators. The file"
+        " does not say how many they were shown, so no worker is left out as incomplete. A column"
+        " row_passages would say it"
     )
 
 
@@ -81,4 +79,4 @@ def _few(frame: pd.DataFrame) -> str:
     if few.empty or (sizes < FEW).all():
         return ""
     told = ", ".join(f"{name} has {many(int(n), 'response')}" for name, n in few.items())
-    return f"{told}: too few to tell much"
+    return f"{told}: too few for a useful score"

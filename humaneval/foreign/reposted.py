@@ -1,5 +1,4 @@
-"""A batch that was posted again: its answers take the place of those to the same passages in the first
-one."""
+"""A batch that was posted again: its answers replace those to the same items in the first batch."""
 
 from __future__ import annotations
 
@@ -16,23 +15,22 @@ from humaneval.foreign.sheet import Left, Sheet, many
 
 
 def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str]) -> Sheet:
-    """`first` without the rows whose `items` columns say what rows of `again` say, and with all rows of `again`.
+    """`first` with all rows of `again`, and without its own rows for the same items (equal `items` columns).
 
-    `name` is that of the second file. What is replaced, and what the second file adds, is counted. Raises
-    UsageError for a column that is not there, InputError where the formats differ or nothing would be
-    replaced.
+    `name` is the second file's. Notes count what is replaced and what is new. Raises UsageError for an
+    unknown column, and InputError if the formats differ or nothing would be replaced.
     """
     if first.format != again.format:
-        raise InputError(f"{name} is of the format {again.format}, and the first file of {first.format}")
+        raise InputError(f"{name} has the format {again.format}, and the first file has {first.format}")
     keys = [
         _keys(sheet.frame, [column(sheet.frame, one, "--item") for one in items]) for sheet in (first, again)
     ]
     common = set(keys[0]) & set(keys[1])
     if not common:
         raise InputError(
-            f"{name} has nothing in common with the first file in {', '.join(items)}: nothing would be"
+            f"{name} and the first file have no common value in {', '.join(items)}: nothing would be"
             " replaced",
-            "Name the columns that say what was judged, as they are in both files: --item COLUMN.",
+            "Name the columns that say what was judged, in both files: --item COLUMN.",
         )
     sheet = first.without(
         f"asked again in {Path(name).name}", [line for line, key in keys[0].items() if key in common]
@@ -47,7 +45,7 @@ def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str])
         + tuple(Left(left.cause, tuple(f"{label}:{line}" for line in left.lines)) for left in again.left_out),
     ).noted(
         *(f"{label}: {note}" for note in again.notes),
-        f"{label}: {many(len(common), 'passage', 'replaces', 'replace')} those of the first file"
+        f"{label}: {many(len(common), 'item', 'replaces', 'replace')} those of the first file"
         + (f", {fresh} {'is' if fresh == 1 else 'are'} new" if fresh else ""),
     )
 

@@ -1,5 +1,4 @@
-"""A sheet of judgments as a response table: one row a response, with an account of every row that did not
-become one."""
+"""A sheet as a response table: one row a response, and an account of every row that did not become one."""
 
 from __future__ import annotations
 
@@ -14,22 +13,21 @@ import pandas as pd
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.mapping import PLACE, Mapping, numbered
-from humaneval.foreign.remarks import said_of_all
+from humaneval.foreign.remarks import with_remarks, with_row_passages
 from humaneval.foreign.sheet import Options, Sheet, at, listed, many
 from humaneval.foreign.times import duration, moment, zone
 from humaneval.scoring.judgments import NO, REQUIRED, YES
 
 ENDPOINT = "imported"
-"""Stands as the endpoint of every response that was made elsewhere, so that none passes for one of ours."""
+"""The endpoint of every imported response, so that it cannot be taken for one of ours."""
 MENDED = 20
-"""Lines that are named where somebody has to mend them."""
+"""How many lines a message names at most if they have to be corrected."""
 Contradictions = Literal["refuse", "first", "last", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A response table, and the sheet with what became of its rows. `mapping` says where the columns come
-    from."""
+    """A response table, the sheet that accounts for its rows, and where its columns come from."""
 
     frame: pd.DataFrame
     sheet: Sheet
@@ -37,12 +35,12 @@ class Imported:
 
     @property
     def simulated(self) -> bool:
-        """Whether the file says, as our exports do, that programs answered."""
+        """Whether the file says, as our exports do, that the annotators were simulated."""
         told = self.sheet.frame.get("simulated")
         return told is not None and bool(told.map(lambda cell: str(cell).strip().casefold() in YES).any())
 
     def manifest(self) -> dict[str, Any]:
-        """What was read, how, and what was left out, as plain values; the lines are those of the file."""
+        """What was read, how, and what was left out, as plain values. Line numbers are those of the file."""
         return {
             "format": self.sheet.format,
             "sha256": self.sheet.sha256,
@@ -71,22 +69,22 @@ def responses(
     contradictions: Contradictions = "refuse",
     same_rows: bool = False,
 ) -> Imported:
-    """The response table of a sheet whose worker ids are pseudonyms already.
+    """The response table of a sheet whose worker ids are already pseudonyms.
 
-    A form with several passages (columns with {}) becomes a row for each. `position` and `choice` are read as
-    whole numbers 1–5 (counted from 0 with `from_zero`), also inside words with one number (`Sentence 3`).
-    Left out and counted: passages without an answer; a row that is there a second time, equal in every column
-    (with `same_rows` it is kept and said, for a rule that counts first answers). Two different answers to one
-    passage by one worker in one form are refused, or kept as `contradictions` says. Raises InputError with
-    all the lines that cannot be read, unless `options.skip_bad`.
+    A form with several passages (columns with {}) becomes a row for each. `position` and `choice` are whole
+    numbers 1–5 (0–4 with `from_zero`), also inside text with one number (`Sentence 3`). Passages without an
+    answer are left out and counted. So are repeated rows, equal in every column; with `same_rows` they are
+    kept and noted, for a rule that counts first answers. `contradictions` decides about two different answers
+    to one passage by one worker in one form. Raises InputError with all lines that cannot be read, unless
+    `options.skip_bad`.
     """
     options = options or Options()
     same = list(sheet.frame.index[sheet.frame.duplicated()])
     if same_rows:
-        told = f"{many(len(same), 'row', 'is', 'are')} there again, equal in every column"
-        sheet = sheet.noted(f"{told}, and scores count each once ({at(same)})" if same else "")
+        told = f"{many(len(same), 'repeated row')}, equal in every column"
+        sheet = sheet.noted(f"{told}: scores count each once ({at(same)})" if same else "")
     else:
-        sheet = sheet.without("the same row again", same)
+        sheet = sheet.without("repeated row", same)
     sheet = sheet.noted(*mapping.notes)
     frame, sheet = _long(sheet, mapping)
     blank = frame["choice"].isna()
@@ -94,11 +92,12 @@ def responses(
     sheet = _dropped(sheet, frame, blank, "no answer")
     frame, sheet = _readable(frame[~blank], sheet, options, from_zero)
     if frame.empty:
-        raise InputError("no response is left: " + "; ".join(str(left) for left in sheet.left_out))
+        raise InputError("no responses are left: " + "; ".join(str(left) for left in sheet.left_out))
     frame = frame.assign(position=frame["position"].astype("int64"), choice=frame["choice"].astype("int64"))
     frame, sheet = _values(frame, sheet, options)
     frame, sheet = _once(frame, sheet, contradictions, same)
-    frame, sheet = said_of_all(frame, sheet, open_passages)
+    frame = with_row_passages(frame, open_passages)
+    sheet = with_remarks(sheet, frame)
     frame = frame.drop(columns="line").assign(study=study, endpoint=ENDPOINT)
     return Imported(frame.reset_index(drop=True), sheet, mapping)
 
@@ -106,8 +105,7 @@ def responses(
 def _readable(
     frame: pd.DataFrame, sheet: Sheet, options: Options, from_zero: bool
 ) -> tuple[pd.DataFrame, Sheet]:
-    """The responses that can be read, `position` and `choice` as numbers; the others are refused, all at
-    once, or counted."""
+    """The responses that can be read, with numbers for places. The others are refused or counted."""
     bad: dict[str, pd.Series[bool]] = {}
     places = {name: frame[name].map(lambda cell: _place(cell, from_zero)) for name in ("position", "choice")}
     for name in REQUIRED:
@@ -118,10 +116,10 @@ def _readable(
         words = frame["role"].map(lambda cell: str(cell).strip().casefold())
         known = words.isin(list(Role))
         if known.any():
-            bad[f"role is none of {', '.join(Role)}"] = ~known
+            bad[f"role is not one of {', '.join(Role)}"] = ~known
         else:
             frame = frame.drop(columns="role")
-            sheet = sheet.noted(f"the column role is not read: it holds none of {', '.join(Role)}")
+            sheet = sheet.noted(f"the column role is not read: it never says {' or '.join(Role)}")
     if "test" in frame.columns:
         bad["test is neither true nor false"] = frame["test"].map(
             lambda cell: cell is not None and cell.casefold() not in YES | NO
@@ -198,16 +196,16 @@ def _place(cell: object, from_zero: bool) -> int | None:
 
 
 def _hint(causes: Iterable[str], from_zero: bool) -> str:
-    hints = ["--skip-bad leaves such responses out, counted."]
+    hints = ["--skip-bad leaves such responses out and counts them."]
     if any("sentence" in cause for cause in causes) and not from_zero:
-        hints.insert(0, "If sentences are counted from 0 there: --from-zero.")
+        hints.insert(0, "If the file counts sentences from 0: --from-zero.")
     if any(cause.startswith("test ") for cause in causes):
         hints.insert(0, "If the column test means something else: --constant test=no.")
     return " ".join(hints)
 
 
 def _dropped(sheet: Sheet, frame: pd.DataFrame, rows: pd.Series[bool], cause: str) -> Sheet:
-    """Count responses that go: whole rows of the file as rows, single passages of a form in a remark."""
+    """Count the dropped responses: whole rows of the file as rows, single passages of a form in a note."""
     if not rows.any():
         return sheet
     gone = frame.loc[rows, "line"]
@@ -216,12 +214,11 @@ def _dropped(sheet: Sheet, frame: pd.DataFrame, rows: pd.Series[bool], cause: st
     part = int((~gone.isin(whole)).sum())
     sheet = sheet.without(cause, [line for line in whole if line in sheet.frame.index])
     lines = list(dict.fromkeys(line for line in gone if line in staying))
-    return sheet.noted(f"{many(part, 'passage')} of forms left out: {cause} ({at(lines)})" if part else "")
+    return sheet.noted(f"{many(part, 'passage')} left out: {cause} ({at(lines)})" if part else "")
 
 
 def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.DataFrame, Sheet]:
-    """Times in UTC, seconds as numbers, tests as truth; what is not understood becomes empty and is
-    counted."""
+    """Times in UTC, seconds as numbers, tests as booleans. Other cells become empty and are counted."""
     here = zone(options.time_zone or sheet.time_zone or None)
 
     def whole(text: str) -> int | None:
@@ -243,9 +240,9 @@ def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.Dat
         new = old.map(lambda cell, read=read: None if cell is None else read(str(cell))).astype(object)
         lost = old.notna() & new.isna()
         if lost.any():
-            hint = " (say --time-zone)" if name.endswith("_at") and here is None else ""
+            hint = " (give --time-zone)" if name.endswith("_at") and here is None else ""
             sheet = sheet.noted(
-                f"{name}: {many(int(lost.sum()), 'cell')} not understood{hint} and left empty, for example "
+                f"{name}: {many(int(lost.sum()), 'cell')} cannot be read{hint}, left empty; for example "
                 f"{old[lost].iloc[0]!r} (line {frame.loc[lost, 'line'].iloc[0]})"
             )
         if name == "test":
@@ -257,8 +254,7 @@ def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.Dat
 def _once(
     frame: pd.DataFrame, sheet: Sheet, contradictions: Contradictions, same: Sequence[Hashable]
 ) -> tuple[pd.DataFrame, Sheet]:
-    """What one worker said of one passage more than once in one form, and differently, is decided or
-    refused."""
+    """Decide about different answers by one worker to one passage in one form, or refuse them."""
     form = ["worker", "story", "generator"] + (["assignment"] if "assignment" in frame.columns else [])
     passage = frame.groupby(form, sort=False, dropna=False).ngroup()
     said = pd.DataFrame({"passage": passage, "position": frame["position"], "choice": frame["choice"]})
@@ -266,14 +262,14 @@ def _once(
     clash = passage.isin(distinct[distinct.duplicated()])
     n = passage[clash].nunique()
     lines = at(list(frame.loc[clash, "line"]), MENDED)
-    what = f"{many(n, 'passage', 'was', 'were')} answered"
+    what = f"{many(n, 'passage', 'has', 'have')} two different answers by one worker"
     if n and contradictions == "refuse":
         raise InputError(
-            f"{what} twice, and differently, by one worker: {lines}",
-            "Say which counts: --contradictions first, last or keep.",
+            f"{what}: {lines}",
+            "Choose which one counts: --contradictions first, last or keep.",
         )
     if n and contradictions == "keep":
-        sheet = sheet.noted(f"{what} twice, and differently, by one worker, and all is kept: {lines}")
+        sheet = sheet.noted(f"{what}, all kept: {lines}")
     elif n:
         gone = clash & passage.duplicated(keep="first" if contradictions == "first" else "last")
         sheet = _dropped(sheet, frame, gone, f"contradicts the {contradictions} answer of the same worker")
@@ -289,30 +285,28 @@ def _said_again(frame: pd.DataFrame, clash: pd.Series[bool], sheet: Sheet) -> Sh
     if not n:
         return sheet
     return sheet.noted(
-        f"{many(n, 'passage', 'was', 'were')} answered again by the same worker, and "
+        f"{many(n, 'passage', 'was', 'were')} answered again by the same worker: "
         f"scores count the first answer ({at(list(frame.loc[again, 'line']))})"
     )
 
 
 def the_study(sheet: Sheet) -> str:
-    """The study of which a file says that its rows are; empty where it does not say. Raises InputError for
-    several."""
+    """The study that the column `study` names; empty if it names none. Raises InputError for several."""
     names = [] if "study" not in sheet.frame.columns else list(sheet.frame["study"].dropna().unique())
     if len(names) > 1:
         raise InputError(
-            f"the file holds {len(names)} studies ({listed(names)}), and studies are not pooled",
-            "Read the rows of one study at a time.",
+            f"the file has responses of {len(names)} studies ({listed(names)}), and studies are not pooled",
+            "Make a file for each study.",
         )
     return str(names[0]).strip() if names else ""
 
 
-def anonymous(sheet: Sheet) -> tuple[Sheet, str]:
-    """The sheet with a column of workers that counts every row as another person, and that column's name."""
-    name = "(row as worker)"
-    frame = sheet.frame.assign(**{name: [f"row {line}" for line in sheet.frame.index]}).astype(object)
-    return (
-        replace(sheet, frame=frame).noted(
-            "every row counts as another person: where people did several, intervals come out too narrow"
-        ),
-        name,
+ROW_AS_WORKER = "(row as worker)"
+
+
+def with_rows_as_workers(sheet: Sheet) -> Sheet:
+    """The sheet with a column ROW_AS_WORKER, in which every row is another worker."""
+    frame = sheet.frame.assign(**{ROW_AS_WORKER: [f"row {line}" for line in sheet.frame.index]})
+    return replace(sheet, frame=frame.astype(object)).noted(
+        "every row counts as another worker: if a worker has several rows, the intervals are too narrow"
     )

@@ -1,5 +1,4 @@
-"""A file of judgments as a table of text: what every format is turned into, and what was left out on the
-way."""
+"""A response file as a table of text: what every format is turned into, and which rows were left out."""
 
 from __future__ import annotations
 
@@ -9,31 +8,31 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 SHOWN = 5
-"""Lines that are named where many are meant."""
+"""How many lines a message names at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a file is to be read, where it does not say so itself."""
+    """How to read a file, for what the file does not say itself."""
 
     format: str | None = None
-    """The name of a format, where a file could be several."""
+    """The name of a format, if a file could have several."""
     encoding: str | None = None
     worksheet: str | None = None
-    """Of an Excel workbook; the first one if not given."""
+    """Of an Excel workbook; by default the first."""
     time_zone: str | None = None
-    """For times that name none, for example Europe/Berlin."""
+    """Of times that name none, for example Europe/Berlin."""
     skip_bad: bool = False
-    """Leave out rows that cannot be read, counted, instead of refusing the file."""
+    """Leave out and count the rows that cannot be read, instead of refusing the file."""
     rejected: bool = False
-    """Keep rejected work too. Work that was never submitted is always left out."""
+    """Keep rejected work as well. Work that was never submitted is always left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Rows that were left out for one cause; `lines` are those of the file, the header being line 1.
+    """Rows that were left out for one cause. `lines` counts from 1, the header of the file.
 
-    Those of a second file bear its name: `again.csv:7`.
+    Lines of a second file carry its name: `again.csv:7`.
     """
 
     cause: str
@@ -47,8 +46,8 @@ class Left:
 class Sheet:
     """The rows of a file, cells as text or None, and what is known about them.
 
-    `frame`'s index is the line of the file (or the number of the record), its columns the file's, made
-    different where two had one name. `roles` says which column holds what the format itself defines: worker,
+    The index of `frame` is the line of the file (or the number of the record). Its columns are the file's;
+    two of the same name are told apart. `roles` names the columns that the format itself defines: worker,
     hit, assignment, status, submitted_at and so on.
     """
 
@@ -58,21 +57,21 @@ class Sheet:
     notes: tuple[str, ...] = ()
     left_out: tuple[Left, ...] = ()
     sha256: str = ""
-    """Of the file's bytes, in hex."""
+    """Hash of the file's bytes, in hex."""
     time_zone: str = ""
-    """In which the format's times are that name none; empty where that is not known."""
+    """Of the format's times that name none; empty if it is not known."""
 
     @property
     def rows_read(self) -> int:
-        """Rows of the file below its header, those that were left out among them."""
+        """Rows of the file below its header, including those that were left out."""
         return len(self.frame) + sum(len(left.lines) for left in self.left_out)
 
     def noted(self, *notes: str) -> Sheet:
-        """The same sheet with remarks added; empty ones are not."""
+        """The same sheet with more notes. Empty ones are ignored."""
         return replace(self, notes=self.notes + tuple(note for note in notes if note))
 
     def without(self, cause: str, lines: Iterable[Hashable]) -> Sheet:
-        """The same sheet without the rows at these lines, which are counted under `cause`."""
+        """The same sheet without the rows on these lines, which are counted under `cause`."""
         gone = tuple(line if isinstance(line, str) else int(str(line)) for line in lines)
         if not gone:
             return self
@@ -81,7 +80,7 @@ class Sheet:
 
 
 def listed(values: Sequence[object], shown: int = SHOWN) -> str:
-    """The first few of `values`, and how many more there are.
+    """The first few of `values`, and the number of the others.
 
     >>> listed([1, 2, 3], shown=2)
     '1, 2 and 1 more'
@@ -91,7 +90,7 @@ def listed(values: Sequence[object], shown: int = SHOWN) -> str:
 
 
 def many(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
-    """A number with its noun, and the verb that goes with it.
+    """A number with its noun and verb.
 
     >>> many(1, "row"), many(2, "row"), many(1, "row", "is", "are")
     ('1 row', '2 rows', '1 row is')
@@ -101,7 +100,7 @@ def many(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
 
 
 def at(lines: Sequence[object], shown: int = SHOWN) -> str:
-    """The lines of the file that are meant, each once.
+    """Line numbers for a message, each once.
 
     >>> at([3]), at([3, 9, 3])
     ('line 3', 'lines 3, 9')

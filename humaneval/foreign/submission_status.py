@@ -1,5 +1,4 @@
-"""What platforms say became of a piece of work: what was never submitted, or was rejected, is left out and
-counted."""
+"""A platform's own status of each submission: work that was never submitted, or was rejected, is left out."""
 
 from __future__ import annotations
 
@@ -18,10 +17,9 @@ def leave_out(
     rejected: Collection[str],
     keep_rejected: bool,
 ) -> Sheet:
-    """The sheet without work that the status `column` calls unfinished or rejected; words are compared in any
-    case.
+    """The sheet without the work that the status `column` calls unfinished or rejected, in any case.
 
-    A status that is not known is kept, and said in a remark.
+    Work of an unknown status is kept, and a note names the status.
     """
     if column is None or column not in sheet.frame.columns:
         return sheet
@@ -29,7 +27,7 @@ def leave_out(
         lambda cell: str(cell).strip().casefold().replace("_", " ") if cell else ""
     )
     strange = sorted(set(words) - set(unfinished) - set(rejected) - DONE - {""})
-    sheet = sheet.noted(f"statuses that are not known, and kept: {listed(strange)}" if strange else "")
+    sheet = sheet.noted(f"unknown statuses, kept: {listed(strange)}" if strange else "")
     for word in sorted(set(words)):
         if word in unfinished or (word in rejected and not keep_rejected):
             sheet = sheet.without(f"{column} is {word}", list(words.index[words == word]))

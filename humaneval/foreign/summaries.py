@@ -1,5 +1,4 @@
-"""What a file of judgments says, in one table: means, counts, majorities, agreement, preferences, or who did
-how much."""
+"""One table that sums up a response file: means, counts, majorities, agreement, preferences or workload."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ import pandas as pd
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.header import column
 from humaneval.foreign.mapping import PLACE, numbered
-from humaneval.foreign.sheet import Sheet, listed
+from humaneval.foreign.sheet import Sheet, listed, many
 from humaneval.statistics.agreement import (
     Coefficient,
     fleiss_kappa,
@@ -30,14 +29,13 @@ LINE, COLUMN, NUMBER, VALUE, WORKER, ITEM = "(line)", "(column)", "(number)", "(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A table: names of the columns, rows of text and numbers (None where a figure cannot be had), and
-    remarks."""
+    """A table: column names, rows of text and numbers (None for what cannot be computed), and notes."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     notes: tuple[str, ...] = ()
     digits: int | None = None
-    """Behind the point, for people; as many as the size of a figure asks for if None."""
+    """Decimal places for display; None chooses them by the size of a figure."""
 
     def to_json(self) -> list[dict[str, Any]]:
         """The rows as objects."""
@@ -45,14 +43,13 @@ class Summary:
 
 
 def where(sheet: Sheet, conditions: Mapping[str, str]) -> Sheet:
-    """The rows whose columns say what `conditions` say, as text or as equal numbers; the others are
-    counted."""
+    """The rows whose columns equal `conditions`, as text or as numbers; the others are counted."""
     for name, wanted in conditions.items():
         cells = sheet.frame[column(sheet.frame, name, "--where")]
         other = ~cells.map(lambda cell, wanted=wanted: _same(_text(cell), wanted))
         sheet = sheet.without(f"{name} is not {wanted}", list(cells.index[other]))
     if sheet.frame.empty:
-        raise InputError("no row is left: " + "; ".join(str(left) for left in sheet.left_out))
+        raise InputError("no rows are left: " + "; ".join(str(left) for left in sheet.left_out))
     return sheet
 
 
@@ -66,10 +63,10 @@ def judged(
     numbers: range | None = None,
     ignore_case: bool = False,
 ) -> pd.DataFrame:
-    """One row for each judgment in the columns `values`, where {} stands for a number (in `numbers`, if given).
+    """One row for each judgment in the columns `values`. {} stands for a number (in `numbers`, if given).
 
-    Blank cells are no judgments. With `ignore_case` spellings that differ in case only become the commonest
-    one. Raises UsageError for columns that are not there.
+    Blank cells are not judgments. With `ignore_case`, values that differ only in case become the most common
+    one. Raises UsageError for unknown columns.
     """
     found: list[tuple[str, int | None]] = []
     for name in values:
@@ -82,7 +79,7 @@ def judged(
         else:
             found.append((column(sheet.frame, name, "--value"), None))
     if not found:
-        raise UsageError("no column is left to look at", "See --numbers.")
+        raise UsageError("--numbers leaves no column", "Widen the range.")
     groups = [column(sheet.frame, name, "--by") for name in by]
     things = [column(sheet.frame, name, "--item") for name in items]
     base = pd.DataFrame({LINE: list(sheet.frame.index)}, dtype=object)
@@ -100,7 +97,7 @@ def judged(
     frame = pd.concat([part.astype(object) for part in parts], ignore_index=True)
     frame = frame[frame[VALUE].notna()]
     if frame.empty:
-        raise InputError(f"there are no answers in {listed([name for name, _ in found])}")
+        raise InputError(f"all cells are empty in {listed([name for name, _ in found])}")
     if ignore_case:
         spellings = {text.casefold(): text for text in reversed(frame[VALUE].value_counts().index.tolist())}
         frame = frame.assign(**{VALUE: frame[VALUE].map(lambda text: spellings[text.casefold()])})
@@ -108,23 +105,22 @@ def judged(
 
 
 def correct(frame: pd.DataFrame, sheet: Sheet, gold: Sequence[str | None]) -> pd.DataFrame:
-    """The same judgments as 1 where they say what `gold` says, else 0.
+    """The same judgments as 1 if they equal the right answer in `gold`, else 0.
 
-    `gold` has an entry for each HIT and number (1-2-3… of the file's first HIT, then of its second): as forms
-    are made whose passages come in the order of a file. Words are compared by the one number in them
-    (Paragraph 2 is paragraph_2), else as they are, in any case. Raises InputError where the numbers do not
-    fit.
+    `gold` has an entry for each HIT and number (1-2-3… of the file's first HIT, then of its second), like
+    forms whose passages follow the order of a file. Text with one number is compared by that number
+    (Paragraph 2 equals paragraph_2), other text in any case. Raises InputError if the counts differ.
     """
     if "hit_number" not in sheet.frame.columns or frame[NUMBER].isna().any():
-        raise UsageError("--gold needs a file by HIT and a --value with {}")
+        raise UsageError("--gold needs a file in the format hits-json and a --value with {}")
     places = sorted(set(frame[NUMBER]))
     hits = sheet.frame["hit_number"].astype(int)
     expected = int(hits.max()) * len(places)
     if expected != len(gold):
         raise InputError(
-            f"{int(hits.max())} HITs with {len(places)} passages each are {expected}, and the file of right"
-            f" answers has {len(gold)}",
-            "Name the passages that count: --numbers 1-5.",
+            f"{int(hits.max())} HITs with {len(places)} passages each need {expected} right answers; the file"
+            f" has {len(gold)}",
+            "Choose the passages to compare, for example --numbers 1-5.",
         )
     rank = {number: place for place, number in enumerate(places)}
     right = [
@@ -140,13 +136,12 @@ def all_numbers(frame: pd.DataFrame) -> bool:
 
 
 def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
-    """Number, mean, standard deviation (n − 1), median and range of the values, by group; all values are
-    numbers."""
+    """Number, mean, standard deviation (n − 1), median and range of numeric values, by group."""
     numbers = pd.to_numeric(frame[VALUE], errors="coerce")
     if numbers.isna().any():
         words = list(dict.fromkeys(frame.loc[numbers.isna(), VALUE]))
         raise InputError(
-            f"{int(numbers.isna().sum())} of {len(frame)} values are no numbers: {listed(words)}",
+            f"{int(numbers.isna().sum())} of {len(frame)} values are not numbers: {listed(words)}",
             "Count them instead: --show counts.",
         )
     rows = []
@@ -167,7 +162,7 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
 
 
 def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
-    """How often each value was given, by group, the commonest first."""
+    """How often each value was given, by group, the most common first."""
     rows = []
     for key, part in _groups(frame, by):
         found = Counter(part[VALUE])
@@ -179,8 +174,7 @@ def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
 
 
 def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
-    """What most said of each item, and how many items that was; where two answers are equally frequent, a
-    tie."""
+    """The majority value of each item, and how many items have it. Two equally frequent values are a tie."""
     need_items(frame)
     rows, sizes = [], []
     for key, part in _groups(frame, by):
@@ -199,8 +193,8 @@ def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
 def preference(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) -> Summary:
     """How often each system was shown, preferred and passed over, and 100·(preferred − passed over)/shown.
 
-    `options` says for each answer which column names the system that it stands for ({"A": "Input.system1",
-    …}). Other answers prefer nothing, and are counted as neither.
+    `options` gives, for each answer, the column with the system that it stands for ({"A": "Input.system1",
+    …}). Any other answer prefers no system and counts as neither.
     """
     columns = {answer: column(sheet.frame, name, "--option") for answer, name in options.items()}
     shown: Counter[str] = Counter()
@@ -226,12 +220,12 @@ def preference(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) ->
         )
         for system, n in sorted(shown.items())
     ]
-    notes = (f"answers that are none of {', '.join(options)}: {dict(strange)}",) if strange else ()
+    notes = (f"answers other than {', '.join(options)}: {dict(strange)}",) if strange else ()
     return Summary(("system", "shown", "preferred", "passed over", "neither", "score"), _plain(rows), notes)
 
 
 def workload(frame: pd.DataFrame) -> Summary:
-    """How many people there were, and how many judgments a person gave."""
+    """How many workers there were, and how many judgments each gave."""
     need_workers(frame)
     n = frame.groupby(WORKER)[VALUE].size().to_numpy()
     row = (
@@ -247,12 +241,11 @@ def workload(frame: pd.DataFrame) -> Summary:
 
 
 def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
-    """How far answers to the same item agree: coefficients, and the share of answers that are the item's
-    majority.
+    """How far answers to the same item agree: coefficients, and the share of answers with the majority.
 
-    With the majority is an answer that more than half of the item's answers are; with `valid` other answers
-    never are. The mean over workers counts everybody alike, however much they did. Somebody's second answer
-    to an item is left out and counted: it is no agreement between people.
+    A majority is more than half of an item's answers; with `valid`, other answers are never in it. The mean
+    over workers weighs each worker equally. A worker's second answer to an item is left out and counted: it
+    is not agreement between workers.
     """
     need_items(frame)
     notes = []
@@ -261,7 +254,9 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
     if known:
         again = pd.DataFrame({"item": item, "worker": frame[WORKER]}).duplicated()
         notes += (
-            [f"{int(again.sum())} second answers of a worker to an item are left out"] if again.any() else []
+            [f"{many(int(again.sum()), 'repeated answer')} by the same worker to the same item: left out"]
+            if again.any()
+            else []
         )
         frame, item = frame[~again], item[~again]
     codes = pd.Series(pd.factorize(item)[0], index=frame.index)
@@ -305,13 +300,13 @@ def _groups(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...
 
 
 def need_items(frame: pd.DataFrame) -> None:
-    """UsageError where the file does not say what was judged."""
+    """Raise UsageError if it is not known what was judged."""
     if frame[ITEM].isna().any():
-        raise UsageError("this needs to know what was judged: --item COLUMN")
+        raise UsageError("the file does not say what was judged", "Name the column: --item COLUMN.")
 
 
 def need_workers(frame: pd.DataFrame) -> None:
-    """UsageError where the file does not say who judged."""
+    """Raise UsageError if it is not known who answered."""
     if frame[WORKER].isna().any():
         raise UsageError("the file does not say who answered", "Name the column: --worker COLUMN.")
 

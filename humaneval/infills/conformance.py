@@ -21,8 +21,9 @@ from humaneval.domain import (
     Infill,
     InfillStatus,
     Story,
+    verdict_on,
 )
-from humaneval.text import normalise, refused_characters
+from humaneval.text import normalise
 
 SAME_TEXTS = 0.98
 """The share of texts that a batch and single calls must have in common: rounding may change one in many."""
@@ -322,11 +323,14 @@ def _right_number(generator: FillsText, texts: Sequence[GappedText]) -> str | No
 def _unfit(answers: Iterable[tuple[str, InfillStatus]], context: str) -> str | None:
     """What is wrong with answers; a control string may only be one that the context has."""
     for text, status in answers:
-        if status is InfillStatus.OK and not normalise(text):
-            return "an empty text is called ok"
-        if status is InfillStatus.OK and (refused_characters(text) or "\ufffd" in text):
-            return f"a text that no page can carry is called ok: {text!r}"
+        if status is not InfillStatus.OK:
+            continue
+        verdict = verdict_on(normalise(text), needs_words=False, one_sentence=False)
+        if verdict.status is InfillStatus.EMPTY:
+            return "an empty text has the status ok"
+        if verdict.status is InfillStatus.UNPRINTABLE:
+            return f"a text with {verdict.detail} has the status ok: {text!r}"
         found = [word for word in CONTROL if word in text and word not in context]
-        if status is InfillStatus.OK and found:
+        if found:
             return f"a control string came out as text: {found[0]}"
     return None

@@ -25,11 +25,12 @@ from humaneval.domain import (
     InfillStatus,
     Provenance,
     Story,
+    verdict_on,
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
-from humaneval.text import has_words, hidden_characters, normalise, refused_characters, split_sentences
+from humaneval.text import normalise, refused_characters
 
 GROUP = "humaneval.generators"
 COMMIT_EVERY = 50
@@ -100,37 +101,26 @@ def _hash(value: Any) -> str:
 
 
 def judge(infill: Infill) -> Infill:
-    """Give an `ok` infill the status that its text deserves; other statuses stand, but for text that cannot
-    be kept.
+    """Give an `ok` infill the status that its text deserves. Other statuses stay, unless the text cannot be
+    stored.
 
     The machine's sentence must be one printable sentence that differs from the original and its neighbours.
     """
     text = normalise(infill.text)
-    refused = refused_characters(text) or hidden_characters(text)
     if refused_characters(infill.detail):
         infill = replace(infill, detail=infill.detail.encode("unicode_escape").decode())
-    if refused:
-        return replace(
-            infill,
-            text="",
-            status=InfillStatus.UNPRINTABLE,
-            detail=f"characters that no page can carry: {refused}",
-        )
+    verdict = verdict_on(text)
+    if verdict.status is InfillStatus.UNPRINTABLE:
+        return replace(infill, text="", status=verdict.status, detail=verdict.detail)
+    infill = replace(infill, text=text)
     if infill.status is not InfillStatus.OK:
-        return replace(infill, text=text)
-    if not has_words(text):
-        return replace(infill, text=text, status=InfillStatus.EMPTY, detail="no word in it" if text else "")
-    blank = infill.blank
-    if text == normalise(blank.original):
-        return replace(infill, text=text, status=InfillStatus.SAME_AS_ORIGINAL)
-    if text in blank.story.sentences:
-        return replace(infill, text=text, status=InfillStatus.SAME_AS_NEIGHBOUR)
-    sentences = split_sentences(text)
-    if len(sentences) > 1:
-        return replace(
-            infill, text=text, status=InfillStatus.SEVERAL_SENTENCES, detail=f"{len(sentences)} sentences"
-        )
-    return replace(infill, text=text)
+        return infill
+    if verdict.status is not InfillStatus.EMPTY:
+        if text == normalise(infill.blank.original):
+            return replace(infill, status=InfillStatus.SAME_AS_ORIGINAL)
+        if text in infill.blank.story.sentences:
+            return replace(infill, status=InfillStatus.SAME_AS_NEIGHBOUR)
+    return replace(infill, status=verdict.status, detail=verdict.detail or infill.detail)
 
 
 def select_stories(engine: Engine, *, split: str | None = None, first: int | None = None) -> list[Story]:
@@ -146,8 +136,7 @@ def select_stories(engine: Engine, *, split: str | None = None, first: int | Non
 
 def story_value(row: StoryRow) -> Story:
     """A stored story as a value."""
-    sentences = (row.sentence1, row.sentence2, row.sentence3, row.sentence4, row.sentence5)
-    return Story(row.key, sentences, row.title, row.source, row.split)
+    return Story(row.key, row.sentences, row.title, row.source, row.split)
 
 
 def blanks_of(

@@ -13,12 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from humaneval.domain import Blank, Generator, Infill, InfillStatus, Provenance, Story
+from humaneval.domain import PROCESSED_STATUSES, Blank, Generator, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import UsageError
 from humaneval.text import normalise, split_sentences
 
-MENDABLE = (InfillStatus.OK, InfillStatus.SEVERAL_SENTENCES)
-"""Statuses of texts that are worth the trouble: the others are no sentence whatever is done to them."""
 _LABEL = re.compile(r"^\s*(?:sentence|answer|blank|infill|output)\s*\d*\s*[:.)\]-]\s*(?=\S)", re.IGNORECASE)
 _QUOTED = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"), ("`", "`"))
 _BEFORE_MARK = re.compile(r"\s+(?=[.,!?;:…])(?!\.\.)")
@@ -126,7 +124,7 @@ class Processed:
 
 def process(infill: Infill, steps: Sequence[str]) -> Infill:
     """The infill with its text processed; `raw` in its extra where that changed it."""
-    if infill.status not in MENDABLE or not infill.text.strip():
+    if infill.status not in PROCESSED_STATUSES or not infill.text.strip():
         return infill
     text = infill.text
     for name in STEPS:

@@ -35,6 +35,7 @@ from humaneval.statistics.pay import Pay, hourly_pay
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import (
+    SENTENCE_COLUMNS,
     AssignmentRow,
     GeneratorRow,
     HitRow,
@@ -166,9 +167,8 @@ def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[E
             continue
         story = session.get_one(StoryRow, rng.choice(whole))
         by_generator = found[position][story.id]
-        sentences = (story.sentence1, story.sentence2, story.sentence3, story.sentence4, story.sentence5)
         infills = {name: by_generator[name].sentences[position - 1] for name in settings.design.generators}
-        examples.append(ExampleFacts(story.title, sentences, position, infills))
+        examples.append(ExampleFacts(story.title, story.sentences, position, infills))
     return tuple(examples)
 
 
@@ -262,14 +262,7 @@ def _repeat(
     session: Session, study: StudyRow, lines: Sequence[dict[str, Any]], commands: Sequence[str]
 ) -> RepeatFacts:
     stories = session.execute(
-        select(
-            StoryRow.key,
-            StoryRow.sentence1,
-            StoryRow.sentence2,
-            StoryRow.sentence3,
-            StoryRow.sentence4,
-            StoryRow.sentence5,
-        )
+        select(StoryRow.key, *SENTENCE_COLUMNS)
         .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
         .order_by(StoryRow.key)
     )

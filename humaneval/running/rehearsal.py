@@ -23,7 +23,6 @@ from humaneval.settings import Settings
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import open_current
 from humaneval.store.tables import (
-    Base,
     GeneratorRow,
     InfillRow,
     PassageRow,
@@ -33,6 +32,7 @@ from humaneval.store.tables import (
     StoryRow,
     StudyRow,
 )
+from humaneval.store.types import Base
 from humaneval.study.stored import mark_simulated, settings_of_study, study_key
 
 BATCH = 500

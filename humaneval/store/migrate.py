@@ -14,8 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
 from humaneval.store.engine import store_errors
-from humaneval.store.tables import Base
-from humaneval.store.types import now
+from humaneval.store.types import Base, now
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -31,6 +31,11 @@ TEST_ENDPOINTS = frozenset({"sandbox"})
 """Where answers are rehearsals whatever the study says."""
 
 
+def rows_in(session: Session, study: StudyRow) -> int:
+    """How many rows the study has, those that `study enlarge` added too."""
+    return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
+
+
 def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:
     """The response table of a study, one mapping a response, in the order of forms and places.
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select
 from humaneval.domain import Story
 from humaneval.errors import InputError
 from humaneval.store.engine import writing_alone
-from humaneval.store.tables import StoryRow
+from humaneval.store.tables import SENTENCE_COLUMNS, StoryRow
 
 
 class Imported(NamedTuple):
@@ -32,27 +32,17 @@ def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
         for story in stories:
             row = there.get(story.id)
             if row is None:
-                first, second, third, fourth, fifth = story.sentences
+                sentences = zip((column.key for column in SENTENCE_COLUMNS), story.sentences, strict=True)
                 new.append(
                     {
                         "key": story.id,
                         "title": story.title,
                         "source": story.source,
                         "split": story.split,
-                        "sentence1": first,
-                        "sentence2": second,
-                        "sentence3": third,
-                        "sentence4": fourth,
-                        "sentence5": fifth,
+                        **dict(sentences),
                     }
                 )
-            elif (
-                row.sentence1,
-                row.sentence2,
-                row.sentence3,
-                row.sentence4,
-                row.sentence5,
-            ) != story.sentences:
+            elif row.sentences != story.sentences:
                 raise InputError(
                     f"story {story.id!r} is in the database with other sentences",
                     "Nothing was imported. Give the file's stories ids of their own, or another database.",

@@ -6,43 +6,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    CheckConstraint,
-    ColumnElement,
-    ForeignKey,
-    Index,
-    MetaData,
-    Text,
-    UniqueConstraint,
-    and_,
-)
+from sqlalchemy import CheckConstraint, ColumnElement, ForeignKey, Index, UniqueConstraint, and_
 from sqlalchemy import text as sql
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from humaneval.domain import POSITIONS, InfillStatus, Role
-from humaneval.store.types import NAMING, Moment, Money, now
-
-
-class Base(DeclarativeBase):
-    metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {  # noqa: RUF012 - the name and form are SQLAlchemy's
-        str: Text(),
-        datetime: Moment(),
-        Decimal: Money(),
-        dict[str, Any]: JSON(),
-        list[str]: JSON(),
-    }
-
-
-def _one_of(column: str, values: type[InfillStatus] | type[Role] | tuple[str, ...]) -> CheckConstraint:
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
-
-
-def _between(column: str, low: int, high: int) -> CheckConstraint:
-    return CheckConstraint(f"{column} BETWEEN {low} AND {high}", name=column)
+from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
+from humaneval.store.types import Base, between, now, one_of
 
 
 class MetaRow(Base):
@@ -69,6 +39,20 @@ class StoryRow(Base):
     sentence4: Mapped[str]
     sentence5: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(default=now)
+
+    @property
+    def sentences(self) -> Sentences:
+        return self.sentence1, self.sentence2, self.sentence3, self.sentence4, self.sentence5
+
+
+SENTENCE_COLUMNS = (
+    StoryRow.sentence1,
+    StoryRow.sentence2,
+    StoryRow.sentence3,
+    StoryRow.sentence4,
+    StoryRow.sentence5,
+)
+"""For queries that read a story's sentences and nothing else of it."""
 
 
 class GeneratorRow(Base):
@@ -103,8 +87,8 @@ class InfillRow(Base):
     __tablename__ = "infills"
     __table_args__ = (
         UniqueConstraint("generator_id", "story_id", "position", "sample"),
-        _one_of("status", InfillStatus),
-        _between("position", POSITIONS[0], POSITIONS[-1]),
+        one_of("status", InfillStatus),
+        between("position", POSITIONS[0], POSITIONS[-1]),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -162,8 +146,8 @@ class PassageRow(Base):
     __tablename__ = "passages"
     __table_args__ = (
         UniqueConstraint("study_id", "story_id", "position", "generator_id"),
-        _one_of("role", Role),
-        _between("position", POSITIONS[0], POSITIONS[-1]),
+        one_of("role", Role),
+        between("position", POSITIONS[0], POSITIONS[-1]),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -213,7 +197,7 @@ class HitRow(Base):
     __table_args__ = (
         UniqueConstraint("endpoint", "external_id"),
         CheckConstraint("assignments >= 1", name="assignments"),
-        _one_of("audience", ("", *AUDIENCES)),
+        one_of("audience", ("", *AUDIENCES)),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -241,7 +225,7 @@ class OutboxRow(Base):
     """One write to a platform, committed before the call and confirmed after it."""
 
     __tablename__ = "outbox"
-    __table_args__ = (UniqueConstraint("endpoint", "operation", "subject"), _one_of("state", OUTBOX_STATES))
+    __table_args__ = (UniqueConstraint("endpoint", "operation", "subject"), one_of("state", OUTBOX_STATES))
 
     id: Mapped[int] = mapped_column(primary_key=True)
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
@@ -292,7 +276,7 @@ class AssignmentRow(Base):
     __tablename__ = "assignments"
     __table_args__ = (
         UniqueConstraint("endpoint", "external_id", "worker_id"),
-        _one_of("state", ASSIGNMENT_STATES),
+        one_of("state", ASSIGNMENT_STATES),
         Index(
             "uq_assignments_held_row",
             "endpoint",
@@ -350,7 +334,7 @@ class AnswerRow(Base):
     """What arrived, as it arrived: from our own form (`server`) or from the platform (`platform`)."""
 
     __tablename__ = "answers"
-    __table_args__ = (UniqueConstraint("assignment_id", "source"), _one_of("source", ("server", "platform")))
+    __table_args__ = (UniqueConstraint("assignment_id", "source"), one_of("source", ("server", "platform")))
 
     id: Mapped[int] = mapped_column(primary_key=True)
     assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id"))
@@ -365,8 +349,8 @@ class ResponseRow(Base):
     __tablename__ = "responses"
     __table_args__ = (
         UniqueConstraint("assignment_id", "place"),
-        _between("choice", POSITIONS[0], POSITIONS[-1]),
-        _one_of("source", ("server", "platform", "both")),
+        between("choice", POSITIONS[0], POSITIONS[-1]),
+        one_of("source", ("server", "platform", "both")),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -389,8 +373,8 @@ class PaymentRow(Base):
     __tablename__ = "payments"
     __table_args__ = (
         UniqueConstraint("endpoint", "assignment_id", "kind", "purpose"),
-        _one_of("kind", ("reward", "bonus", "compensation")),
-        _one_of("state", PAYMENT_STATES),
+        one_of("kind", ("reward", "bonus", "compensation")),
+        one_of("state", PAYMENT_STATES),
         CheckConstraint("amount >= 0", name="amount"),
     )
 

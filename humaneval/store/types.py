@@ -1,12 +1,14 @@
-"""Column types that cannot be got wrong: money in exact cents, moments in UTC."""
+"""What tables are built from: the base class, money in exact cents, moments in UTC, named constraints."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, TypeDecorator
+from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Dialect, MetaData, Text, TypeDecorator
+from sqlalchemy.orm import DeclarativeBase
 
 from humaneval.fees import money
 
@@ -56,3 +58,27 @@ class Moment(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Base(DeclarativeBase):
+    """What every table is made from: the types of its columns and the names of its constraints."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012 - the name and form are SQLAlchemy's
+        str: Text(),
+        datetime: Moment(),
+        Decimal: Money(),
+        dict[str, Any]: JSON(),
+        list[str]: JSON(),
+    }
+
+
+def one_of(column: str, values: Iterable[str]) -> CheckConstraint:
+    """A constraint: `column` holds one of `values`."""
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+def between(column: str, low: int, high: int) -> CheckConstraint:
+    """A constraint: `column` holds a number from `low` to `high`."""
+    return CheckConstraint(f"{column} BETWEEN {low} AND {high}", name=column)

@@ -1,4 +1,6 @@
-"""Read and check story files: what is sound comes back as stories, what is not with file, line and reason."""
+"""Read and check story files: good records become stories, bad ones are reported with file, line and reason.
+
+This module is the door."""
 
 from humaneval.stories.headings import parse_mapping
 from humaneval.stories.reading import bundled_stories, read_stories

@@ -1,4 +1,4 @@
-"""Stories in a table: ROCStories and Story Cloze CSV, with any of the usual delimiters."""
+"""Stories in a table: ROCStories and Story Cloze CSV, with any common delimiter."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ _SEP_LINE = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class Lines:
-    """A file's lines with their ends, from a place that can be set: to go on after a record that went
-    wrong."""
+    """A file's lines with their ends. The place can be set, to go on after a broken record."""
 
     def __init__(self, text: str) -> None:
         self.all = list(io.StringIO(text, newline=""))
@@ -37,27 +36,21 @@ class Lines:
         return self.all[self.at - 1]
 
 
-def find_header(text: str, mapping: Mapping[str, str] | None = None) -> tuple[str, list[str]] | None:
-    """The delimiter and the columns of a table whose first line names a story's columns; None for
-    anything else."""
+def delimiter_of(text: str, mapping: Mapping[str, str] | None = None) -> str:
+    """The delimiter of a table whose first line names columns of a story; empty for anything else."""
     first = _after_sep_line(text)[1]
     if not first:
-        return None
-    best: tuple[int, str, list[str]] = (0, "", [])
-    for delimiter in DELIMITERS:
-        names = _first_record(first, delimiter)
-        score = known_names(names, mapping)
-        if score > best[0]:
-            best = (score, delimiter, names)
-    score, delimiter, names = best
+        return ""
+    scores = {each: known_names(_first_record(first, each), mapping) for each in DELIMITERS}
+    delimiter = max(scores, key=lambda each: scores[each])
+    score, names = scores[delimiter], _first_record(first, delimiter)
     if score >= 2 or (score == 1 and (mapping or len(names) == 1 or resolve(names).shape)):
-        return delimiter, names
-    return None
+        return delimiter
+    return ""
 
 
 def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] | None = None) -> Records:
-    """The records of a table with a header line. The columns are checked first: what lacks, what is not
-    needed."""
+    """The records of a table with a header line. Missing and unused columns are found first."""
     csv.field_size_limit(_FIELD_LIMIT)
     lines = Lines(text)
     lines.at = _after_sep_line(text)[0]
@@ -88,11 +81,12 @@ def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] 
 
 
 def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
-    """Raise InputError where the columns do not make stories: naming what is missing and what is there."""
+    """Raise InputError if the columns do not make stories, with the missing columns and those that exist."""
     there = f"its columns are {listed(names, most=25)}"
     if columns.unknown:
         raise InputError(
-            f"{file} has no column {listed(columns.unknown)}; {there}", "Mend --map: names as in the file."
+            f"{file} has no column {listed(columns.unknown)}; {there}",
+            "Correct --map: it takes names as they are in the file.",
         )
     if columns.twice:
         raise InputError(
@@ -104,24 +98,23 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
     if answers:
         raise InputError(
             f"{file} looks like a table of responses ({listed(answers)}), not of stories; {there}",
-            "Responses are scored by: humaneval score --responses FILE.",
+            "To score responses: humaneval score --responses FILE.",
         )
     if set(columns.missing) == {"answer"}:
         raise InputError(
-            f"{file} has four sentences and two endings, and no column says which ending is right; {there}",
+            f"{file} has four sentences and two endings, but no column for the right ending; {there}",
             "Add a column AnswerRightEnding with 1 or 2.",
         )
-    extra = f"; not known: {listed(columns.ignored, most=25)}" if columns.ignored else ""
-    there = f"; there: {listed(list(columns.of.values()), most=25)}" if columns.of else ""
+    extra = f"; unknown: {listed(columns.ignored, most=25)}" if columns.ignored else ""
+    there = f"; found: {listed(list(columns.of.values()), most=25)}" if columns.of else ""
     raise InputError(
         f"{file} is missing columns: {listed(columns.missing)}{there}{extra}",
-        "Say which columns hold the sentences: --map id=COLUMN,sentence1=COLUMN,…,sentence5=COLUMN.",
+        "Name the columns with the sentences: --map id=COLUMN,sentence1=COLUMN,…,sentence5=COLUMN.",
     )
 
 
 def _rows(lines: Lines, delimiter: str, width: int) -> Iterator[tuple[int, list[str], str]]:
-    """Each record as its line, its `width` cells and, where it went wrong, why (reading goes on a line
-    later)."""
+    """Each record as its line, its `width` cells and what is wrong with it."""
     reader = _reader(lines, delimiter)
     while True:
         start = lines.at
@@ -135,7 +128,7 @@ def _rows(lines: Lines, delimiter: str, width: int) -> Iterator[tuple[int, list[
         if trouble:
             plain = lines.all[start].rstrip("\r\n").split(delimiter)
             swallowed = range(start + 1, lines.at)
-            if delimiter == "\t" and len(plain) == width:  # many tools write tabs and know no quoting
+            if delimiter == "\t" and len(plain) == width:  # many tools write tabs without quoting
                 row, trouble = plain, ""
             elif any(_is_whole(lines.all[at], delimiter, width) for at in swallowed):
                 trouble = _QUOTES
@@ -147,29 +140,29 @@ def _rows(lines: Lines, delimiter: str, width: int) -> Iterator[tuple[int, list[
 
 
 def _is_whole(line: str, delimiter: str, width: int) -> bool:
-    """Whether a line is a record by itself, so that one which ran into it must have lost a quotation mark."""
+    """Whether a line is a record by itself. A record that runs into it has lost a quotation mark."""
     return len(_first_record(line, delimiter)) == width
 
 
 def _width_trouble(row: list[str], width: int) -> str:
-    """What is wrong with the number of cells of a row; empty cells at its end do not count."""
+    """What is wrong with the number of cells in a row. Empty cells at its end do not count."""
     if len(row) == width or not any(row):
         return ""
     if len(row) < width:
         return (
-            f"{len(row)} field{'s' * (len(row) > 1)} where the header has {width}: a sentence or another"
+            f"{len(row)} field{'s' * (len(row) > 1)}, but the header has {width}: a sentence or another"
             " field is missing"
         )
     if not any(cell.strip() for cell in row[width:]):
         return ""
     return (
-        f"{len(row)} fields where the header has {width}: a sixth sentence, or a delimiter outside quotation"
+        f"{len(row)} fields, but the header has {width}: a sixth sentence, or a delimiter outside quotation"
         " marks"
     )
 
 
 def _counts_from_zero(columns: Columns, answers: list[str]) -> bool:
-    """Whether the right ending is given as 0 or 1. Story Cloze's own files say 1 or 2."""
+    """Whether the right ending is 0 or 1. Story Cloze's own files use 1 or 2."""
     if columns.of.get("answer", "").lower() == "answerrightending":
         return False
     found = {answer.strip() for answer in answers}
@@ -188,7 +181,7 @@ def _first_record(text: str, delimiter: str) -> list[str]:
 
 
 def _after_sep_line(text: str) -> tuple[int, str]:
-    """How many lines to pass over (Excel's `sep=;`, blank lines), and the text from there on."""
+    """How many lines to skip (Excel's `sep=;`, blank lines), and the text after them."""
     lines = io.StringIO(text[:100_000], newline="")
     passed, at = 0, 0
     for line in lines:

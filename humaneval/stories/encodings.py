@@ -1,4 +1,4 @@
-"""From bytes to text: which encoding a file is in, or one clear line on why that cannot be told."""
+"""From bytes to text: the encoding of a file, or a clear error if it cannot be determined."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _NOT_TEXT = (
     (
         b"PK\x03\x04",
         "an Excel workbook or a zip archive",
-        "In Excel: Save as, CSV UTF-8. Of an archive: unpack it.",
+        "In Excel: Save as, CSV UTF-8. If it is an archive, unpack it.",
     ),
     (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", "In Excel: Save as, CSV UTF-8."),
     (b"\x1f\x8b", "a gzip archive", "Unpack it first: gunzip FILE."),
     (b"BZh", "a bzip2 archive", "Unpack it first: bunzip2 FILE."),
-    (b"%PDF", "a PDF", "Give the stories as CSV, JSONL or plain text."),
-    (b"PAR1", "a Parquet file", "Write it as CSV or JSONL first."),
-    (b"SQLite format 3\x00", "an SQLite database", "Give the stories as CSV, JSONL or plain text."),
+    (b"%PDF", "a PDF", "Save the stories as CSV, JSONL or plain text."),
+    (b"PAR1", "a Parquet file", "Convert it to CSV or JSONL first."),
+    (b"SQLite format 3\x00", "an SQLite database", "Save the stories as CSV, JSONL or plain text."),
 )
 _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _UNDEFINED_BYTES = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
@@ -38,8 +38,7 @@ _MAC_APOSTROPHE = re.compile(rb"[a-z]\xd5[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A file's text, without a byte order mark, and the name of its encoding. `guessed`: nothing in it
-    says so."""
+    """A file's text without a byte order mark, and its encoding. `guessed`: nothing in the file names it."""
 
     text: str
     encoding: str
@@ -47,11 +46,10 @@ class Decoded:
 
 
 def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
-    """The text of `data`. `name` is the file's, for messages; `encoding` (from `--encoding`) is taken at its
-    word.
+    """The text of `data`. `name` is the file name, for messages.
 
-    Without `encoding`: a byte order mark, UTF-16 that is plainly so, strict UTF-8, and else Windows-1252,
-    unless the bytes speak against it.
+    `encoding` (from `--encoding`) is used as given. Without it, these are tried: a byte order mark, UTF-16
+    that is clearly recognisable, strict UTF-8, and Windows-1252 unless the bytes contradict it.
     """
     for magic, what, hint in _NOT_TEXT:
         if data.startswith(magic):
@@ -86,13 +84,13 @@ def _strict(data: bytes, name: str, codec: str, offset: int = 0) -> str:
     except UnicodeDecodeError as error:
         raise InputError(
             f"{name}, line {_line(data, error.start, codec)}: byte {_hex(data, error.start)} "
-            f"(byte {error.start + offset + 1:,} of the file) is not {codec}",
-            "Mend that line, or name the file's encoding with --encoding.",
+            f"(byte {error.start + offset + 1:,} of the file) is not valid {codec}",
+            "Correct that line, or give the file's encoding with --encoding.",
         ) from None
 
 
 def _unmarked_utf16(data: bytes) -> str:
-    """The byte order of UTF-16 without a mark: of mostly Latin text every second byte is zero."""
+    """The byte order of UTF-16 without a mark: in mostly Latin text every second byte is zero."""
     head = data[:4096]
     if len(head) < 8 or 0 not in head:
         return ""
@@ -106,30 +104,30 @@ def _unmarked_utf16(data: bytes) -> str:
 
 
 def _decode_legacy(data: bytes, name: str, first_bad: int) -> Decoded:
-    """Windows-1252 where the bytes allow it. Anything else would be a guess that damages text in silence."""
+    """Windows-1252 if the bytes allow it. Any other guess would silently damage text."""
     if (found := _CONTROL_BYTES.search(data)) or (found := _UNDEFINED_BYTES.search(data)):
         raise InputError(
-            f"{name}, line {_line(data, found.start())}: byte {_hex(data, found.start())} is in neither UTF-8"
-            " nor Windows-1252: this looks like legacy 8-bit text",
-            "Name the file's encoding, for example --encoding mac_roman or --encoding cp437.",
+            f"{name}, line {_line(data, found.start())}: byte {_hex(data, found.start())} is"
+            " neither UTF-8 nor Windows-1252; the file looks like legacy 8-bit text",
+            "Give the file's encoding, for example --encoding mac_roman or --encoding cp437.",
         )
     sound = _UTF8_SEQUENCES.findall(data)
     if 2 * len(sound) > len(_HIGH_BYTES.findall(data)) - sum(map(len, sound)):
         raise InputError(
-            f"{name}, line {_line(data, first_bad)}: byte {_hex(data, first_bad)} is not UTF-8, though the"
-            " rest of the file mostly is: damaged, or legacy 8-bit text with control bytes",
-            "Mend that line, or name the file's encoding with --encoding.",
+            f"{name}, line {_line(data, first_bad)}: byte {_hex(data, first_bad)} is not UTF-8, although the"
+            " rest of the file mostly is",
+            "Correct that line, or give the file's encoding with --encoding.",
         )
     if found := _MAC_APOSTROPHE.search(data):
         raise InputError(
-            f"{name}, line {_line(data, found.start())}: byte 0xD5 inside a word: this looks like Mac Roman",
-            "Give --encoding mac_roman, or save the file as UTF-8.",
+            f"{name}, line {_line(data, found.start())}: byte 0xD5 inside a word, as in Mac Roman",
+            "Use --encoding mac_roman, or save the file as UTF-8.",
         )
     return Decoded(data.decode("cp1252"), "cp1252", guessed=True)
 
 
 def _line(data: bytes, at: int, codec: str = "") -> int:
-    """The 1-based line of the byte at `at`, whatever the line ends."""
+    """The 1-based line of the byte at `at`, with any kind of line end."""
     before = data[:at]
     if codec.startswith(("utf-16", "utf-32", "utf_16", "utf_32")):
         before = before.decode(codec, "ignore").encode("utf-8", "ignore")

@@ -1,5 +1,4 @@
-"""From the fields of one row or object to five sentences: five columns, a list, a text, or four and the right
-ending."""
+"""From a record's fields to five sentences: five columns, a list, a text, or four and the right ending."""
 
 from __future__ import annotations
 
@@ -13,10 +12,12 @@ from humaneval.text import split_sentences
 
 
 def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bool = False) -> Record:
-    """The record at `line` whose `fields` hold a story in `shape`; `from_zero`: the answer 0 means the first
-    ending."""
+    """The record at `line` whose `fields` hold a story in `shape`.
+
+    `from_zero`: the right ending is given as 0 or 1, not as 1 or 2.
+    """
     record = Record(line)
-    if fields.get("id") is not None:  # null in JSON is no id; an empty cell is an id that lacks
+    if fields.get("id") is not None:  # JSON null means that there is no id; an empty cell is a missing id
         record.id = _word(fields["id"])
     for name in ("title", "split", "source"):
         if fields.get(name):
@@ -36,20 +37,20 @@ def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bo
 
 
 def count_trouble(sentences: Sequence[str]) -> str:
-    """What to say of a story that has not five sentences; empty if it has.
+    """What is wrong with the number of sentences; empty if there are five.
 
     >>> count_trouble(["One.", "Two."])
-    '2 sentences where a story has 5'
+    '2 sentences, not 5'
     """
     if len(sentences) == SENTENCES:
         return ""
     if len(sentences) == SENTENCES + 1:
-        return "6 sentences where a story has 5: a sixth sentence"
-    return f"{len(sentences)} sentence{'s' * (len(sentences) != 1)} where a story has {SENTENCES}"
+        return "6 sentences, not 5: there is a sixth sentence"
+    return f"{len(sentences)} sentence{'s' * (len(sentences) != 1)}, not {SENTENCES}"
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, for a message."""
+    """The type of a JSON value, for a message."""
     kinds = {
         str: "text",
         bool: "true or false",
@@ -71,7 +72,7 @@ def _take_ending(record: Record, fields: Mapping[str, Any], from_zero: bool) -> 
         ending = endings[answers.index(answer)]
     else:
         ending = ""
-        record.trouble = f"the right ending is given as {answer!r}, not {answers[0]} or {answers[1]}"
+        record.trouble = f"the right ending is {answer!r}, not {answers[0]} or {answers[1]}"
     record.sentences = [*(fields[name] for name in SENTENCE_FIELDS[:4]), ending]
 
 

@@ -1,4 +1,4 @@
-"""Which column or field of a file is what: by its usual names, or as `--map` says."""
+"""Which column or field of a file holds what: by its usual names, or as `--map` says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIELDS = (
     "split",
     "source",
 )
-"""What `--map` can give a column for."""
+"""The fields that `--map` can assign a column to."""
 
 _ALIASES = {
     "id": ("storyid", "inputstoryid", "id"),
@@ -44,19 +44,18 @@ _RESPONSES = re.compile(r"worker|annotator|rater(?!y)|participant|judge?ment|(?<
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a file by field, those for a sixth sentence and on, and those nobody asked for."""
+    """The columns of a file: by field, for a sixth sentence and more, and those that are not used."""
 
     of: Mapping[str, str]
     surplus: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     twice: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Columns that `--map` names and the file lacks."""
+    """Columns that `--map` names and the file does not have."""
 
     @property
     def shape(self) -> str:
-        """How a story is written down: `five` columns, a `list`, a `text` to split, `cloze`, or `` for
-        not at all."""
+        """How the file gives a story: `five` columns, a `list`, a `text` to split, `cloze`, or none: ``."""
         for shape, needed in _SHAPES.items():
             if all(name in self.of for name in needed):
                 return shape
@@ -64,7 +63,7 @@ class Columns:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The fields that are needed and not there, of the shape that the columns come nearest to."""
+        """The missing fields of the shape that the columns come nearest to."""
         if "ending1" in self.of or "ending2" in self.of:
             return tuple(name for name in CLOZE_FIELDS if name not in self.of)
         return tuple(name for name in SENTENCE_FIELDS if name not in self.of)
@@ -79,7 +78,7 @@ _SHAPES: dict[str, tuple[str, ...]] = {
 
 
 def parse_mapping(text: str) -> dict[str, str]:
-    """What `--map` gives: `id=Input.storyid,sentence1=Input.line1` as a dictionary from field to column.
+    """The value of `--map`, such as `id=Input.storyid,sentence1=Input.line1`, as field → column.
 
     >>> parse_mapping("id=Input.storyid, title=Input.Title")
     {'id': 'Input.storyid', 'title': 'Input.Title'}
@@ -90,10 +89,10 @@ def parse_mapping(text: str) -> dict[str, str]:
         if not equals or not name or not column:
             raise UsageError(
                 f"{part.strip()!r} is not FIELD=COLUMN",
-                "Write for example --map id=Input.storyid,sentence1=Input.line1",
+                "Write for example --map id=Input.storyid,sentence1=Input.line1.",
             )
         if name not in FIELDS:
-            raise UsageError(f"{name!r} is not a field of a story", f"The fields are: {', '.join(FIELDS)}.")
+            raise UsageError(f"{name!r} is not a field of a story", f"Fields: {', '.join(FIELDS)}.")
         if name in mapping:
             raise UsageError(f"--map names {name!r} twice", "Name each field once.")
         mapping[name] = column
@@ -101,8 +100,7 @@ def parse_mapping(text: str) -> dict[str, str]:
 
 
 def resolve(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> Columns:
-    """Which of a file's columns is what. `mapping` goes before the usual names; case, spaces and `_` do not
-    count."""
+    """What each column holds. `mapping` overrides the usual names; case, spaces and `_` are ignored."""
     of: dict[str, str] = {}
     taken: set[str] = set()
     unknown: list[str] = []
@@ -137,18 +135,18 @@ def resolve(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> C
 
 
 def known_names(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> int:
-    """How many of `names` are a story's column, by their usual names or by `mapping`."""
+    """How many of `names` are columns of a story, by their usual names or by `mapping`."""
     mapped = set((mapping or {}).values())
     return sum(name in mapped or _plain(name) in _FIELD_OF for name in names)
 
 
 def of_responses(names: Sequence[str]) -> list[str]:
-    """The names among `names` that speak of people's answers, not of stories."""
+    """The names among `names` that belong to a table of responses, not of stories."""
     return [name for name in names if _RESPONSES.search(name.lower())]
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """`names` for a message: the first few, and how many more.
+    """`names` for a message: the first few, and the number of the others.
 
     >>> listed(["a", "b", "c"], most=2)
     'a, b and 1 more'

@@ -1,4 +1,4 @@
-"""Stories as JSON: an object a line, or one array of objects."""
+"""Stories as JSON: one object a line, or one array of objects."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class _Value:
 
 
 class _Repeated(dict[str, Any]):
-    """An object that names a field twice; JSON would keep the last value and say nothing."""
+    """An object that has a field twice. JSON would silently keep the last value."""
 
     twice = ""
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether `text` begins as an object or an array does, and not as a sentence in brackets."""
+    """Whether `text` begins like an object or an array, and not like a sentence in brackets."""
     head = text.lstrip(" \t\r\n")
     return head.startswith("{") or (
         head.startswith("[") and head[1:].lstrip(" \t\r\n")[:1] in ("{", "[", '"', "]")
@@ -41,8 +41,7 @@ def looks_like_json(text: str) -> bool:
 
 
 def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) -> Records:
-    """The records of JSONL or of a JSON array. Objects may differ in their fields; each is read by its
-    own."""
+    """The records of JSONL or of a JSON array. Each object is read by its own fields."""
     values = list(_values(text, name))
     kinds: dict[tuple[str, ...], Columns] = {}
     records: list[Record] = []
@@ -55,7 +54,7 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
         if found.trouble:
             continue
         if not isinstance(found.value, dict):
-            record.trouble = f"{kind_of(found.value)}, not an object with a story's fields"
+            record.trouble = f"{kind_of(found.value)}, not an object with the fields of a story"
             continue
         names = tuple(found.value)
         columns = kinds.get(names)
@@ -64,7 +63,7 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
             unused.update(dict.fromkeys(columns.ignored))
         first = first or columns
         if isinstance(found.value, _Repeated):
-            record.trouble = f"the field {found.value.twice!r} is given twice"
+            record.trouble = f"the field {found.value.twice!r} occurs twice"
         elif not columns.shape:
             record.trouble = f"missing: {listed(columns.unknown or columns.missing)}"
         else:
@@ -74,9 +73,9 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
         check_columns(first, next(iter(kinds)), name)
     if first is None:
         raise InputError(
-            f"{name} begins like JSON and holds no object:"
+            f"{name} begins like JSON but contains no object:"
             f" {records[0].trouble if records else 'it is empty'}",
-            'Give one object a line: {"id": "…", "sentences": ["…", "…", "…", "…", "…"]}.',
+            'Write one object a line: {"id": "…", "sentences": ["…", "…", "…", "…", "…"]}.',
         )
     notes = (f"fields not used: {listed(list(unused))}",) if unused else ()
     return Records("JSONL", records, notes=notes)
@@ -93,8 +92,7 @@ def _record(found: _Value, columns: Columns) -> Record:
 
 
 def _values(text: str, name: str) -> Iterator[_Value]:
-    """Each value with the line where it begins. A line that is no JSON is said so, and reading goes on
-    after it."""
+    """Each value with the line on which it begins. After a line that is not JSON, reading goes on."""
     decode = json.JSONDecoder(object_pairs_hook=_object).raw_decode
     at = _end(_SPACE, text, 0)
     array = text[at] == "["
@@ -111,7 +109,7 @@ def _values(text: str, name: str) -> Iterator[_Value]:
             reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
             if array:
                 raise InputError(
-                    f"{name}, line {line}: not JSON: {reason}", "Mend the array there."
+                    f"{name}, line {line}: not JSON: {reason}", "Correct the array on that line."
                 ) from None
             yield _Value(line, None, f"not JSON: {reason}")
             end = _LINE_END.search(text, at)
@@ -121,7 +119,7 @@ def _values(text: str, name: str) -> Iterator[_Value]:
         at = _end(between, text, after)
     if array and at >= len(text):
         raise InputError(
-            f"{name}: the JSON array is not closed: the file was cut short", "Get the whole file."
+            f"{name}: the JSON array is not closed, so the file is incomplete", "Get the whole file."
         )
 
 

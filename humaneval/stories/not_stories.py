@@ -1,4 +1,4 @@
-"""What a file that is no story file looks like: said in one line, with how to give the stories instead."""
+"""Recognises files that are not story files, and says in one line what they are and what to give instead."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HTML = ("<!doctype html", "<html", "<?xml")
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Lines that all have the same number of cells."""
+    """Rows that all have the same number of cells."""
 
     rows: list[list[str]]
     width: int
@@ -41,7 +41,7 @@ class _Grid:
 
     @property
     def has_names(self) -> bool:
-        """Whether the first row could be the names of columns: short, different, no sentences, no numbers."""
+        """Whether the first row could be column names: short, different, no sentences, no numbers."""
         first = self.rows[0]
         named = [cell for cell in first if cell.strip()]
         short = all(
@@ -54,41 +54,41 @@ class _Grid:
         )
 
 
-def refuse_what_is_no_story_file(text: str, name: str, mapping: Mapping[str, str] | None = None) -> None:
-    """Raise InputError for a file without a known header that is not stories as plain text either."""
+def refuse_other_files(text: str, name: str, mapping: Mapping[str, str] | None = None) -> None:
+    """Raise InputError for a file without a known header line that is not plain text with stories either."""
     lines = [line for line in physical_lines(text[:400_000]) if line.strip()][:_LOOKED_AT]
     if text.lstrip()[:20].lower().startswith(_HTML):
         raise InputError(
-            f"{name} is a web page or XML, not a story file", "Give the stories as CSV, JSONL or text."
+            f"{name} is a web page or XML, not a story file", "Save the stories as CSV, JSONL or text."
         )
     if found := _LICENCE.search(text[:5_000]):
         raise InputError(
-            f"{name} looks like a whole book: it has a licence header ({' '.join(found.group().split())})",
-            "Cut five-sentence stories out of it: one a line, or CSV with a header line.",
+            f"{name} looks like a whole book, with a licence header ({' '.join(found.group().split())})",
+            "Extract five-sentence stories from it: one a line, or CSV with a header line.",
         )
     if _share(_MARKERS, lines) >= 0.2:
         shown = Counter(found for line in lines for found in _MARKERS.findall(line))
         raise InputError(
-            f"{name} has markers in its text ({', '.join(sorted(shown))}): it looks like a model's training"
+            f"{name} has markers in its text ({', '.join(sorted(shown))}) and looks like a model's training"
             " file",
-            "Give the sentences as people write them: one story a line, or CSV with a header line.",
+            "Remove the markers and give one story a line, or CSV with a header line.",
         )
     if lines and sum(bool(_NUMBERS.fullmatch(line)) for line in lines) > 0.9 * len(lines):
         raise InputError(
-            f"{name} holds numbers, not sentences: it looks like the integer ids of words",
-            "Give the text that the ids stand for.",
+            f"{name} contains numbers, not sentences: it looks like token ids",
+            "Decode the ids to text first.",
         )
     if grid := _grid(text, name):
         _refuse_grid(grid, name, mapping)
     if mapping:
         raise InputError(
             f"{name} has no header line with the columns that --map names ({', '.join(mapping.values())})",
-            "--map is for tables and JSONL.",
+            "Use --map only with tables and JSONL.",
         )
     if _share(_TOKENISED, lines) > 0.5:
         raise InputError(
             f"{name} looks tokenised (spaces before full stops and commas)",
-            "Give the sentences as people write them: annotators would see the spaces.",
+            "Remove the extra spaces: annotators would see them.",
         )
 
 
@@ -101,33 +101,33 @@ def _refuse_grid(grid: _Grid, name: str, mapping: Mapping[str, str] | None) -> N
     if grid.has_names:
         check_columns(resolve(grid.rows[0], mapping), grid.rows[0], name)
         return
-    what = f"{name} has no header line and {grid.width} columns"
-    hint = f"Put a header line first that names the columns, for example {HEADER}"
+    what = f"{name} has {grid.width} columns and no header line"
+    hint = f"Add a header line with the column names, for example {HEADER}"
     if grid.of_sentences and grid.width == 4:
-        what += ": four sentences of a story, the fifth is somewhere else"
+        what += ": it looks like four sentences of a story without the fifth"
         hint = f"Give all five sentences under a header line: {HEADER}"
     elif grid.of_sentences and grid.width == 6:
-        what += ": it looks like four sentences and two endings, and nothing says which ending is right"
+        what += ": it looks like four sentences and two endings, without the right ending"
         hint = (
-            "Mark the right ending: a header line InputSentence1,…,InputSentence4,RandomFifthSentenceQuiz1,"
-            "RandomFifthSentenceQuiz2,AnswerRightEnding and 1 or 2 on each line."
+            "Add a header line InputSentence1,…,InputSentence4,RandomFifthSentenceQuiz1,"
+            "RandomFifthSentenceQuiz2,AnswerRightEnding, and 1 or 2 as the right ending of each story."
         )
     elif grid.width == 2:
-        hint = "Put a header line first, with a tab between: id and text, or title and text."
+        hint = "Add a header line: id and text, or title and text, with a tab between them."
     elif grid.of_sentences and grid.width == 5:
         what += ": it looks like five sentences a line"
         hint = (
-            "Put this header line first, with the file's delimiter:"
+            "Add this header line, with the file's own delimiter:"
             " sentence1,sentence2,sentence3,sentence4,sentence5"
         )
     if _share(_TOKENISED, [cell for row in grid.rows for cell in row]) > 0.5:
         what += "; its text is tokenised (spaces before full stops)"
-        hint += "; and as people write, without those spaces"
+        hint += ". Remove the extra spaces, too"
     raise InputError(what, hint)
 
 
 def _grid(text: str, name: str) -> _Grid | None:
-    """The file as a table, where nearly all its lines have the same cells; None for prose."""
+    """The file as a table if nearly all its lines have the same number of cells; None for prose."""
     head = [line for line in physical_lines(text[:400_000]) if line.strip()][: 4 * _LOOKED_AT]
     for delimiter in "\t;|,":
         if delimiter not in head[0] if head else True:

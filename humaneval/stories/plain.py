@@ -1,4 +1,4 @@
-"""Stories as plain text: a story a line, or paragraphs with blank lines between."""
+"""Stories as plain text: one story a line, or paragraphs with blank lines between them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from humaneval.stories.fields import count_trouble
 from humaneval.stories.result import Record, Records
 from humaneval.text import split_sentences
 
-LINES = "text, a story a line"
-PARAGRAPHS = "text, a story a paragraph"
+LINES = "text, one story a line"
+PARAGRAPHS = "text, one story a paragraph"
 
 _LOOKED_AT = 200
 _TITLE = re.compile(r"\W*\w(?:(?![.!?] ).){0,78}")
@@ -21,8 +21,8 @@ _ENDS_A_SENTENCE = re.compile(r"[.!?…][\"'”’»)\]*]*\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """What may be a story: the line where it begins, and its sentences."""
+class Candidate:
+    """What may be a story: the line on which it begins, and its sentences."""
 
     line: int
     sentences: Sequence[str]
@@ -34,27 +34,30 @@ def physical_lines(text: str) -> list[str]:
 
 
 def read_text(text: str, name: str) -> Records:
-    """The records of a plain text file; refuses running prose and verse with what they look like."""
+    """The records of a plain text file. Raises InputError for running prose and verse."""
     lines = physical_lines(text)
     groups = _groups(lines)
     by_line = [[(line, sentence)] for group in groups for line, sentence in group]
     if not by_line:
-        raise InputError(f"{name} is empty", "Give a file of stories: CSV, JSONL or plain text.")
+        raise InputError(f"{name} is empty", "Give a file with stories: CSV, JSONL or plain text.")
     paragraphs = len(by_line) > len(groups) and _nearer_five(groups, by_line)
     titles = [_title(group) for group in groups] if paragraphs else []
     titled = sum(map(bool, titles)) > 0.5 * len(titles)
     if titled:
         groups = [group[1:] if title else group for group, title in zip(groups, titles, strict=True)]
-    units = [_unit(group) for group in (groups if paragraphs else by_line)]
-    _refuse_running_text(units, lines, name, "paragraphs" if paragraphs else "lines")
-    records = [Record(unit.line, unit.sentences, trouble=count_trouble(unit.sentences)) for unit in units]
+    candidates = [_candidate(group) for group in (groups if paragraphs else by_line)]
+    _refuse_running_text(candidates, lines, name, "paragraphs" if paragraphs else "lines")
+    records = [
+        Record(candidate.line, candidate.sentences, trouble=count_trouble(candidate.sentences))
+        for candidate in candidates
+    ]
     if titled:
         for record, title in zip(records, titles, strict=True):
             record.title = title
-    single = sum(len(unit.sentences) == 1 for unit in units)
-    notes: tuple[str, ...] = ("the first line of a paragraph is taken as its title",) if titled else ()
-    if single > 0.8 * len(units) and len(units) > 1:
-        notes = ("one sentence a line: put each story on a line of its own, or blank lines between stories",)
+    single = sum(len(candidate.sentences) == 1 for candidate in candidates)
+    notes: tuple[str, ...] = ("the first line of each paragraph is read as its title",) if titled else ()
+    if single > 0.8 * len(candidates) and len(candidates) > 1:
+        notes = ("each line is one sentence: put a whole story on each line, or blank lines between stories",)
     return Records(PARAGRAPHS if paragraphs else LINES, records, notes=notes)
 
 
@@ -72,17 +75,15 @@ def _groups(lines: Iterable[str]) -> list[_Group]:
     return groups if groups[-1] else groups[:-1]
 
 
-def _unit(group: _Group) -> Unit:
-    """A story as far as it goes. Five lines that each end like a sentence are the five sentences as they
-    stand."""
+def _candidate(group: _Group) -> Candidate:
+    """The sentences of a group. Five lines that each end like a sentence are taken as they are."""
     if len(group) == SENTENCES and all(_ENDS_A_SENTENCE.search(line) for _, line in group):
-        return Unit(group[0][0], [line for _, line in group])
-    return Unit(group[0][0], split_sentences(" ".join(line for _, line in group)))
+        return Candidate(group[0][0], [line for _, line in group])
+    return Candidate(group[0][0], split_sentences(" ".join(line for _, line in group)))
 
 
 def _title(group: _Group) -> str:
-    """The first line of a paragraph where it is a title: no sentence, and ended though the next word had
-    room."""
+    """The first line of a paragraph if it is a title: not a sentence, and shorter than a wrapped line."""
     if len(group) < 2:
         return ""
     first, second = group[0][1].strip(), group[1][1].strip()
@@ -95,18 +96,18 @@ def _title(group: _Group) -> str:
 
 
 def _nearer_five(groups: list[_Group], by_line: list[_Group]) -> bool:
-    """Whether paragraphs make better stories than lines do: more with five sentences, else nearer to five."""
+    """Whether paragraphs make better stories than lines: more of five sentences, or nearer to five."""
 
     def merit(some: list[_Group]) -> tuple[float, float]:
-        counts = [len(_unit(group).sentences) for group in some[:_LOOKED_AT]]
+        counts = [len(_candidate(group).sentences) for group in some[:_LOOKED_AT]]
         fives = sum(count == SENTENCES for count in counts)
         return fives / len(counts), -abs(sum(counts) / len(counts) - SENTENCES)
 
     return merit(groups) > merit(by_line)
 
 
-def _refuse_running_text(units: list[Unit], lines: list[str], name: str, what: str) -> None:
-    counts = [len(unit.sentences) for unit in units]
+def _refuse_running_text(candidates: list[Candidate], lines: list[str], name: str, what: str) -> None:
+    counts = [len(candidate.sentences) for candidate in candidates]
     total = len(counts)
     fives = sum(count == SENTENCES for count in counts) / total
     near = sum(abs(count - SENTENCES) <= 2 for count in counts) / total
@@ -118,6 +119,6 @@ def _refuse_running_text(units: list[Unit], lines: list[str], name: str, what: s
         raise InputError(
             f"{name} looks like running text or verse ({what} of {min(counts)} to {max(counts)} sentences), "
             "not five-sentence stories",
-            "Give one story of five sentences a line, or blank lines between stories, or CSV with a header"
-            " line.",
+            "Put one story of five sentences on each line, or blank lines between stories, or use CSV with"
+            " a header line.",
         )

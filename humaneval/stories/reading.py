@@ -1,4 +1,4 @@
-"""Read a story file and check every story in it; also the stories that come with the toolkit."""
+"""Reads a story file and checks every story in it; also the stories that come with the toolkit."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from humaneval.domain import SENTENCES, Story
 from humaneval.errors import InputError
-from humaneval.stories.delimited import find_header, read_table
+from humaneval.stories.delimited import delimiter_of, read_table
 from humaneval.stories.encodings import Decoded, decode
 from humaneval.stories.jsonl import looks_like_json, read_json
-from humaneval.stories.not_stories import looks_tokenised, refuse_what_is_no_story_file
+from humaneval.stories.not_stories import looks_tokenised, refuse_other_files
 from humaneval.stories.plain import read_text
 from humaneval.stories.result import Problem, Reading, Record, Records
 from humaneval.text import mojibake, normalise, refused_characters
@@ -27,10 +27,10 @@ def read_stories(
     split: str = "",
     source: str = "",
 ) -> Reading:
-    """All stories of the file at `path`, and what is wrong with those that cannot be taken.
+    """All stories of the file at `path`, and what is wrong with the records that cannot be used.
 
-    `mapping` says which column holds which field (see `parse_mapping`). `split` and `source`, where given, go
-    before what the file says. Raises InputError for a file that is not a story file at all.
+    `mapping` says which column holds which field (see `parse_mapping`). `split` and `source` override what
+    the file says. Raises InputError for a file that is not a story file at all.
     """
     name = str(path)
     decoded = decode(_bytes(path), name, encoding)
@@ -48,9 +48,7 @@ def read_stories(
         if reason:
             problems.append(Problem(name, record.line, reason))
     if not stories and not problems:
-        raise InputError(
-            f"{name} has no stories in it", "It has a header line or brackets and nothing after them."
-        )
+        raise InputError(f"{name} contains no stories", "It has only a header line or empty brackets.")
     return Reading(
         path=path,
         format=found.format,
@@ -63,7 +61,7 @@ def read_stories(
 
 
 def bundled_stories() -> tuple[Story, ...]:
-    """The stories that come with the toolkit, free to use and to publish."""
+    """The stories that come with the toolkit, free to use and publish."""
     return read_stories(BUNDLED).stories
 
 
@@ -71,31 +69,29 @@ def _bytes(path: Path) -> bytes:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist", "Check the name of the file.") from None
+        raise InputError(f"{path} does not exist", "Check the file name.") from None
     except IsADirectoryError:
-        raise InputError(
-            f"{path} is a folder", "Name one file; import several by one command each."
-        ) from None
+        raise InputError(f"{path} is a folder", "Give one file. Import several files one by one.") from None
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror}", "Check the file and its permissions."
         ) from None
     if not data.strip():
-        raise InputError(f"{path} is empty", "Give a file of stories: CSV, JSONL or plain text.")
+        raise InputError(f"{path} is empty", "Give a file with stories: CSV, JSONL or plain text.")
     return data
 
 
 def _records(text: str, name: str, mapping: Mapping[str, str] | None) -> Records:
     if looks_like_json(text):
         return read_json(text, name, mapping)
-    if header := find_header(text, mapping):
-        return read_table(text, name, header[0], mapping)
-    refuse_what_is_no_story_file(text, name, mapping)
+    if delimiter := delimiter_of(text, mapping):
+        return read_table(text, name, delimiter, mapping)
+    refuse_other_files(text, name, mapping)
     return read_text(text, name)
 
 
 def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str]:
-    """The story of a record, or None and every reason why it cannot be taken."""
+    """The story of a record, or None and every reason why it cannot be used."""
     reasons = [record.trouble] if record.trouble else []
     sentences: list[str] = []
     for position, sentence in enumerate(record.sentences, start=1):
@@ -105,7 +101,7 @@ def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str
     story_id = record.id.strip() if record.id is not None else ""
     for what, word in (("the id", story_id), ("the split", record.split), ("the source", record.source)):
         if refused := refused_characters(word):
-            reasons.append(f"{what} has {refused}, which cannot be stored or shown")
+            reasons.append(f"{what} contains {refused}, which cannot be stored or shown")
     if record.id is not None and not story_id and not record.trouble:
         reasons.append("the id is empty")
     if reasons:
@@ -130,7 +126,7 @@ def _sentence(text: str, what: str, reasons: list[str], *, may_be_empty: bool = 
             reasons.append(f"{what} is empty")
         return kept
     if not text.isprintable() and (refused := refused_characters(text)):
-        reasons.append(f"{what} has {refused}, which cannot be stored or shown")
+        reasons.append(f"{what} contains {refused}, which cannot be stored or shown")
     if damage := mojibake(text):
         reasons.append(f"{what}: {damage}")
     kept = normalise(text)
@@ -140,30 +136,28 @@ def _sentence(text: str, what: str, reasons: list[str], *, may_be_empty: bool = 
 
 
 def made_id(sentences: list[str]) -> str:
-    """The id of a story whose file gives none: the same sentences always have the same one."""
+    """The id of a story whose file has no ids. The same sentences always get the same id."""
     return "s-" + hashlib.sha256("\n".join(sentences).encode("utf-8")).hexdigest()[:12]
 
 
 def _duplicate(story: Story, record: Record, line: int, first: Story) -> str:
     if record.id is None:
-        return f"the same story as at line {line}"
+        return f"the same story as on line {line}"
     same = "with the same sentences" if first.sentences == story.sentences else "with other sentences"
-    return f"duplicate id {story.id}, first at line {line} {same}"
+    return f"duplicate id {story.id}, first on line {line} {same}"
 
 
 def _notes(decoded: Decoded, stories: list[Story]) -> list[str]:
     notes = []
     if decoded.guessed:
-        notes.append(
-            f"read as {decoded.encoding} (Windows-1252), for it is not UTF-8: --encoding says otherwise"
-        )
+        notes.append(f"the file is not UTF-8 and was read as {decoded.encoding}; --encoding overrides this")
     again = len(stories) - len({story.sentences for story in stories})
     if again:
-        notes.append(f"stories with the same five sentences as another, under another id: {again}")
+        notes.append(f"stories with the same five sentences under different ids: {again}")
     if len(stories) > 1 and all(story.id.isdecimal() and len(story.id) <= 6 for story in stories):
-        notes.append("the ids are an index, not ids: another file's stories may be numbered alike")
+        notes.append("the ids are running numbers: stories of another file may have the same ones")
     if looks_tokenised([sentence for story in stories[:400] for sentence in story.sentences]):
         notes.append(
-            "the sentences look tokenised (spaces before full stops): annotators will see the spaces"
+            "the sentences look tokenised (spaces before full stops), and annotators will see the spaces"
         )
     return notes

@@ -1,5 +1,4 @@
-"""What reading a story file gives: the sound stories, the trouble with the others, and what there is to
-say."""
+"""The result of reading a story file: the good stories, the problems of the others, and notes."""
 
 from __future__ import annotations
 
@@ -12,8 +11,7 @@ from humaneval.domain import Story
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why one story of a file cannot be taken. `line` (from 1) is the line of the file where its record
-    begins."""
+    """Why one story of a file cannot be used. `line` (from 1) is the line on which its record begins."""
 
     file: str
     line: int
@@ -25,7 +23,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A story file as read. `format` is said for people; `delimiter` is empty where the format has none."""
+    """A story file as read. `format` is for display; `delimiter` is empty if the format has none."""
 
     path: Path
     format: str
@@ -38,7 +36,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Record:
-    """One story as the file has it, unchecked. `id` is None where the file has no ids; `trouble` ends it."""
+    """One unchecked story of a file. `id` is None if the file has no ids; `trouble` says what is wrong."""
 
     line: int
     sentences: Sequence[str] = ()
@@ -51,7 +49,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """All records of a file in their order, with what their format is called and what was left out."""
+    """All records of a file in order, with the name of their format and notes on what was left out."""
 
     format: str
     records: Iterable[Record]

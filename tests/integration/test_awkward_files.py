@@ -81,7 +81,7 @@ def test_damaged_sentences_are_refused_by_line(test_data: Path) -> None:
         ("noheader_6col_unlabelled.csv", "four sentences and two endings"),
         ("ptb_tokenised.post.tsv", "four sentences of a story.*tokenised"),
         ("planwrite_markers.txt", "markers.*<EOT>"),
-        ("ids_not_text.ids", "integer ids"),
+        ("ids_not_text.ids", "token ids"),
         ("gutenberg_bom_crlf_curly.txt", "licence header"),
         ("gutenberg_aesop_header_footer.txt", "licence header"),
         ("nonutf8_poems_sidney.txt", "line 1047: byte 0x80"),

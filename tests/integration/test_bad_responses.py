@@ -27,15 +27,15 @@ def archive(*names: str) -> bytes:
 BAD: dict[str, tuple[str, str | bytes, int, str]] = {
     "nothing": ("a.csv", b"", 1, "a.csv is empty"),
     "blank lines": ("a.csv", " \n\n \n", 1, "a.csv is empty"),
-    "a header only": ("a.csv", HEADER, 1, "there is a header and nothing below it"),
+    "a header only": ("a.csv", HEADER, 1, "has a header line and no rows"),
     "a header only, of a batch": (
         "a.csv",
         "HITId,AssignmentId,Answer.x\n",
         1,
-        "there is a header and nothing below it",
+        "has a header line and no rows",
     ),
-    "binary": ("a.csv", random.Random(0).randbytes(3000), 1, "a.csv is not text but binary"),
-    "control characters": ("a.csv", HEADER + ROW.replace("x", "\x01"), 1, "it holds control characters"),
+    "binary": ("a.csv", random.Random(0).randbytes(3000), 1, "a.csv is a binary file, not text"),
+    "control characters": ("a.csv", HEADER + ROW.replace("x", "\x01"), 1, "it contains control characters"),
     "zeros": (
         "a.csv",
         HEADER + ROW.replace("x", "\0"),
@@ -77,18 +77,18 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
         "a.csv",
         HEADER + ROW.replace("x", '"x') + ROW,
         1,
-        "line 2: a quote is opened and never closed",
+        "line 2: a quotation mark is opened and never closed",
     ),
     "ragged rows": (
         "a.csv",
         HEADER + ROW + "w,s\n" + "w,s,m,1,2,3,4\n",
         1,
-        "2 rows have another number of cells than the header's 6: lines 3, 4",
+        "2 rows do not have 6 cells as the header does: lines 3, 4",
     ),
-    "one column": ("a.csv", "worker\nw\n", 1, "only one column was found"),
-    "no header": ("a.csv", "1,2,3\n4,5,6\n", 1, "looks like data, not like names of columns"),
+    "one column": ("a.csv", "worker\nw\n", 1, "has only one column"),
+    "no header": ("a.csv", "1,2,3\n4,5,6\n", 1, "looks like data, not like column names"),
     "JSON that ends early": ("a.json", '{"a": 1', 1, "line 1: not JSON"),
-    "JSON that is no table": ("a.json", "[1, 2]", 1, "of no format that is known here"),
+    "JSON that is no table": ("a.json", "[1, 2]", 1, "has no known format"),
     "deep JSON": ("a.json", "[" * 100_000, 1, "nested too deep"),
     "a key twice": ("a.json", '[{"a": 1, "a": 2}]', 1, "the key 'a' twice"),
     "columns that are not there": (
@@ -107,13 +107,13 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
         "a.csv",
         HEADER + ROW.replace("AWORKER1", "1.2E+10"),
         1,
-        "1 id was rounded by a spreadsheet",
+        "a spreadsheet has rounded 1 id",
     ),
     "contradictions": (
         "a.csv",
         HEADER + ROW + ROW.replace("3", "4"),
         1,
-        "answered twice, and differently, by one worker: lines 2, 3",
+        "1 passage has two different answers by one worker: lines 2, 3",
     ),
     "formulas in text": ("a.csv", HEADER + ROW.replace("x", "=HYPERLINK(A1)"), 0, ""),
     "tasks, not answers": ("a.tsv", "INPUT:story\tHINT:text\nx\ty\n", 1, "Toloka tasks and no answers"),
@@ -121,7 +121,7 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
         "a.csv",
         "HITId,AssignmentId,AssignmentStatus,Answer.x\n1,2,Rejected,1\n",
         1,
-        "nothing is left: 1 left out: AssignmentStatus is rejected",
+        "no rows are left: 1 left out: AssignmentStatus is rejected",
     ),
 }
 
@@ -158,14 +158,14 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(command: Command, tmp
         (["--value", "pick", "--by", "nothing"], "there is no column 'nothing' (--by)"),
         (["--value", "pick", "--where", "nothing=1"], "there is no column 'nothing' (--where)"),
         (["--value", "pick", "--where", "pick"], "--where 'pick' has to be NAME=TEXT"),
-        (["--value", "p{}"], "no column is called like 'p{}'"),
+        (["--value", "p{}"], "no column matches 'p{}'"),
         (["--value", "pick", "--numbers", "5-1"], "is no range of numbers"),
         (["--value", "pick", "--show", "majority"], "--item COLUMN"),
         (["--value", "pick", "--show", "preference"], "--show preference and --option go together"),
         (["--value", "pick", "--gold", "a.csv"], "--gold and --gold-column go together"),
         (["--value", "pick", "--replaced-by", "a.csv"], "--item COLUMN"),
         (["--value", "pick", "--format", "nothing"], "there is no format 'nothing'"),
-        (["--value", "pick", "--time-zone", "Nowhere/Else"], "is not a time zone"),
+        (["--value", "pick", "--time-zone", "Nowhere/Else"], "is not a known time zone"),
         (["--value", "pick", "--encoding", "nothing"], "nothing is not an encoding"),
         (
             ["--value", "pick", "--show", "agreement", "--item", "item", "--by", "model"],
@@ -185,6 +185,6 @@ def test_a_flag_that_makes_no_sense_is_named(
 def test_words_have_no_mean_and_nothing_is_left_says_why(command: Command, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + ROW, encoding="utf-8")
     said = command("responses", "summarise", "a.csv", "--value", "note", "--show", "means")
-    assert "1 of 1 values are no numbers: x" in said.err
+    assert "1 of 1 values are not numbers: x" in said.err
     said = command("responses", "summarise", "a.csv", "--value", "pick", "--where", "item=other")
-    assert "no row is left: 1 left out: item is not other (line 2)" in said.err
+    assert "no rows are left: 1 left out: item is not other (line 2)" in said.err

@@ -248,6 +248,8 @@ def test_shards_cover_each_blank_once_and_keep_stories_whole(stories: tuple[Stor
         ("\x07", InfillStatus.UNPRINTABLE),
         ("lone \ud83d surrogate", InfillStatus.UNPRINTABLE),
         ("\ufffe", InfillStatus.UNPRINTABLE),
+        ("bro\ufffdken", InfillStatus.UNPRINTABLE),
+        ("He\u200b ate.", InfillStatus.UNPRINTABLE),
     ],
 )
 def test_an_infill_gets_the_status_that_its_text_deserves(text: str, status: InfillStatus) -> None:

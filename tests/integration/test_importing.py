@@ -190,7 +190,7 @@ def test_json_that_is_none_is_counted_and_stays(command: Command, tmp_path: Path
     said = command("responses", "summarise", table(tmp_path / "t.csv", rows), "--value", "Answer.q", "--json")
     assert said.json["table"] == [{"value": "yes", "n": 1, "share": 1.0}]
     assert (
-        "Answer.taskAnswers: 1 cell begins like JSON, cannot be read as such, and stays as text: line 3"
+        "Answer.taskAnswers: 1 cell begins like JSON but cannot be read, and stays text: line 3"
         in said.json["notes"]
     )
 
@@ -248,7 +248,7 @@ def test_columns_that_are_there_twice_are_kept_apart(command: Command, tmp_path:
     )
     said = command("responses", "summarise", path, "--value", "Answer.x (2)", "--json")
     assert said.json["table"] == [{"value": "b", "n": 1, "share": 1.0}]
-    assert sum("is there twice" in note for note in said.json["notes"]) == 2
+    assert sum("there are two columns" in note for note in said.json["notes"]) == 2
 
 
 def test_a_file_without_people_is_refused_or_every_row_is_somebody(
@@ -260,7 +260,7 @@ def test_a_file_without_people_is_refused_or_every_row_is_somebody(
     assert "which column holds: worker" in imported(path)[2].err
     rows, account, _ = imported(path, "--anonymous-workers")
     assert len({row["worker"] for row in rows}) == 2
-    assert any("every row counts as another person" in note for note in account["notes"])
+    assert any("every row counts as another worker" in note for note in account["notes"])
 
 
 def test_durations_that_cannot_be_told_become_empty_and_are_counted(
@@ -273,9 +273,9 @@ def test_durations_that_cannot_be_told_become_empty_and_are_counted(
     )
     rows, account, _ = imported(path, "--format", "table")
     assert [row["seconds"] for row in rows] == [None, 206.0]
-    assert "seconds: 1 cell not understood and left empty, for example '3:26' (line 2)" in account["notes"]
+    assert "seconds: 1 cell cannot be read, left empty; for example '3:26' (line 2)" in account["notes"]
     assert any(
-        note.startswith("submitted_at: 1 cell not understood (say --time-zone)") for note in account["notes"]
+        note.startswith("submitted_at: 1 cell cannot be read (give --time-zone)") for note in account["notes"]
     )
 
 
@@ -385,8 +385,7 @@ def test_qualtrics_three_rows_of_header(imported: Imported, tmp_path: Path) -> N
     ]
     assert "a@b.c" not in said.out + said.err + json.dumps(account)
     assert any(
-        "not read, as they tell who somebody is: IPAddress, RecipientEmail" in note
-        for note in account["notes"]
+        "personal columns that are not read: IPAddress, RecipientEmail" in note for note in account["notes"]
     )
 
 
@@ -399,7 +398,7 @@ def test_prolific_says_whose_answers_count(command: Command, imported: Imported,
     export = table(tmp_path / "prolific.csv", [header, *rows])
     found, account, _ = imported(qualtrics(tmp_path / "qualtrics.csv"), "--prolific", str(export))
     assert len(found) == 2
-    assert any(left["cause"] == "returned at the platform that paid" for left in account["left_out"])
+    assert any(left["cause"] == "returned on Prolific" for left in account["left_out"])
     summed = command(
         "responses", "summarise", "qualtrics.csv", "--value", "choice_{}", "--prolific", export, "--json"
     )
@@ -509,7 +508,7 @@ def test_json_by_hit_and_json_lines(command: Command, imported: Imported, tmp_pa
         "responses", "summarise", hits, "--value", "A{}", "--gold", short, "--gold-column", "label"
     )
     assert refused.code == 1
-    assert "2 HITs with 2 passages each are 4, and the file of right answers has 1" in refused.err
+    assert "2 HITs with 2 passages each need 4 right answers; the file has 1" in refused.err
     lines = tmp_path / "long.jsonl"
     lines.write_text(
         "".join(
@@ -554,7 +553,7 @@ def test_a_batch_that_excel_saved(imported: Imported, workbook: Callable[..., Pa
         "2020-05-06T12:00:00+00:00",
         "2020-05-06T18:55:42+00:00",
     ]
-    assert any("there are also: notes (--worksheet)" in note for note in account["notes"])
+    assert any("others: notes (choose with --worksheet)" in note for note in account["notes"])
 
 
 def test_a_formula_without_a_value_and_a_worksheet_that_is_not_there_are_named(

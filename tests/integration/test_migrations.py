@@ -21,7 +21,8 @@ from sqlalchemy.exc import IntegrityError
 from humaneval.errors import PrerequisiteError, StoreError, UsageError
 from humaneval.store import migrate
 from humaneval.store.engine import open_engine, writing
-from humaneval.store.tables import Base, MetaRow
+from humaneval.store.tables import MetaRow
+from humaneval.store.types import Base
 from tests.conftest import ROOT
 
 Factory = Callable[..., object]

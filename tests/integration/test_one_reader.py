@@ -82,7 +82,7 @@ def test_contradictions_in_a_table_with_our_names_are_refused_with_any_flags(
     path = table(tmp_path / "t.csv", ours({"choice": 5}))
     said = command("score", "--responses", path, *flags)
     assert said.code == 1
-    assert "1 passage was answered twice, and differently, by one worker: lines 3, 26" in said.err
+    assert "1 passage has two different answers by one worker: lines 3, 26" in said.err
     assert command("score", "--responses", path, *flags[2:], "--contradictions", "last").code == 0
 
 
@@ -98,7 +98,7 @@ def test_C50_rows_that_are_there_again_are_said_and_counted_in_the_steps(
 ) -> None:
     path = table(tmp_path / "t.csv", ours({}, {}))
     said = command("score", "--responses", path)
-    assert "2 rows are there again, equal in every column" in said.err
+    assert "2 repeated rows, equal in every column" in said.err
     assert "(lines 26, 27)" in said.err
     flow = said.out[said.out.index("Exclusions") :]
     assert re.search(r"^Second answers to the same story and generator +24 +2 +6 +0 *$", flow, re.M)

@@ -14,8 +14,8 @@ from sqlalchemy.exc import IntegrityError, StatementError
 
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import Base, InfillRow, MetaRow, StoryRow
-from humaneval.store.types import Moment, Money, now
+from humaneval.store.tables import InfillRow, MetaRow, StoryRow
+from humaneval.store.types import Base, Moment, Money, now
 
 Factory = Callable[..., object]
 

@@ -52,7 +52,7 @@ def test_what_is_not_estimable_says_why_and_the_rest_is_shown() -> None:
     ("rows", "by", "message"),
     [
         ([("w", "s", "a", "1"), ("w", "s", "b", "2")], ["g"], "1 of 2 values are neither 0 nor 1: 2"),
-        ([("w", "s", "a", "1"), ("w", "s", "a", "0")], ["g"], "there is one group only in g: a"),
+        ([("w", "s", "a", "1"), ("w", "s", "a", "0")], ["g"], "g has only one group: a"),
         ([("w", "s", "a", "1")], [], "compares the groups of one column"),
     ],
 )
@@ -66,4 +66,4 @@ def test_what_cannot_be_compared_is_refused(
 def test_a_method_that_there_is_not_is_refused() -> None:
     with pytest.raises(UsageError, match="there is no method 'anova'") as error:
         differences(answers(), ["g"], ["anova"])
-    assert error.value.hint == f"There are: {', '.join(METHODS)}."
+    assert error.value.hint == f"Methods: {', '.join(METHODS)}."

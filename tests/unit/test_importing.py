@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign import Options, Sheet, propose, pseudonymised, replaced, responses
-from humaneval.foreign.form_cells import as_text, from_python, leaves, unfolded
 from humaneval.foreign.mapping import numbered
 from humaneval.foreign.times import duration, moment
+from humaneval.foreign.unfold import as_text, from_python, leaves, unfolded
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import score
 
@@ -162,14 +162,14 @@ def test_one_cell_of_json_leaves_the_plain_ones_of_its_column(
 def test_cells_that_only_begin_like_json_stay_beside_those_that_are() -> None:
     made, notes = unfold('[{"q": "yes"}]', "[{broken", name="Answer.taskAnswers")
     assert made == {"Answer.taskAnswers": [None, "[{broken"], "Answer.q": ["yes", None]}
-    assert "1 cell begins like JSON, cannot be read as such, and stays as text: line 3" in notes[0]
+    assert "1 cell begins like JSON but cannot be read, and stays text: line 3" in notes[0]
 
 
 def test_what_another_column_says_already_is_not_written_over() -> None:
     frame = pd.DataFrame({"A.w": ['{"x": 1}', '{"x": 2}'], "A.w.x": ["7", None]}, dtype=object)
     made, notes = unfolded(frame, ["A.w"])
     assert list(made["A.w.x"]) == ["7", "2"]
-    assert "A.w names the column A.w.x, which is there already and is left: line 0" in notes
+    assert "A.w has an answer for A.w.x, a column that exists already and is kept: line 0" in notes
 
 
 def sheet(rows: list[dict[str, object]], **roles: str) -> Sheet:
@@ -190,7 +190,7 @@ def test_two_columns_that_could_be_the_worker_are_both_named() -> None:
 def test_two_columns_of_the_same_are_no_question() -> None:
     mapping = propose(sheet([{**ROW, "annotator": ROW["worker"]}]), {})
     assert mapping.columns["worker"] == "worker"
-    assert "hold the same" in mapping.notes[0]
+    assert "are equal" in mapping.notes[0]
 
 
 def test_what_is_guessed_is_said_and_what_is_known_is_not() -> None:
@@ -209,10 +209,10 @@ def test_what_is_guessed_is_said_and_what_is_known_is_not() -> None:
     ("told", "constants", "message"),
     [
         ({"worker": "nobody"}, {}, "there is no column 'nobody'"),
-        ({"annotator": "worker"}, {}, "a response has no 'annotator'"),
-        ({"choice": "c{}"}, {}, "no column is called like 'c{}'"),
-        ({"choice": "{}{}"}, {}, "has to have one {}"),
-        ({}, {"nothing": "1"}, "a response has no 'nothing'"),
+        ({"annotator": "worker"}, {}, "'annotator' is not a column of a response table"),
+        ({"choice": "c{}"}, {}, "no column matches 'c{}'"),
+        ({"choice": "{}{}"}, {}, "must contain {}"),
+        ({}, {"nothing": "1"}, "'nothing' is not a column of a response table"),
     ],
 )
 def test_a_column_or_role_that_is_not_there_is_named(
@@ -252,7 +252,7 @@ def test_a_form_becomes_a_row_for_each_passage_in_order() -> None:
     )
     made = responses(sheet([form]), mapping, study="x")
     assert made.frame[["story", "choice"]].values.tolist() == [["story1", 1], ["story2", 2]]
-    assert any("1 passage of forms left out: no answer" in note for note in made.sheet.notes)
+    assert any("1 passage left out: no answer" in note for note in made.sheet.notes)
 
 
 def test_forms_whose_columns_do_not_match_are_refused() -> None:
@@ -272,16 +272,14 @@ def test_the_same_response_twice_counts_once_and_is_said() -> None:
     table = sheet([ROW, dict(ROW)])
     done = responses(table, propose(table, {}), study="x")
     assert len(done.frame) == 1
-    assert [(left.cause, left.lines) for left in done.sheet.left_out] == [("the same row again", (3,))]
+    assert [(left.cause, left.lines) for left in done.sheet.left_out] == [("repeated row", (3,))]
     assert done.manifest()["rows_read"] == 2
 
 
 @pytest.mark.parametrize(("which", "choices"), [("first", [3]), ("last", [4]), ("keep", [3, 4])])
 def test_contradicting_answers_are_refused_or_decided(which: str, choices: list[int]) -> None:
     rows = [ROW, {**ROW, "choice": "4"}]
-    with pytest.raises(
-        InputError, match="1 passage was answered twice, and differently, by one worker: lines 2, 3"
-    ):
+    with pytest.raises(InputError, match="1 passage has two different answers by one worker: lines 2, 3"):
         made(rows)
     assert made(rows, contradictions=which)["choice"].tolist() == choices
 
@@ -328,12 +326,12 @@ def test_all_that_cannot_be_read_is_named_at_once_with_its_lines() -> None:
 
 def test_a_role_or_a_test_that_is_none_is_named_and_a_column_of_other_roles_is_not_read() -> None:
     rows = [{**ROW, "story": "s1", "role": "Human"}, {**ROW, "story": "s2", "role": "humna"}]
-    with pytest.raises(InputError, match=r"role is none of control, human, system \(line 3\)"):
+    with pytest.raises(InputError, match=r"role is not one of control, human, system \(line 3\)"):
         made(rows)
     other = sheet([{**ROW, "role": "editor"}])
     done = responses(other, propose(other, {}), study="x")
     assert "role" not in done.frame
-    assert "the column role is not read: it holds none of control, human, system" in done.sheet.notes
+    assert "the column role is not read: it never says control or human or system" in done.sheet.notes
     with pytest.raises(InputError, match=r"test is neither true nor false \(line 2\)") as error:
         made([{**ROW, "test": "B"}])
     assert "--constant test=no" in error.value.hint
@@ -359,7 +357,8 @@ def test_a_worker_who_saw_a_story_twice_is_named() -> None:
     table = sheet([ROW, {**ROW, "generator": "human"}, {**ROW, "worker": "B", "story": "s2"}])
     done = responses(table, propose(table, {}), study="x")
     assert (
-        "1 worker saw a story more than once, under different generators, and all of it counts: A1B2C3D4 "
+        "1 worker saw a story more than once, under different generators. All these responses count: "
+        "A1B2C3D4 "
         "(story s1; lines 2, 3)" in done.manifest()["notes"]
     )
 
@@ -395,7 +394,7 @@ def test_rows_without_a_worker_stay_without_one_and_are_named() -> None:
 
 
 def test_ids_that_a_spreadsheet_rounded_are_refused() -> None:
-    with pytest.raises(InputError, match=r"1 id was rounded by a spreadsheet, for example 1.2E\+10: line 2"):
+    with pytest.raises(InputError, match=r"a spreadsheet has rounded 1 id, for example 1.2E\+10: line 2"):
         pseudonymised(sheet([{**ROW, "worker": "1.2E+10"}]), "worker", str)
 
 
@@ -408,6 +407,6 @@ def test_a_batch_that_was_posted_again_takes_the_place_of_the_first() -> None:
     assert both.frame[["story", "choice"]].values.tolist() == [["s2", "3"], ["s1", "5"], ["s9", "3"]]
     assert [(left.cause, left.lines) for left in both.left_out] == [("asked again in again.csv", (2,))]
     assert list(both.frame.index) == [3, "again.csv:2", "again.csv:3"]
-    assert "1 passage replaces those of the first file, 1 is new" in both.notes[-1]
-    with pytest.raises(InputError, match="nothing in common"):
+    assert "1 item replaces those of the first file, 1 is new" in both.notes[-1]
+    with pytest.raises(InputError, match="no common value"):
         replaced(first, sheet([{**ROW, "story": "s9"}]), "again.csv", ["story"])

@@ -50,6 +50,8 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
 def test_items_with_one_answer_are_said_and_workers_must_be_known() -> None:
     answers = crowd(10)
     alone = pd.DataFrame({ITEM: [99], COLUMN: "answer", VALUE: ["no"], WORKER: ["ann"]})
-    assert any("1 item with one answer" in note for note in reliability(pd.concat([answers, alone])).notes)
+    assert any(
+        "1 item with a single answer" in note for note in reliability(pd.concat([answers, alone])).notes
+    )
     with pytest.raises(UsageError, match="who answered"):
         reliability(answers.assign(**{WORKER: None}))

@@ -102,20 +102,20 @@ def test_an_answer_column_may_count_from_zero_or_from_one(write: Write, first: s
     reading = read_stories(write(table(*rows, header=header)))
     assert [story.sentences for story in reading.stories] == [SOUP, KITE]
     assert [story.id for story in reading.stories] == ["7", "8"]
-    assert "the ids are an index" in reading.notes[0]
+    assert "the ids are running numbers" in reading.notes[0]
 
 
 def test_an_ending_that_is_not_marked_is_a_problem(write: Write) -> None:
     header = "InputStoryid,sentence1,sentence2,sentence3,sentence4,end1,end2,AnswerRightEnding"
     reading = read_stories(write(table(("c", *SOUP[:4], "A.", "B.", "3"), header=header)))
-    assert "2: the right ending is given as '3', not 1 or 2" in reasons(reading)[0]
+    assert "2: the right ending is '3', not 1 or 2" in reasons(reading)[0]
 
 
 def test_two_endings_without_an_answer_are_refused(write: Write) -> None:
     path = write(
         table(("c", *SOUP[:4], "A b.", "B c."), header="id,sentence1,sentence2,sentence3,sentence4,end1,end2")
     )
-    assert "no column says which ending is right" in refusal(path).message
+    assert "no column for the right ending" in refusal(path).message
 
 
 def test_columns_that_are_not_needed_are_named(write: Write) -> None:
@@ -128,7 +128,7 @@ def test_C61_missing_and_unknown_columns_are_listed(write: Write) -> None:
     path = write(table(("a", *SOUP[:4], "x"), header="storyid,sentence1,sentence2,sentence3,sentence4,mood"))
     message = refusal(path).message
     assert "missing columns: sentence5" in message
-    assert "not known: mood" in message
+    assert "unknown: mood" in message
 
 
 def test_a_column_given_twice_is_refused(write: Write) -> None:
@@ -270,26 +270,26 @@ def test_every_bad_story_is_named_by_line_and_reason_and_the_rest_is_read(write:
     reading = read_stories(path)
     assert [story.id for story in reading.stories] == ["good", "last"]
     assert reasons(reading) == [
-        "3: 6 fields where the header has 7: a sentence or another field is missing",
-        "4: 8 fields where the header has 7: a sixth sentence, or a delimiter outside quotation marks",
+        "3: 6 fields, but the header has 7: a sentence or another field is missing",
+        "4: 8 fields, but the header has 7: a sixth sentence, or a delimiter outside quotation marks",
         "5: sentence 3 is empty",
-        "6: duplicate id good, first at line 2 with other sentences",
+        "6: duplicate id good, first on line 2 with other sentences",
         "7: the id is empty",
         "8: sentence 1: mojibake: 'â€' is UTF-8 read in another encoding",
-        "9: the title has U+0007, which cannot be stored or shown",
+        "9: the title contains U+0007, which cannot be stored or shown",
     ]
     assert str(reading.problems[0]).startswith(f"{path}:3: ")
 
 
 def test_a_duplicate_id_with_the_same_text_is_a_problem_too(write: Write) -> None:
     reading = read_stories(write(table(("a", "", *SOUP), ("a", "", *SOUP))))
-    assert reasons(reading) == ["3: duplicate id a, first at line 2 with the same sentences"]
+    assert reasons(reading) == ["3: duplicate id a, first on line 2 with the same sentences"]
 
 
 def test_the_same_story_under_two_ids_is_noted(write: Write) -> None:
     reading = read_stories(write(table(("a", "", *SOUP), ("b", "", *SOUP))))
     assert reading.problems == ()
-    assert reading.notes == ("stories with the same five sentences as another, under another id: 1",)
+    assert reading.notes == ("stories with the same five sentences under different ids: 1",)
 
 
 def test_a_column_for_a_sixth_sentence_counts_only_where_it_is_filled(write: Write) -> None:
@@ -355,7 +355,7 @@ def test_a_json_array_is_read_with_its_lines(write: Write) -> None:
     content = json.dumps([{"id": "a", "sentences": SOUP}, {"id": "b", "sentences": SOUP[:4]}], indent=1)
     reading = read_stories(write(content, "stories.json"))
     assert [story.id for story in reading.stories] == ["a"]
-    assert reasons(reading) == ["12: 4 sentences where a story has 5"]
+    assert reasons(reading) == ["12: 4 sentences, not 5"]
 
 
 def test_C63_objects_that_differ_or_repeat_a_field_are_problems_by_line(write: Write) -> None:
@@ -375,19 +375,19 @@ def test_C63_objects_that_differ_or_repeat_a_field_are_problems_by_line(write: W
     assert len(reading.stories) == 1
     assert reasons(reading) == [
         "2: missing: sentence2, sentence3, sentence4, sentence5",
-        "3: the field 'id' is given twice",
+        "3: the field 'id' occurs twice",
         "4: not JSON: Invalid control character at",
-        "5: 6 sentences where a story has 5: a sixth sentence",
+        "5: 6 sentences, not 5: there is a sixth sentence",
         "6: sentence 1 is a number, not text",
         "7: `sentences` is text, not a list of five sentences",
-        "8: a list, not an object with a story's fields",
-        "9: the same story as at line 1",
+        "8: a list, not an object with the fields of a story",
+        "9: the same story as on line 1",
     ]
 
 
 def test_an_array_cut_short_is_refused(write: Write) -> None:
     content = json.dumps([{"sentences": SOUP}] * 2)
-    assert "cut short" in refusal(write(content[:-1], "s.json")).message
+    assert "not closed" in refusal(write(content[:-1], "s.json")).message
     assert "line 1: not JSON" in refusal(write(content[:-20], "s.json")).message
 
 
@@ -403,9 +403,9 @@ def test_objects_without_a_story_are_refused_by_their_fields(write: Write) -> No
 def test_a_story_a_line_is_cut_into_sentences(write: Write) -> None:
     content = " ".join(SOUP) + "\r" + "\r" + " ".join(CURLY[1:]) + "\r"
     reading = read_stories(write(content, "stories.txt"))
-    assert (reading.format, reading.delimiter) == ("text, a story a line", "")
+    assert (reading.format, reading.delimiter) == ("text, one story a line", "")
     assert [story.sentences for story in reading.stories] == [SOUP]
-    assert reasons(reading) == ["3: 4 sentences where a story has 5"]
+    assert reasons(reading) == ["3: 4 sentences, not 5"]
 
 
 def test_a_story_a_paragraph_may_be_wrapped_anywhere(write: Write) -> None:
@@ -415,13 +415,13 @@ def test_a_story_a_paragraph_may_be_wrapped_anywhere(write: Write) -> None:
     )
     content = "\n\n".join(text[:40] + "\n" + text[41:] for text in (soup[:40] + " " + soup[40:], words))
     reading = read_stories(write(content, "stories.txt"))
-    assert reading.format == "text, a story a paragraph"
+    assert reading.format == "text, one story a paragraph"
     assert [len(story.sentences) for story in reading.stories] == [5, 5]
 
 
 def test_five_lines_that_end_like_sentences_are_the_sentences_as_they_stand(write: Write) -> None:
     reading = read_stories(write("\n".join(KITE) + "\n\n" + "\n".join(SOUP) + "\n", "stories.txt"))
-    assert reading.format == "text, a story a paragraph"
+    assert reading.format == "text, one story a paragraph"
     assert [story.sentences for story in reading.stories] == [KITE, SOUP]
 
 
@@ -442,7 +442,7 @@ def test_the_id_that_is_made_is_the_same_every_time(write: Write) -> None:
 def test_one_sentence_a_line_is_said(write: Write) -> None:
     reading = read_stories(write("\n".join(SOUP + KITE[:4]), "stories.txt"))
     assert reading.stories == ()
-    assert "one sentence a line" in reading.notes[0]
+    assert "each line is one sentence" in reading.notes[0]
 
 
 PROSE = (
@@ -463,7 +463,7 @@ PROSE = (
         ),
         ("The Project Gutenberg eBook of Nothing\n\n" + PROSE, "licence header"),
         ("a title <EOT> </s> ada made soup . </s> it burned .\n" * 6, "markers in its text (</s>, <EOT>)"),
-        ("12 5 7 -1 9 88 4 -1\n3 4 5 -1\n", "integer ids"),
+        ("12 5 7 -1 9 88 4 -1\n3 4 5 -1\n", "token ids"),
         (
             "ada made soup , and it burned . she left . he ate . they slept . all was well .\n" * 3,
             "tokenised",
@@ -473,14 +473,17 @@ PROSE = (
             "a table of responses (worker, choice)",
         ),
         ("worker\ttext\tlabel\nw1\tHe left.\t1\n", "a table of responses"),
-        ("\t".join(SOUP[:4]) + "\n" + "\t".join(KITE[:4]) + "\n", "4 columns: four sentences"),
+        (
+            "\t".join(SOUP[:4]) + "\n" + "\t".join(KITE[:4]) + "\n",
+            "four sentences of a story without the fifth",
+        ),
         ("|".join([*SOUP, "They ate it."]) + "\n", "four sentences and two endings"),
-        ("Soup\t" + " ".join(SOUP) + "\n", "no header line and 2 columns"),
+        ("Soup\t" + " ".join(SOUP) + "\n", "2 columns and no header line"),
         ("\t".join(SOUP) + "\n", "five sentences a line"),
         ("id\tline\tmood\nx\ty\tz\n", "missing columns"),
         ("<!DOCTYPE html><html><body>Soup.</body></html>", "a web page"),
         ("   \n\r\n", "is empty"),
-        (HEADER + "\n", "has no stories"),
+        (HEADER + "\n", "contains no stories"),
     ],
 )
 def test_what_is_no_story_file_is_refused_with_what_it_looks_like(

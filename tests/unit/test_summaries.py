@@ -53,7 +53,7 @@ def test_one_value_has_no_standard_deviation(sheet: Sheet) -> None:
 
 
 def test_words_have_no_mean(sheet: Sheet) -> None:
-    with pytest.raises(InputError, match=r"6 of 6 values are no numbers: A, B, b, \?"):
+    with pytest.raises(InputError, match=r"6 of 6 values are not numbers: A, B, b, \?"):
         means(judged(sheet, ["pick"]), [])
 
 
@@ -72,7 +72,7 @@ def test_majorities_and_ties(sheet: Sheet) -> None:
     table = majority(judged(sheet, ["pick"], items=["item"]), [])
     assert table.rows == (("A", 1, 0.5), ("(tie)", 1, 0.5))
     assert table.notes == ("2 items with 3 answers",)
-    with pytest.raises(UsageError, match="--item"):
+    with pytest.raises(UsageError, match="what was judged"):
         majority(judged(sheet, ["pick"]), [])
 
 
@@ -106,7 +106,7 @@ def test_somebodys_second_answer_to_an_item_is_no_agreement(sheet: Sheet) -> Non
     doubled = pd.concat([frame, frame.head(1)], ignore_index=True)
     table = agreement(doubled, [])
     assert table.rows == agreement(frame, []).rows
-    assert table.notes[0] == "1 second answers of a worker to an item are left out"
+    assert table.notes[0] == "1 repeated answer by the same worker to the same item: left out"
 
 
 def test_workload(sheet: Sheet) -> None:
@@ -127,5 +127,5 @@ def test_right_answers_need_as_many_as_there_are_passages() -> None:
     frame = judged(by_hit, ["A{}"])
     assert correct(frame, by_hit, ["paragraph_2", "None"])["(value)"].tolist() == ["1", "1"]
     assert correct(frame, by_hit, ["paragraph_1", "x"])["(value)"].tolist() == ["0", "0"]
-    with pytest.raises(InputError, match="are 2, and the file of right answers has 1"):
+    with pytest.raises(InputError, match="need 2 right answers; the file has 1"):
         correct(frame, by_hit, ["paragraph_2"])

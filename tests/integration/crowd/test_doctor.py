@@ -22,7 +22,7 @@ from humaneval.crowd.doctor import Finding, look
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading
-from humaneval.store.tables import Base
+from humaneval.store.types import Base
 from tests.fixtures import nobodys_session
 
 

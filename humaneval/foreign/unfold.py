@@ -1,5 +1,4 @@
-"""Answers in the shapes that forms leave behind: JSON in a cell, one column for each option, Python's
-b'…'."""
+"""Answers in the shapes that forms leave behind: JSON in a cell, a column for each option, Python's b'…'."""
 
 from __future__ import annotations
 
@@ -13,22 +12,22 @@ import pandas as pd
 from humaneval.foreign.sheet import at, many
 
 LEAVES = 60
-"""A cell of JSON with more values than this is a log (of clicks, say), not an answer, and stays as it is."""
+"""A JSON cell with more values than this is a log (of clicks, say), not an answer. It stays as it is."""
 DEEP = 4
-"""How often JSON may hold JSON as text."""
+"""How many levels of JSON inside JSON text are unfolded."""
 JOINED = "|"
-"""Between several options that were chosen; as Mechanical Turk's own files have it."""
+"""Between several chosen options, as in Mechanical Turk's own files."""
 
 
 class Unfolded(NamedTuple):
-    """A frame with more columns, and remarks on what was and was not understood."""
+    """A frame with more columns, and notes on what was and was not understood."""
 
     frame: pd.DataFrame
     notes: list[str]
 
 
 def as_text(value: object) -> str | None:
-    """A value of JSON as a cell: truth as true and false, nothing as None, lists and objects as JSON."""
+    """A JSON value as a cell: booleans as true and false, nothing as None, lists and objects as JSON."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):
@@ -39,10 +38,10 @@ def as_text(value: object) -> str | None:
 
 
 def leaves(value: object, name: str, depth: int = 0) -> Iterator[tuple[str, str | None]]:
-    """The answers in a value of JSON, each with its dotted name.
+    """The answers in a JSON value, each with its dotted name.
 
-    A choice among options ({"yes": false, "no": true}) is the option chosen, several are joined by |; a list
-    of one is what it holds; a list of {"name", "value"} is what it names.
+    A choice among options ({"yes": false, "no": true}) becomes the chosen option; several are joined by |. A
+    list of one becomes its element, and a list of {"name", "value"} becomes named answers.
 
     >>> list(leaves([{"category": {"label": "no"}, "q": {"a": False, "b": True}}], "Answer"))
     [('Answer.category.label', 'no'), ('Answer.q', 'b')]
@@ -77,9 +76,9 @@ def leaves(value: object, name: str, depth: int = 0) -> Iterator[tuple[str, str 
 def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") -> Unfolded:
     """`frame` with the JSON in the columns `names` as columns of their own, called `COLUMN.key.key`.
 
-    The answers of a column that ends in `whole` (where Mechanical Turk puts a whole form) are called after
-    what stands before it. Only cells that are JSON are unfolded: any other stays what it is in its column,
-    which goes where none is left. Cells that begin like JSON and are none are counted in a remark.
+    Mechanical Turk puts a whole form into a column that ends in `whole`; its answers get the name without
+    that ending. Only JSON cells are unfolded. Other cells stay in their column; a column that is left empty
+    is dropped. Cells that begin like JSON and cannot be read are counted in a note.
     """
     notes: list[str] = []
     for name in names:
@@ -96,13 +95,13 @@ def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") 
         broken = list(frame.index[looks & ~is_json])
         if broken:
             notes.append(
-                f"{name}: {many(len(broken), 'cell', 'begins', 'begin')} like JSON, cannot be read as such,"
-                f" and {'stays' if len(broken) == 1 else 'stay'} as text: {at(broken)}"
+                f"{name}: {many(len(broken), 'cell', 'begins', 'begin')} like JSON but cannot be read, and"
+                f" {'stays' if len(broken) == 1 else 'stay'} text: {at(broken)}"
             )
         if not is_json.any():
             continue
         if any(one is not None and len(one) > LEAVES for one in found):
-            notes.append(f"{name} holds long JSON (a log?), which is left as it is")
+            notes.append(f"{name} holds long JSON, perhaps a log: it is left as it is")
             continue
         frame, more = _with_answers(frame, name, found, is_json)
         notes += more
@@ -112,8 +111,7 @@ def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") 
 def _with_answers(
     frame: pd.DataFrame, name: str, found: list[dict[str, str | None] | None], is_json: pd.Series[bool]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """`frame` with the answers `found` in the cells of the column `name` that are JSON. What another column
-    holds already stays."""
+    """`frame` with the answers `found` in the JSON cells of the column `name`; cells that exist are kept."""
     notes: list[str] = []
     plain = frame[name].where(~is_json, None)
     keys = list(dict.fromkeys(key for one in found if one for key in one))
@@ -127,7 +125,7 @@ def _with_answers(
         lost = answers.notna() & there.notna() & answers.ne(there)
         if lost.any():
             notes.append(
-                f"{name} names the column {key}, which is there already and is left:"
+                f"{name} has an answer for {key}, a column that exists already and is kept:"
                 f" {at(list(frame.index[lost]))}"
             )
         new[key] = there.astype(object).where(there.notna(), answers)
@@ -137,8 +135,8 @@ def _with_answers(
     if others:
         lines = list(frame.index[is_json])
         notes.append(
-            f"{name}: {many(len(lines), 'cell')} of JSON beside {others} without, which stay as they are:"
-            f" {at(lines)}"
+            f"{name}: {many(len(lines), 'cell')} of JSON ({at(lines)});"
+            f" {many(others, 'other cell', 'stays', 'stay')} text"
         )
     place = list(frame.columns).index(name)
     old = frame.drop(columns=[one for one in new if one in frame.columns] + ([] if name in new else [name]))
@@ -149,10 +147,9 @@ def _with_answers(
 
 
 def chosen(frame: pd.DataFrame, names: list[str]) -> Unfolded:
-    """`frame` with one column for each question whose options have a column each (`Answer.q.a`, `Answer.q.b`:
-    true or false).
+    """`frame` with a column for each question whose options have columns of their own (`Answer.q.a`: true).
 
-    Only where never more than one of them is true; the options' own columns stay.
+    This needs at most one true option in every row. The options' own columns stay.
     """
     notes: list[str] = []
     groups: dict[str, list[str]] = {}
@@ -170,12 +167,12 @@ def chosen(frame: pd.DataFrame, names: list[str]) -> Unfolded:
         options = {name: name.rpartition(".")[2] for name in columns}
         answer = true.idxmax(axis=1).map(options).astype(object).where(true.any(axis=1), None)
         frame = pd.concat([frame, answer.rename(question)], axis=1)
-        notes.append(f"{question} is the one of {', '.join(options.values())} that was chosen")
+        notes.append(f"{question} is the chosen option of {', '.join(options.values())}")
     return Unfolded(frame, notes)
 
 
 def from_python(cell: object) -> object:
-    """The text that Python's way of writing bytes stands for; anything else as it is.
+    """The text behind Python's notation for bytes; anything else unchanged.
 
     >>> from_python("b'caf\\\\xc3\\\\xa9'")
     'café'

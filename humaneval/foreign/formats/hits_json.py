@@ -1,5 +1,4 @@
-"""JSON by HIT, as scripts around Mechanical Turk's API write it: {"HIT": {"Answers": [{"WorkerID": …, …},
-…]}, …}."""
+"""JSON by HIT, as scripts around Mechanical Turk's API write it: {"HIT": {"Answers": [{"WorkerID": …}]}}."""
 
 from __future__ import annotations
 
@@ -17,15 +16,15 @@ HIT, NUMBER = "hit", "hit_number"
 
 
 def recognise(document: Document) -> str:
-    """Why the file is not of this format; empty where it is."""
+    """Why the file does not have this format; empty if it does."""
     value = document.json
     if isinstance(value, dict) and value and all(_answers(one) is not None for one in value.values()):
         return ""
-    return 'no JSON of the form {"HIT": {"Answers": […]}}'
+    return 'not JSON of the form {"HIT": {"Answers": […]}}'
 
 
 def read(document: Document, options: Options) -> Sheet:
-    """One row an assignment: the HIT, which of the file's HITs it is (from 1), and what was answered."""
+    """One row an assignment: the HIT, its number in the file (from 1), and the answers."""
     records = [
         {HIT: hit, NUMBER: number, **answers}
         for number, (hit, value) in enumerate(document.json.items(), 1)

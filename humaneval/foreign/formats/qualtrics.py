@@ -1,4 +1,4 @@
-"""Qualtrics' CSV export, which has three rows of header: names, questions, and JSON with ImportId."""
+"""Qualtrics' CSV export. It has three header rows: names, questions, and JSON with ImportId."""
 
 from __future__ import annotations
 
@@ -33,17 +33,16 @@ NOT_REAL = {
     "8": "spam",
     "spam": "spam",
 }
-"""Of the column Status, as labels or as numbers."""
+"""Values of the column Status, as labels or numbers."""
 
 
 def recognise(document: Document) -> str:
-    """Why the file is not of this format; empty where it is."""
+    """Why the file does not have this format; empty if it does."""
     return "" if _ids(document) else 'no row below the header has cells like {"ImportId": …}'
 
 
 def read(document: Document, options: Options) -> Sheet:
-    """The responses; previews, tests, spam and unfinished ones left out, columns that tell who somebody is
-    dropped."""
+    """The responses without previews, tests, spam, unfinished ones and personal columns."""
     place = _ids(document)
     sheet = framed(document, NAME, skip=place + 1)
     personal = [name for name in PERSONAL if name in sheet.frame.columns]
@@ -54,8 +53,8 @@ def read(document: Document, options: Options) -> Sheet:
         time_zone=time_zone(document),
         roles={role: name for role, name in ROLES.items() if name in frame.columns},
     ).noted(
-        f"not read, as they tell who somebody is: {', '.join(personal)}" if personal else "",
-        f"times are those of {found}" if (found := time_zone(document)) else "",
+        f"personal columns that are not read: {', '.join(personal)}" if personal else "",
+        f"times are in the zone {found}" if (found := time_zone(document)) else "",
     )
     if "Status" in frame.columns:
         words = frame["Status"].map(lambda cell: str(cell).strip().casefold())
@@ -69,8 +68,7 @@ def read(document: Document, options: Options) -> Sheet:
 
 
 def time_zone(document: Document) -> str:
-    """The time zone that the third header row names, for example America/Denver; empty where it names
-    none."""
+    """The time zone in the third header row, for example America/Denver; empty if there is none."""
     for cell in document.rows[_ids(document)]:
         try:
             name = json.loads(cell).get("timeZone", "")
@@ -82,7 +80,7 @@ def time_zone(document: Document) -> str:
 
 
 def _ids(document: Document) -> int:
-    """The row, counted from 0, that holds the import ids; 0 where none does."""
+    """The row, counted from 0, that holds the import ids; 0 if there is none."""
     for place, row in enumerate(document.rows[1:3], 1):
         cells = [cell.strip() for cell in row if cell.strip()]
         if cells and all(cell.startswith('{"ImportId"') for cell in cells):

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from humaneval.errors import InputError
 from humaneval.foreign.document import Document
-from humaneval.foreign.form_cells import from_python, unfolded
 from humaneval.foreign.header import framed
 from humaneval.foreign.sheet import Options, Sheet, many
 from humaneval.foreign.submission_status import leave_out
+from humaneval.foreign.unfold import from_python, unfolded
 
 NAME = "toloka"
 ROLES = {
@@ -23,21 +23,21 @@ UNFINISHED = ("expired", "skipped", "active")
 
 
 def recognise(document: Document) -> str:
-    """Why the file is not of this format; empty where it is. Raises InputError for a file of tasks without
+    """Why the file does not have this format; empty if it does. Raises InputError for Toloka tasks without
     answers."""
     header = document.header
     if not any(name.startswith(("INPUT:", "ASSIGNMENT:")) for name in header):
-        return "no column is called INPUT:… or ASSIGNMENT:…"
+        return "no column INPUT:… or ASSIGNMENT:…"
     if not any(name.startswith("OUTPUT:") for name in header):
         raise InputError(
-            f"{document.path} holds Toloka tasks and no answers: no column is called OUTPUT:…",
-            "Fetch the pool's results instead.",
+            f"{document.path} has Toloka tasks and no answers: there is no column OUTPUT:…",
+            "Download the pool's results instead.",
         )
     return ""
 
 
 def read(document: Document, options: Options) -> Sheet:
-    """The results, b'…' turned into the text it stands for, unfinished and rejected work left out."""
+    """The results, with b'…' read as text and without unfinished and rejected work."""
     sheet = framed(document, NAME)
     frame = sheet.frame.map(from_python)
     changed = int((frame.ne(sheet.frame) & sheet.frame.notna()).to_numpy().sum())
@@ -51,7 +51,7 @@ def read(document: Document, options: Options) -> Sheet:
         roles={role: name for role, name in ROLES.items() if name in frame.columns},
     ).noted(
         *notes,
-        f"{many(changed, 'cell')} held Python's b'…', read as the text it stands for" if changed else "",
+        f"{many(changed, 'cell')} with Python's b'…', read as text" if changed else "",
         f"{many(int(golden.sum()), 'answer')} to control questions (GOLDEN:), kept" if golden.any() else "",
     )
     return leave_out(

@@ -1,4 +1,4 @@
-"""Appraise's exports of direct assessments: CSV with a header, or, as for WMT, without one."""
+"""Appraise's exports of direct assessments: CSV with a header line or, as for WMT, without one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from humaneval.foreign.sheet import Options, Sheet
 NAME = "appraise"
 TYPES = ("TGT", "CHK", "BAD", "REF", "BAD.REF")
 FIRST = ("username", "systemID", "segmentID", "itemType", "sourceLanguage", "targetLanguage", "score")
-"""The columns with which every line of a file without a header begins."""
+"""The first columns of every line in a file without a header."""
 ROLES = {"worker": "username", "generator": "systemID", "story": "segmentID", "seconds": "durationInSeconds"}
 PERSONAL = ("email", "groups")
 
 
 def recognise(document: Document) -> str:
-    """Why the file is not of this format; empty where it is."""
+    """Why the file does not have this format; empty if it does."""
     header = document.header
     if {"username", "segmentID", "score", "itemType"} <= set(header) or _is_line(header):
         return ""
@@ -29,7 +29,7 @@ def recognise(document: Document) -> str:
 
 
 def read(document: Document, options: Options) -> Sheet:
-    """The assessments; CHK, BAD and REF are control items, and are kept and counted."""
+    """The assessments. CHK, BAD and REF are control items; they are kept and counted."""
     if _is_line(document.header):
         sheet = framed(document, NAME, header=_guessed(document.header), skip=0)
     else:
@@ -40,8 +40,8 @@ def read(document: Document, options: Options) -> Sheet:
     return replace(
         sheet, frame=frame, roles={role: name for role, name in ROLES.items() if name in frame.columns}
     ).noted(
-        f"not read, as they tell who somebody is: {', '.join(personal)}" if personal else "",
-        f"{controls} are control items (itemType is not TGT), and are kept" if controls else "",
+        f"personal columns that are not read: {', '.join(personal)}" if personal else "",
+        f"{controls} control items (itemType is not TGT), kept" if controls else "",
     )
 
 
@@ -55,7 +55,7 @@ def _is_line(cells: Sequence[str]) -> bool:
 
 
 def _guessed(cells: Sequence[str]) -> list[str]:
-    """Names for the columns of a file without a header; which there are depends on version and campaign."""
+    """Column names for a file without a header. Its columns depend on version and campaign."""
     names = list(FIRST)
     rest = list(cells[len(FIRST) :])
     if len(rest) > 1 and rest[1].casefold() in ("true", "false"):

@@ -1,5 +1,4 @@
-"""Any other table: one header row, then one row a judgment or a form; or JSON objects, a list of them or one
-a line."""
+"""Any other table: a header line, then one row a judgment or form; or a list or lines of JSON objects."""
 
 from __future__ import annotations
 
@@ -12,17 +11,17 @@ NAME = "table"
 
 
 def recognise(document: Document) -> str:
-    """Why the file is not of this format; empty where it is."""
+    """Why the file does not have this format; empty if it does."""
     value = document.json
     if value is not None:
         good = isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
-        return "" if good else "the JSON is no list of objects"
+        return "" if good else "the JSON is not a list of objects"
     names = [name for name in document.header if name]
     numbers = sum(name.replace(".", "", 1).replace("-", "", 1).isdigit() for name in names)
     if not names:
-        return "there are no cells"
+        return "no cells"
     if numbers * 2 >= len(names):
-        return f"line {document.lines[0]} looks like data, not like names of columns"
+        return f"line {document.lines[0]} looks like data, not like column names"
     return ""
 
 
@@ -32,7 +31,7 @@ def read(document: Document, options: Options) -> Sheet:
         return from_records(document, NAME, document.json)
     if len(document.header) < 2:
         raise InputError(
-            f"{document.path}: only one column was found: {document.header[0][:60]!r}",
-            "Columns are told apart by commas, semicolons, tabs or |.",
+            f"{document.path} has only one column: {document.header[0][:60]!r}",
+            "Separate columns by commas, semicolons, tabs or |.",
         )
     return framed(document, NAME)

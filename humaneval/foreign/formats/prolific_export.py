@@ -1,0 +1,95 @@
+"""Prolific's export of submissions: who took part, when, and with which status. It has no answers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from humaneval.errors import UsageError
+from humaneval.foreign.document import Document, open_document
+from humaneval.foreign.header import framed
+from humaneval.foreign.sheet import Options, Sheet, many
+from humaneval.foreign.submission_status import leave_out
+
+NAME = "prolific"
+ROLES = {
+    "worker": ("participantid",),
+    "assignment": ("submissionid", "sessionid"),
+    "status": ("status",),
+    "accepted_at": ("startedat", "starteddatetime"),
+    "submitted_at": ("completedat", "completeddatetime"),
+    "work_seconds": ("timetaken",),
+}
+"""The column names without case and punctuation: Prolific has renamed them more than once."""
+UNFINISHED = ("returned", "timed-out", "timed out", "active", "reserved", "screened out")
+REJECTED = ("rejected",)
+WITHDRAWN = ("CONSENT_REVOKED", "CONSENT REVOKED", "DATA_EXPIRED", "DATA EXPIRED")
+
+
+def recognise(document: Document) -> str:
+    """Why the file does not have this format; empty if it does."""
+    plain = {_plain(name) for name in document.header}
+    if "participantid" in plain and "status" in plain and plain & set(ROLES["assignment"]):
+        return ""
+    return "no columns Participant id, Submission id and Status"
+
+
+def read(document: Document, options: Options) -> Sheet:
+    """The submissions that were not returned, timed out or rejected."""
+    sheet = submissions(document)
+    return leave_out(
+        sheet,
+        sheet.roles.get("status"),
+        unfinished=UNFINISHED,
+        rejected=REJECTED,
+        keep_rejected=options.rejected,
+    )
+
+
+def submissions(document: Document) -> Sheet:
+    """All submissions, whatever their status. Data that participants withdrew is blank."""
+    sheet = framed(document, NAME)
+    withdrawn = sheet.frame.isin(WITHDRAWN)
+    frame = sheet.frame.mask(withdrawn, None)
+    roles = {
+        role: str(name)
+        for role, names in ROLES.items()
+        for name in frame.columns
+        if _plain(str(name)) in names
+    }
+    cells = int(withdrawn.to_numpy().sum())
+    return replace(sheet, frame=frame, roles=roles, time_zone="UTC").noted(
+        f"{many(cells, 'cell')} withdrawn by the participants, read as blank" if cells else ""
+    )
+
+
+def only_counted(sheet: Sheet, column: str, export: Path, options: Options) -> Sheet:
+    """The sheet without workers whose submission does not count, according to Prolific's `export`.
+
+    `column` holds Prolific's own ids, so call this before they become pseudonyms. Workers who are not in the
+    export are kept and counted in a note. Raises UsageError if `export` is another kind of file.
+    """
+    document = open_document(export, options)
+    if cause := recognise(document):
+        raise UsageError(f"{export} is not Prolific's export of submissions: {cause}")
+    made = submissions(document)
+    state = {
+        str(one).strip(): str(word).strip().casefold()
+        for one, word in zip(made.frame[made.roles["worker"]], made.frame[made.roles["status"]], strict=True)
+    }
+    ids = sheet.frame[column].map(lambda cell: str(cell).strip())
+    unknown = set(ids) - set(state)
+    for status in UNFINISHED + (() if options.rejected else REJECTED):
+        gone = ids.map(lambda one, status=status: state.get(one) == status)
+        sheet = sheet.without(f"{status} on Prolific", list(ids.index[gone]))
+        ids = ids[~gone]
+    silent = set(state) - set(ids)
+    return sheet.noted(
+        f"{many(len(unknown), 'worker')} not in Prolific's export: kept" if unknown else "",
+        f"{many(len(silent), 'worker')} in Prolific's export without an answer that counts" if silent else "",
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.casefold())
