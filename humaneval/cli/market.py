@@ -116,7 +116,7 @@ def serve(
         port = urlsplit(app.settings.market_url).port or DEFAULT_PORT
     # Here, so that listing the commands needs no web server.
     from humaneval.market import Faults, MarketServer, Mode, open_market
-    from humaneval.market.faults.schedule import read_plan
+    from humaneval.market.faults.plan import read_plan
 
     keys = _keys(app, keys_file)
     trouble = None if faults is None else Faults(read_plan(faults), fault_seed)
@@ -392,7 +392,7 @@ def _announce(
 
 
 def _is_here(host: str, public_url: str | None) -> bool:
-    from humaneval.market.questions.question import is_loopback
+    from humaneval.market.protocol.addresses import is_loopback
 
     return is_loopback(host) and (public_url is None or is_loopback(urlsplit(public_url).hostname or ""))
 

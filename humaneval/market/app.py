@@ -5,21 +5,22 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from flask import Flask
+from flask import Flask, current_app
 from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.wrappers import Response
 
 from humaneval.market.faults.admin import TOKEN, admin_blueprint
-from humaneval.market.faults.effects import TroubleMaker, WithTrouble
-from humaneval.market.faults.schedule import Faults
+from humaneval.market.faults.effects import WithTrouble
+from humaneval.market.faults.kinds import TroubleMaker
+from humaneval.market.faults.plan import Faults
+from humaneval.market.faults.unseen_form import unseen_blueprint
 from humaneval.market.keys import Keys
 from humaneval.market.operations import Market
-from humaneval.market.pages.frames import frames_blueprint
-from humaneval.market.pages.requester_help import help_blueprint
-from humaneval.market.pages.row_faults import unseen_blueprint
-from humaneval.market.pages.worker_site import WorkerSite, pages_blueprint
-from humaneval.market.security import Seals, check_site
+from humaneval.market.pages import frames, requesters, worker_site
+from humaneval.market.pages.site import WorkerSite, current_site
+from humaneval.market.protocol.addresses import check_site
+from humaneval.market.security import Seals
 from humaneval.market.tables.database import BUSY, Clock, Mode, open_account
 from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
@@ -55,52 +56,59 @@ def create_market_app(
 ) -> Flask:
     """The application over an opened market.
 
-    `public_url` is where workers' browsers reach it: it goes into `turkSubmitTo` and invitations. With `keys`
-    every call of the API must be signed. `trouble` is asked what goes wrong with each step; where it is a
-    plan of faults, it also moves the clock and can be replaced while the application runs. `invited`: workers
-    come by invitation, not by name alone. `balance` is what a new account opens with; nothing is made before
-    all else was found right.
+    Args:
+        public_url: Where workers' browsers reach it. It goes into `turkSubmitTo` and invitations.
+        keys: If given, every call of the API must be signed with one of them.
+        trouble: It is asked what goes wrong with each step. A `Faults` also moves the clock, and its plan
+            can be replaced while the application runs.
+        invited: Workers come by invitation, not by name alone.
+        balance: What a new account opens with. Nothing is made before everything else was found right.
     """
     check_site(public_url)
     if isinstance(trouble, Faults):
         clock = trouble.moved(clock)
     seals = Seals(open_account(engine, mode, balance=balance, public_url=public_url, clock=clock))
     market = Market(engine, mode, clock)
-    site = WorkerSite(market, seals, public_url, invited=invited)
     app = Flask(__name__)
     app.config.update(
-        {TOKEN: ""},
+        {TOKEN: "", requesters.SIGNED: keys is not None},
         MAX_CONTENT_LENGTH=MOST_BYTES,
         MAX_FORM_MEMORY_SIZE=MOST_BYTES,
         MAX_FORM_PARTS=MOST_FIELDS,
     )
     app.jinja_env.filters.update(money=money_text, duration=duration_text, moment=moment_text)
+    WorkerSite(market, seals, public_url, invited=invited).serve(app)
     app.register_blueprint(wire_blueprint(market, keys, clock))
-    app.register_blueprint(frames_blueprint(market, public_url))
-    app.register_blueprint(pages_blueprint(site))
-    app.register_blueprint(help_blueprint(site, signed=keys is not None))
+    for pages in (frames, worker_site, requesters):
+        app.register_blueprint(pages.blueprint)
     if trouble is not None:
-        app.register_blueprint(unseen_blueprint(market, public_url))
-        app.wsgi_app = WithTrouble(app.wsgi_app, trouble)  # type: ignore[method-assign]  # as Flask says to do it
+        _bring_about(app, market, trouble, seals, public_url)
+    app.register_error_handler(HTTPException, _refused)
+    for kind in BUSY:
+        app.register_error_handler(kind, _busy)
+    return app
+
+
+def _bring_about(app: Flask, market: Market, trouble: TroubleMaker, seals: Seals, public_url: str) -> None:
+    app.register_blueprint(unseen_blueprint(market, public_url))
+    app.wsgi_app = WithTrouble(app.wsgi_app, trouble)  # type: ignore[method-assign]  # as Flask says to do it
     if isinstance(trouble, Faults):
         app.config[TOKEN] = seals.admin_token
         app.register_blueprint(admin_blueprint(trouble, seals.admin_token))
 
-    @app.errorhandler(HTTPException)
-    def refused(error: HTTPException) -> Response:
-        response = site.problem(_WORDS.get(error.code or 500, _OTHER_WORDS), error.code or 500)
-        if isinstance(error, MethodNotAllowed) and error.valid_methods:
-            response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
-        return response
 
-    def busy(error: Exception) -> Response:
-        app.logger.warning("The database is busy: %s", getattr(error, "orig", error))
-        response = site.problem(
-            "The marketplace is busy. Nothing was lost: go back and try again in a moment.", 503
-        )
-        response.headers["Retry-After"] = "2"
-        return response
+def _refused(error: HTTPException) -> Response:
+    status = error.code or 500
+    response = current_site().problem(_WORDS.get(status, _OTHER_WORDS), status)
+    if isinstance(error, MethodNotAllowed) and error.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    return response
 
-    for kind in BUSY:
-        app.register_error_handler(kind, busy)
-    return app
+
+def _busy(error: Exception) -> Response:
+    current_app.logger.warning("The database is busy: %s", getattr(error, "orig", error))
+    response = current_site().problem(
+        "The marketplace is busy. Nothing was lost. Go back and try again in a moment.", 503
+    )
+    response.headers["Retry-After"] = "2"
+    return response

@@ -9,17 +9,18 @@ from typing import Any
 from sqlalchemy import select
 
 from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
-from humaneval.market.books import Counts, counts, dollars, refresh
-from humaneval.market.event_notes import note
+from humaneval.market.events import note
+from humaneval.market.hit_status import Counts, counts, refresh
 from humaneval.market.hit_types import SHORTEST, find_hit_type, hit_type_of
-from humaneval.market.policy_parameters import read_policies
+from humaneval.market.journal import dollars
+from humaneval.market.policies.parameters import read_policies
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import RefusedError, invalid, no_such_hit, wrong_hit_state
-from humaneval.market.protocol.request_tokens import refuse_repeat, remember
 from humaneval.market.protocol.values import YEAR, Params, Reply, seconds, text
 from humaneval.market.qualifications.requirements import SYSTEM, find_type
 from humaneval.market.questions.question import read_question
+from humaneval.market.request_tokens import refuse_repeat, remember
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit, HitType, Requires
 

@@ -10,12 +10,18 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine
 
-from humaneval.market import events, hit_types, hits, review_policies, reviews
-from humaneval.market import requester_people as people
-from humaneval.market import worker_files as files
-from humaneval.market.books import let_time_pass, something_is_due, turning_points
-from humaneval.market.qualifications import holders as qualifications
-from humaneval.market.qualifications import types as qualification_types
+from humaneval.market import (
+    blocks,
+    hit_types,
+    hits,
+    messages,
+    notification_settings,
+    review_policies,
+    reviews,
+    uploads,
+)
+from humaneval.market.deadlines import let_time_pass, something_is_due, turning_points
+from humaneval.market.qualifications import holders, types
 from humaneval.market.tables.database import Clock, Mode, Transaction, transaction
 from humaneval.store.types import now
 
@@ -28,45 +34,45 @@ class Operation(NamedTuple):
 
 
 OPERATIONS = {
-    "AcceptQualificationRequest": Operation(qualifications.accept_qualification_request, True),
+    "AcceptQualificationRequest": Operation(holders.accept_qualification_request, True),
     "ApproveAssignment": Operation(reviews.approve_assignment, True),
-    "AssociateQualificationWithWorker": Operation(qualifications.associate_qualification, True),
+    "AssociateQualificationWithWorker": Operation(holders.associate_qualification, True),
     "CreateAdditionalAssignmentsForHIT": Operation(hits.create_additional_assignments, True),
     "CreateHIT": Operation(hits.create_hit, True),
     "CreateHITType": Operation(hit_types.create_hit_type, True),
     "CreateHITWithHITType": Operation(hits.create_hit_with_hit_type, True),
-    "CreateQualificationType": Operation(qualification_types.create_qualification_type, True),
-    "CreateWorkerBlock": Operation(people.create_worker_block, True),
+    "CreateQualificationType": Operation(types.create_qualification_type, True),
+    "CreateWorkerBlock": Operation(blocks.create_worker_block, True),
     "DeleteHIT": Operation(hits.delete_hit, True),
-    "DeleteQualificationType": Operation(qualification_types.delete_qualification_type, True),
-    "DeleteWorkerBlock": Operation(people.delete_worker_block, True),
-    "DisassociateQualificationFromWorker": Operation(qualifications.disassociate_qualification, True),
+    "DeleteQualificationType": Operation(types.delete_qualification_type, True),
+    "DeleteWorkerBlock": Operation(blocks.delete_worker_block, True),
+    "DisassociateQualificationFromWorker": Operation(holders.disassociate_qualification, True),
     "GetAccountBalance": Operation(reviews.get_account_balance, False),
     "GetAssignment": Operation(reviews.get_assignment, False),
-    "GetFileUploadURL": Operation(files.get_file_upload_url, True),
+    "GetFileUploadURL": Operation(uploads.get_file_upload_url, True),
     "GetHIT": Operation(hits.get_hit, False),
-    "GetQualificationScore": Operation(qualifications.get_qualification_score, False),
-    "GetQualificationType": Operation(qualification_types.get_qualification_type, False),
+    "GetQualificationScore": Operation(holders.get_qualification_score, False),
+    "GetQualificationType": Operation(types.get_qualification_type, False),
     "ListAssignmentsForHIT": Operation(reviews.list_assignments, False),
     "ListBonusPayments": Operation(reviews.list_bonus_payments, False),
     "ListHITs": Operation(hits.list_hits, False),
     "ListHITsForQualificationType": Operation(hits.list_hits_for_qualification_type, False),
-    "ListQualificationRequests": Operation(qualifications.list_qualification_requests, False),
-    "ListQualificationTypes": Operation(qualification_types.list_qualification_types, False),
+    "ListQualificationRequests": Operation(holders.list_qualification_requests, False),
+    "ListQualificationTypes": Operation(types.list_qualification_types, False),
     "ListReviewPolicyResultsForHIT": Operation(review_policies.list_review_policy_results, False),
     "ListReviewableHITs": Operation(hits.list_reviewable_hits, False),
-    "ListWorkerBlocks": Operation(people.list_worker_blocks, False),
-    "ListWorkersWithQualificationType": Operation(qualifications.list_workers_with_qualification, False),
-    "NotifyWorkers": Operation(people.notify_workers, True),
+    "ListWorkerBlocks": Operation(blocks.list_worker_blocks, False),
+    "ListWorkersWithQualificationType": Operation(holders.list_workers_with_qualification, False),
+    "NotifyWorkers": Operation(messages.notify_workers, True),
     "RejectAssignment": Operation(reviews.reject_assignment, True),
-    "RejectQualificationRequest": Operation(qualifications.reject_qualification_request, True),
+    "RejectQualificationRequest": Operation(holders.reject_qualification_request, True),
     "SendBonus": Operation(reviews.send_bonus, True),
-    "SendTestEventNotification": Operation(events.send_test_event, True),
+    "SendTestEventNotification": Operation(notification_settings.send_test_event, True),
     "UpdateExpirationForHIT": Operation(hits.update_expiration, True),
     "UpdateHITReviewStatus": Operation(hits.update_review_status, True),
     "UpdateHITTypeOfHIT": Operation(hits.update_hit_type_of_hit, True),
-    "UpdateNotificationSettings": Operation(events.update_notification_settings, True),
-    "UpdateQualificationType": Operation(qualification_types.update_qualification_type, True),
+    "UpdateNotificationSettings": Operation(notification_settings.update_notification_settings, True),
+    "UpdateQualificationType": Operation(types.update_qualification_type, True),
 }
 
 

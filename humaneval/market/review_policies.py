@@ -3,33 +3,23 @@ Reviewable."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import delete, select
 
 from humaneval.market.hits import add_places, find_hit
-from humaneval.market.policy_parameters import KNOWN_ANSWERS, PLURALITY
-from humaneval.market.protocol.answer_xml import answered_values
+from humaneval.market.policies.agreement import Agreed, compared, known_answers_met, percent, plurality
+from humaneval.market.policies.parameters import KNOWN_ANSWERS, PLURALITY
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import RefusedError
 from humaneval.market.protocol.values import Params, Reply
 from humaneval.market.reviews import approve, reject
+from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import FINISHED, Assignment, Hit, ReviewLine, State
-
-LONGEST_COMPARED = 256
-"""Longer answers take no part in agreement."""
-
-
-class Agreed(NamedTuple):
-    """The answer that most workers gave to a question, and how many per cent of them did."""
-
-    answer: tuple[str, ...]
-    level: int
+from humaneval.market.tables.hits import Hit, ReviewLine
 
 
 def list_review_policy_results(work: Transaction, params: Params) -> Reply:
@@ -64,8 +54,8 @@ def score_known_answers(work: Transaction, assignment: Assignment) -> None:
     hit, policy = assignment.hit, assignment.hit.assignment_policy
     if policy is None:
         return
-    right = _known_answers_met(policy, assignment)
-    score = _percent(sum(right.values()), len(right))
+    right = known_answers_met(policy, assignment)
+    score = percent(sum(right.values()), len(right))
     of_it = {"SubjectId": assignment.id, "SubjectType": "Assignment"}
     for question, met in right.items():
         _result(
@@ -117,13 +107,13 @@ def _measure_agreement(work: Transaction, hit: Hit) -> None:
             ReviewLine.hit_number == hit.number, ReviewLine.level == "HIT", ReviewLine.kind == "result"
         )
     )
-    given = {each.id: _compared(each, policy["questions"]) for each in counted}
+    given = {each.id: compared(each, policy["questions"]) for each in counted}
     agreed = {
         question: found
         for question in policy["questions"]
-        if (found := _plurality([answers[question] for answers in given.values()], policy["threshold"]))
+        if (found := plurality([answers[question] for answers in given.values()], policy["threshold"]))
     }
-    score = _percent(len(agreed), len(policy["questions"]))
+    score = percent(len(agreed), len(policy["questions"]))
     scores = _worker_scores(work, hit, given, agreed)
     of_it = {"SubjectId": hit.id, "SubjectType": "HIT"}
     for question, found in agreed.items():
@@ -150,9 +140,9 @@ def _counted(work: Transaction, hit: Hit, policy: Mapping[str, Any]) -> list[Ass
             return False
         if known is None or below is None:
             return True
-        right = _known_answers_met(known, assignment)
+        right = known_answers_met(known, assignment)
         least: int = below
-        return _percent(sum(right.values()), len(right)) >= least
+        return percent(sum(right.values()), len(right)) >= least
 
     return [assignment for assignment in found if counts(assignment)]
 
@@ -180,7 +170,7 @@ def _worker_scores(
                 Value=f"{agrees:d}",
             )
         if same:
-            scores[assignment_id] = _percent(sum(same.values()), len(same))
+            scores[assignment_id] = percent(sum(same.values()), len(same))
             _result(work, hit, "HIT", **of_it, Key="WorkerAgreementScore", Value=str(scores[assignment_id]))
     return scores
 
@@ -192,42 +182,6 @@ def _decide(work: Transaction, assignment: Assignment, policy: Mapping[str, Any]
     elif policy["reject"] is not None and score < policy["reject"]:
         reason = policy["reject_reason"]
         _act(work, hit, "HIT", "reject", assignment, lambda: _reject(work, assignment, reason))
-
-
-def _known_answers_met(policy: Mapping[str, Any], assignment: Assignment) -> dict[str, bool]:
-    given = answered_values(assignment.answer or "")
-    return {
-        question: _stripped(given.get(question, ())) == _stripped(values)
-        for question, values in policy["answers"].items()
-    }
-
-
-def _compared(assignment: Assignment, questions: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    given = answered_values(assignment.answer or "")
-    return {
-        question: (
-            ()
-            if any(len(value) > LONGEST_COMPARED for value in given.get(question, ()))
-            else _stripped(given.get(question, ()))
-        )
-        for question in questions
-    }
-
-
-def _plurality(answers: Sequence[tuple[str, ...]], threshold: int) -> Agreed | None:
-    """The most frequent answer, where more than `threshold` per cent gave it and no other was as frequent."""
-    (first, count), *rest = Counter(answers).most_common(2)
-    level = _percent(count, len(answers))
-    tied = bool(rest) and rest[0][1] == count
-    return None if not first or tied or level <= threshold else Agreed(first, level)
-
-
-def _stripped(values: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted(stripped for value in values if (stripped := value.strip())))
-
-
-def _percent(part: int, whole: int) -> int:
-    return 100 * part // whole
 
 
 def _approve(work: Transaction, assignment: Assignment, reason: str) -> str:

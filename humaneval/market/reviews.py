@@ -8,9 +8,10 @@ from typing import Any
 from sqlalchemy import select
 
 from humaneval.fees import bonus_fee
-from humaneval.market.books import balance, dollars, pay_reward, post, refresh
-from humaneval.market.event_notes import note
+from humaneval.market.events import note
+from humaneval.market.hit_status import refresh
 from humaneval.market.hits import described, find_hit
+from humaneval.market.journal import balance, dollars, pay_reward, post
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import (
     RefusedError,
@@ -18,10 +19,10 @@ from humaneval.market.protocol.refusals import (
     no_such_assignment,
     wrong_assignment_state,
 )
-from humaneval.market.protocol.request_tokens import refuse_repeat, remember
 from humaneval.market.protocol.values import Params, Reply, amount, text
+from humaneval.market.request_tokens import refuse_repeat, remember
+from humaneval.market.tables.assignments import FINISHED, Assignment, Bonus, State
 from humaneval.market.tables.database import OPENING_BALANCE, Mode, Transaction
-from humaneval.market.tables.hits import FINISHED, Assignment, Bonus, State
 
 LONGEST_MESSAGE = 1024
 OVERRIDE_DAYS = 30

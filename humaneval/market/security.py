@@ -1,17 +1,22 @@
-"""Who a request comes from, and what a browser is told not to do with the answer."""
+"""Who a request comes from, and what a browser may do with the answer."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from flask import Request, Response
 from itsdangerous import BadSignature, Signer, URLSafeSerializer, URLSafeTimedSerializer
 
-from humaneval.errors import SettingsError
+from humaneval.market.protocol.addresses import origin_of
 
 COOKIE = "market_worker"
+
+
+LINK_PATH = "/come/"
+"""A worker's own token follows it. Whoever has the link is that worker, so it is shown to nobody else."""
+
 SIGNED_IN_SECONDS = 30 * 24 * 3600
+
 
 FRAME_SANDBOX = "allow-scripts allow-forms allow-modals allow-popups allow-top-navigation-by-user-activation"
 """What a requester's own HTML may do in its frame. Not allow-same-origin: it must not act as the worker."""
@@ -83,32 +88,6 @@ def _unsealed(serializer: URLSafeTimedSerializer, sealed: str) -> Any:
 
 def _pass(value: Any) -> Pass | None:
     return Pass(*value) if isinstance(value, list) and len(value) == len(Pass._fields) else None
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def is_site(url: str) -> bool:
-    """Whether `url` is a whole site: http or https, a host, and no path or query behind it."""
-    try:
-        parts = urlsplit(url)
-        return (
-            parts.scheme in ("http", "https") and bool(parts.hostname) and origin_of(url) == url.rstrip("/")
-        )
-    except ValueError:
-        return False
-
-
-def check_site(url: str) -> None:
-    """Raises SettingsError where `url` is not a whole site: a link that began with it would lead nowhere."""
-    if not is_site(url):
-        raise SettingsError(
-            f"{url!r} is not where a marketplace can be reached",
-            "Give scheme, host and port only, for example https://panel.lab.example.",
-        )
 
 
 def comes_from_elsewhere(request: Request, public_origin: str) -> bool:

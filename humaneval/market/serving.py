@@ -17,9 +17,9 @@ from waitress.server import create_server
 from humaneval.errors import PrerequisiteError, SettingsError
 from humaneval.market.app import create_market_app
 from humaneval.market.faults import admin
-from humaneval.market.faults.effects import TroubleMaker
+from humaneval.market.faults.kinds import TroubleMaker
 from humaneval.market.keys import Keys
-from humaneval.market.questions.question import is_loopback
+from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
 from humaneval.store.types import now
 

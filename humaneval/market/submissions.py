@@ -9,17 +9,17 @@ from types import MappingProxyType
 from sqlalchemy import func, select
 from werkzeug.datastructures import FileStorage, MultiDict
 
-from humaneval.market.books import refresh
-from humaneval.market.event_notes import note
+from humaneval.market.events import note
+from humaneval.market.hit_status import refresh
 from humaneval.market.protocol.answer_xml import Field, answer_xml, answers_xml
+from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.questions.form_answers import Filled, field_names, read_filled
 from humaneval.market.questions.question import read_question
 from humaneval.market.questions.question_form import QuestionForm
 from humaneval.market.review_policies import score_known_answers
+from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import FINISHED, Assignment, State
-from humaneval.market.wording import NotPossibleError
-from humaneval.market.worker_files import keep_files
+from humaneval.market.uploads import keep_files
 
 NO_FILES: Mapping[str, FileStorage] = MappingProxyType({})
 

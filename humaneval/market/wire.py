@@ -16,9 +16,11 @@ from botocore.model import OperationModel
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from humaneval.market.faults.effects import CONTENT_TYPE, REQUEST_ID, TARGET, Trouble, error_body, happening
+from humaneval.market.faults.effects import happening
+from humaneval.market.faults.kinds import Trouble
 from humaneval.market.keys import Keys, NotSignedError
 from humaneval.market.operations import Market
+from humaneval.market.protocol.http import CONTENT_TYPE, REQUEST_ID, TARGET, error_body
 from humaneval.market.protocol.identifiers import new_request_id
 from humaneval.market.protocol.paging import emptied
 from humaneval.market.protocol.refusals import RefusedError

@@ -1,54 +1,16 @@
-"""Words for the worker site's pages: money, times and countries, and why something cannot be done."""
+"""Words for the worker site's pages: money, times, and files that are too large."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import cache
-from importlib.resources import files
-from typing import NamedTuple
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+
 
 TOO_LARGE = (
     "What was sent is larger than the 4 MB that can be sent at once, so nothing was stored. Go back and send"
     " less."
 )
-
-
-class NotPossibleError(Exception):
-    """A worker's step that cannot be taken; the message is for the worker, `status` is the page's HTTP
-    status."""
-
-    def __init__(self, message: str, status: int = 409) -> None:
-        super().__init__(message)
-        self.message = message
-        self.status = status
-
-
-class Country(NamedTuple):
-    """A country or territory of ISO 3166."""
-
-    code: str
-    name: str
-
-
-@cache
-def countries() -> tuple[Country, ...]:
-    """All of them, by name. The table is the time zone database's, which is in the public domain."""
-    text = files("humaneval.market").joinpath("countries.txt").read_text(encoding="utf-8")
-    return tuple(Country(*line.split("\t")) for line in text.splitlines())
-
-
-@cache
-def country_names() -> Mapping[str, str]:
-    """Their names by their codes."""
-    return dict(countries())
-
-
-def country_name(code: str) -> str:
-    """A country's name; the code itself where there is no such country."""
-    return country_names().get(code, code)
 
 
 def money_text(cents: int) -> str:

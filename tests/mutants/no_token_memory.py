@@ -2,6 +2,6 @@
 
 from datetime import timedelta
 
-from humaneval.market.protocol import request_tokens as tokens
+from humaneval.market import request_tokens
 
-tokens.REMEMBERED = timedelta(0)
+request_tokens.REMEMBERED = timedelta(0)

@@ -23,9 +23,10 @@ from humaneval.crowd.collect import collect
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.market import MarketServer, Mode, open_account, open_market
-from humaneval.market.books import balance
+from humaneval.market.journal import balance
 from humaneval.market.operations import Market
-from humaneval.market.tables.hits import Assignment, Bonus, Hit, State
+from humaneval.market.tables.assignments import Assignment, Bonus, State
+from humaneval.market.tables.hits import Hit
 from humaneval.settings import Settings
 from humaneval.simulated.annotator import Crowd, Skills
 from humaneval.simulated.marketplace import work_through

@@ -21,12 +21,15 @@ from humaneval.crowd.notify import NOTIFY, notify
 from humaneval.crowd.participants import LIST
 from humaneval.crowd.publish import PUBLISH
 from humaneval.crowd.reversible import EXCLUDE
-from humaneval.market import submissions
-from humaneval.market import worker_side as workplace
+from humaneval.market.assignments import accept
+from humaneval.market.offers import offers
 from humaneval.market.protocol.answer_xml import Field
-from humaneval.market.tables.hits import TAKEN, Assignment, Hit, Message, Worker
+from humaneval.market.protocol.refusals import NotPossibleError
+from humaneval.market.submissions import submit
+from humaneval.market.tables.assignments import TAKEN, Assignment
+from humaneval.market.tables.hits import Hit
 from humaneval.market.tables.qualifications import Qualification
-from humaneval.market.wording import NotPossibleError
+from humaneval.market.tables.workers import Message, Worker
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerIdentityRow
 from humaneval.store.types import now
@@ -139,15 +142,15 @@ class WideWorld(World):
         """The worker takes a compensation, if there is one for them."""
         with self.market.writing() as work:
             worker = self._worker(work, who)
-            for offer in workplace.offers(work, worker) if worker else ():
+            for offer in offers(work, worker) if worker else ():
                 if self.is_form(offer.hit.question):
                     continue
                 assert worker is not None
                 try:
-                    assignment = workplace.accept(work, worker, offer.hit.id)
+                    assignment = accept(work, worker, offer.hit.id)
                 except NotPossibleError:
                     continue
-                submissions.submit(work, assignment.id, [Field("compensation", "1")])
+                submit(work, assignment.id, [Field("compensation", "1")])
 
     def _id_of(self, who: int) -> str:
         with self.market.reading() as work:

@@ -32,16 +32,21 @@ from humaneval.crowd.collect import collect
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.errors import HumanEvalError
-from humaneval.market import Faults, Mode, create_market_app, open_account, submissions
-from humaneval.market import worker_side as workplace
-from humaneval.market.books import balance, dollars
-from humaneval.market.faults.schedule import read_line
+from humaneval.market import Faults, Mode, create_market_app, open_account
+from humaneval.market.assignments import accept, give_back
+from humaneval.market.faults.plan import read_line
+from humaneval.market.faults.reused_id import reuse_id
+from humaneval.market.journal import balance, dollars
+from humaneval.market.offers import offers
 from humaneval.market.operations import Market
-from humaneval.market.pages.row_faults import reuse_id
 from humaneval.market.protocol.answer_xml import Field
+from humaneval.market.protocol.refusals import NotPossibleError
+from humaneval.market.submissions import submit
+from humaneval.market.tables.assignments import FINISHED, Assignment, Bonus, State
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import FINISHED, Assignment, Bonus, Hit, State, Worker
-from humaneval.market.wording import NotPossibleError
+from humaneval.market.tables.hits import Hit
+from humaneval.market.tables.workers import Worker
+from humaneval.market.workers import find_worker, sign_up
 from humaneval.settings import Settings
 from humaneval.simulated.browser import FoundForm, parse_page
 from humaneval.store.engine import open_engine, reading
@@ -253,11 +258,11 @@ class World:
         an old id."""
         try:
             with self.market.writing() as work:
-                worker = workplace.sign_up(work, f"worker {who}", "")
-                forms = [one.hit for one in workplace.offers(work, worker) if self.is_form(one.hit.question)]
+                worker = sign_up(work, f"worker {who}", "")
+                forms = [one.hit for one in offers(work, worker) if self.is_form(one.hit.question)]
                 if not forms:
                     return
-                assignment = workplace.accept(work, worker, forms[0].id)
+                assignment = accept(work, worker, forms[0].id)
                 if reused:
                     reuse_id(work, assignment)
                 given = {"assignmentId": assignment.id, "hitId": assignment.hit.id, "workerId": worker.id}
@@ -284,7 +289,7 @@ class World:
         if how != "lost":
             with self.market.writing() as work:
                 fields = [Field(name, value) for name, value in answers.items() if name != "assignmentId"]
-                submissions.submit(work, given["assignmentId"], fields)
+                submit(work, given["assignmentId"], fields)
 
     @staticmethod
     def is_form(question: str) -> bool:
@@ -301,9 +306,7 @@ class World:
 
     def _give_back(self, given: dict[str, str]) -> None:
         with self.market.writing() as work:
-            worker = workplace.find_worker(work, given["workerId"])
-            assert worker is not None
-            workplace.give_back(work, worker, given["assignmentId"])
+            give_back(work, find_worker(work, given["workerId"]), given["assignmentId"])
 
     def _worker(self, work: Transaction, who: int) -> Worker | None:
         return work.session.scalar(select(Worker).where(Worker.name == f"worker {who}"))

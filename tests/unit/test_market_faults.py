@@ -14,7 +14,8 @@ import pytest
 from humaneval.errors import UsageError
 from humaneval.market import Faults, Trouble
 from humaneval.market.faults.admin import TOKEN_HEADER
-from humaneval.market.faults.schedule import KINDS, Fault, faults_from, read_line, read_plan
+from humaneval.market.faults.kinds import KINDS
+from humaneval.market.faults.plan import Fault, faults_from, read_line, read_plan
 from tests.conftest import ROOT
 
 STEPS = ("CreateHIT", "GetHIT", "SendBonus")

@@ -11,16 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humaneval.market import books as bookkeeping
-from humaneval.market import wording
-from humaneval.market.protocol import answer_xml as answers
-from humaneval.market.protocol import characters
-from humaneval.market.protocol import xml as xml_reading
+from humaneval.market import journal, wording
+from humaneval.market.protocol import addresses, characters, xml
 from humaneval.market.protocol.answer_xml import Field, UnusableAnswerError, answer_xml
 from humaneval.market.protocol.refusals import RefusedError
 from humaneval.market.protocol.shapes import read_times, service_model, write_times
 from humaneval.market.qualifications.requirements import NUMBER_APPROVED, PERCENT_APPROVED, Record, unmet
-from humaneval.market.questions import question as questions
 from humaneval.market.questions.question import (
     EXTERNAL_SCHEMA,
     HTML_SCHEMA,
@@ -42,7 +38,7 @@ def external(url: str, height: str = "400", schema: str = EXTERNAL_SCHEMA) -> st
     return ElementTree.tostring(root, encoding="unicode")
 
 
-@pytest.mark.parametrize("module", [answers, bookkeeping, characters, questions, wording, xml_reading])
+@pytest.mark.parametrize("module", [addresses, characters, journal, wording, xml])
 def test_the_examples_in_the_docstrings_hold(module: ModuleType) -> None:
     assert doctest.testmod(module).failed == 0
 

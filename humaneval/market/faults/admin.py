@@ -12,8 +12,8 @@ from typing import Any
 from flask import Blueprint, Response, jsonify, request
 
 from humaneval.errors import UsageError
-from humaneval.market.faults.schedule import Faults, faults_from, read_line
-from humaneval.market.questions.question import is_loopback
+from humaneval.market.faults.plan import Faults, faults_from, read_line
+from humaneval.market.protocol.addresses import is_loopback
 
 PATH = "/faults"
 TOKEN = "FAULTS_TOKEN"

@@ -9,10 +9,13 @@ from decimal import Decimal
 
 from sqlalchemy import Engine, and_, case, func, select
 
-from humaneval.market.books import dollars
+from humaneval.market.journal import dollars
 from humaneval.market.operations import Market
+from humaneval.market.tables.account import Entry
+from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.tables.database import Clock, Mode, known_account
-from humaneval.market.tables.hits import Assignment, Entry, Hit, HitType, State, Worker
+from humaneval.market.tables.hits import Hit, HitType
+from humaneval.market.tables.workers import Worker
 from humaneval.store.engine import store_errors
 from humaneval.store.types import now
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sqlalchemy import Engine
 
 from humaneval.errors import UsageError
-from humaneval.market import worker_side as workplace
-from humaneval.market.pages.entry import LINK_PATH
-from humaneval.market.security import Seals, check_site
+from humaneval.market.protocol.addresses import check_site
+from humaneval.market.protocol.refusals import NotPossibleError
+from humaneval.market.security import LINK_PATH, Seals
 from humaneval.market.tables.database import Mode, known_account, transaction
-from humaneval.market.tables.hits import Worker
-from humaneval.market.wording import NotPossibleError
+from humaneval.market.tables.workers import Worker
+from humaneval.market.workers import find_named, pass_for, sign_up
 from humaneval.store.types import now
 
 
@@ -26,11 +27,11 @@ def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dic
     mode, seals = _account(engine)
     with transaction(engine, mode, now, writes=True) as work:
         try:
-            workers = [workplace.sign_up(work, name, "") for name in names]
+            workers = [sign_up(work, name, "") for name in names]
         except NotPossibleError as error:
             raise UsageError(error.message, "Nobody was invited.") from None
         return {
-            worker.name: f"{public_url.rstrip('/')}{LINK_PATH}{seals.link_token(workplace.pass_for(worker))}"
+            worker.name: f"{public_url.rstrip('/')}{LINK_PATH}{seals.link_token(pass_for(worker))}"
             for worker in workers
         }
 
@@ -42,11 +43,10 @@ def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
     What they did and hold stays, and so does work in hand. UsageError where there is no such person: nothing
     is revoked.
     """
-    mode, _ = _account(engine)
-    with transaction(engine, mode, now, writes=True) as work:
+    with transaction(engine, _account(engine).mode, now, writes=True) as work:
         found: dict[str, Worker] = {}
         for name in names:
-            worker = workplace.find_named(work, name)
+            worker = find_named(work, name)
             if worker is None:
                 raise UsageError(f"there is nobody of the name {name!r}", "No link was revoked.")
             found[worker.name] = worker
@@ -58,9 +58,14 @@ def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
 def invitation(engine: Engine, public_url: str) -> str:
     """The link by which anybody who has it registers under a name that is free. SettingsError as above."""
     check_site(public_url)
-    return f"{public_url.rstrip('/')}/signin?invitation={_account(engine)[1].invitation()}"
+    return f"{public_url.rstrip('/')}/signin?invitation={_account(engine).seals.invitation()}"
 
 
-def _account(engine: Engine) -> tuple[Mode, Seals]:
+class _Account(NamedTuple):
+    mode: Mode
+    seals: Seals
+
+
+def _account(engine: Engine) -> _Account:
     account = known_account(engine)
-    return Mode(account.mode), Seals(account.signing_key)
+    return _Account(Mode(account.mode), Seals(account.signing_key))

@@ -56,3 +56,12 @@ def insufficient_funds() -> RefusedError:
         "InsufficientFunds",
         "This Requester has insufficient funds in their account to complete this transaction.",
     )
+
+
+class NotPossibleError(Exception):
+    """A worker's step that is refused. The message is for the worker, `status` is the page's HTTP status."""
+
+    def __init__(self, message: str, status: int = 409) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status

@@ -15,6 +15,8 @@ Params = Mapping[str, Any]
 Reply = dict[str, Any]
 
 MOST_DOLLARS = Decimal("100000.00")
+LONGEST_REASON = 1024
+"""Characters of the reason for a block, a rejected request or a revoked qualification."""
 YEAR = 365 * 24 * 3600
 """The longest span of seconds for anything but auto-approval."""
 

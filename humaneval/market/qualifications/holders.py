@@ -6,14 +6,15 @@ from typing import Any
 
 from sqlalchemy import select
 
+from humaneval.market.messages import tell
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import RefusedError
-from humaneval.market.protocol.values import Params, Reply, text
+from humaneval.market.protocol.values import LONGEST_REASON, Params, Reply, text
 from humaneval.market.qualifications.requirements import find_type
-from humaneval.market.requester_people import LONGEST_REASON, find_panellist, tell
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import Worker
 from humaneval.market.tables.qualifications import Qualification, QualificationRequest, QualificationType
+from humaneval.market.tables.workers import Worker
+from humaneval.market.workers import find_worker
 
 DEFAULT_VALUE = 1
 
@@ -21,7 +22,7 @@ DEFAULT_VALUE = 1
 def associate_qualification(work: Transaction, params: Params) -> Reply:
     """AssociateQualificationWithWorker: also again, with another value, and after it was revoked."""
     kind = find_type(work, params["QualificationTypeId"])
-    worker = find_panellist(work, params["WorkerId"])
+    worker = find_worker(work, params["WorkerId"])
     grant(work, kind, worker, params.get("IntegerValue", DEFAULT_VALUE))
     if params.get("SendNotification", True):
         tell(work, worker, "You have a qualification", f"You now hold the qualification “{kind.name}”.")
@@ -31,7 +32,7 @@ def associate_qualification(work: Transaction, params: Params) -> Reply:
 def disassociate_qualification(work: Transaction, params: Params) -> Reply:
     """DisassociateQualificationFromWorker: the worker reads the reason."""
     kind = find_type(work, params["QualificationTypeId"])
-    worker = find_panellist(work, params["WorkerId"])
+    worker = find_worker(work, params["WorkerId"])
     reason = text(params, "Reason", LONGEST_REASON)
     held = _granted(work, kind, worker)
     held.revoked, held.reason = True, reason
@@ -41,7 +42,7 @@ def disassociate_qualification(work: Transaction, params: Params) -> Reply:
 def get_qualification_score(work: Transaction, params: Params) -> Reply:
     """GetQualificationScore; what was revoked has none, as it had none on Mechanical Turk."""
     kind = find_type(work, params["QualificationTypeId"])
-    worker = find_panellist(work, params["WorkerId"])
+    worker = find_worker(work, params["WorkerId"])
     return {"Qualification": _description(_granted(work, kind, worker))}
 
 

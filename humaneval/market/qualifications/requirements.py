@@ -10,11 +10,12 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from humaneval.market.protocol.countries import country_name, country_names
 from humaneval.market.protocol.refusals import RefusedError, invalid
+from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import FINISHED, Assignment, State, Worker
 from humaneval.market.tables.qualifications import Qualification, QualificationType
-from humaneval.market.wording import country_name, country_names
+from humaneval.market.tables.workers import Worker
 
 PERCENT_APPROVED = "000000000000000000L0"
 NUMBER_APPROVED = "00000000000000000040"

@@ -56,10 +56,11 @@ class AnswerKey:
             )
         )
 
-    def extremes(self) -> tuple[int, int]:
-        """The values for the highest and the lowest sum that answers can have."""
+    def largest(self) -> int:
+        """The largest absolute value for the highest and the lowest sum that answers can have."""
         worths = [(*question.scores.values(), question.otherwise) for question in self.questions]
-        return self._mapped(sum(map(max, worths))), self._mapped(sum(map(min, worths)))
+        highest, lowest = sum(map(max, worths)), sum(map(min, worths))
+        return max(abs(self._mapped(highest)), abs(self._mapped(lowest)))
 
     def _mapped(self, total: int) -> int:
         if self.percent_of is not None:
@@ -105,7 +106,7 @@ def read_answer_key(xml: str, test: QuestionForm) -> AnswerKey:
     if len({question.identifier for question in questions}) < len(questions):
         raise invalid("An AnswerKey must not have two Questions of one QuestionIdentifier.")
     key = _with_mapping(tuple(questions), mapping)
-    if max(map(abs, key.extremes())) > LARGEST_VALUE:
+    if key.largest() > LARGEST_VALUE:
         raise invalid(
             f"This AnswerKey can give a value beyond {LARGEST_VALUE}, which no Qualification can have."
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
-from urllib.parse import SplitResult, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit
 from xml.etree import ElementTree
 
+from humaneval.market.protocol.addresses import is_loopback, origin_of, with_query
 from humaneval.market.protocol.refusals import invalid
 from humaneval.market.protocol.xml import local_name, parse
 from humaneval.market.questions.question_form import QuestionForm, is_question_form, read_form
@@ -34,8 +34,7 @@ class ExternalQuestion:
     @property
     def origin(self) -> str:
         """Scheme, host and port: what a page that frames it must allow."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}"
+        return origin_of(self.url)
 
     def address(self, **parameters: str) -> str:
         """The URL with `parameters` appended to the query that it may already have."""
@@ -51,17 +50,6 @@ class HtmlQuestion:
 
 
 Question = ExternalQuestion | HtmlQuestion | QuestionForm
-
-
-def with_query(url: str, **parameters: str) -> str:
-    """`url` with `parameters` added to its query; its own query, however it is written, stays as it is.
-
-    >>> with_query("https://a.example/q?x=%26", hitId="3A")
-    'https://a.example/q?x=%26&hitId=3A'
-    """
-    parts = urlsplit(url)
-    query = "&".join(part for part in (parts.query, urlencode(parameters)) if part)
-    return urlunsplit(parts._replace(query=query))
 
 
 def read_question(xml: str, mode: Mode) -> Question:
@@ -157,13 +145,3 @@ def _netloc_host(parts: SplitResult) -> str:
     port = parts.port
     host = parts.netloc if port is None else parts.netloc.rpartition(":")[0]
     return host if _HOST.fullmatch(host) else ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether `host` is this very machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -19,7 +19,8 @@ from sqlalchemy.orm import Session
 
 from humaneval.errors import SettingsError, StoreError
 from humaneval.fees import money
-from humaneval.market.tables.hits import Account, Entry, MarketTable
+from humaneval.market.tables.account import Account, Entry
+from humaneval.market.tables.base import MarketTable
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import open_current
 from humaneval.store.types import now

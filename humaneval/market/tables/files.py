@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, LargeBinary, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from humaneval.market.tables.hits import MarketTable
+from humaneval.market.tables.base import MarketTable
 
 
 class Upload(MarketTable):

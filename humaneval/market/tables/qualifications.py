@@ -7,7 +7,8 @@ from datetime import datetime
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from humaneval.market.tables.hits import MarketTable, Worker
+from humaneval.market.tables.base import MarketTable
+from humaneval.market.tables.workers import Worker
 
 
 class QualificationType(MarketTable):

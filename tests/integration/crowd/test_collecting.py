@@ -23,10 +23,11 @@ from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.review import review
 from humaneval.crowd.status import study_status
 from humaneval.errors import PartialError, PlatformError
+from humaneval.market.assignments import accept, give_back
 from humaneval.market.protocol.answer_xml import Field
 from humaneval.market.submissions import submit
 from humaneval.market.tables.database import Mode, transaction
-from humaneval.market.worker_side import accept, give_back, sign_up
+from humaneval.market.workers import sign_up
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import (

@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.market import MarketServer, Mode, Trouble, open_market
-from humaneval.market.faults.effects import SITE_STEPS
+from humaneval.market.faults.kinds import SITE_STEPS
 
 EXTERNAL = """<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
 <ExternalURL>https://lab.example/form?study=7&amp;x=%26</ExternalURL><FrameHeight>600</FrameHeight></ExternalQuestion>"""

@@ -14,12 +14,13 @@ from hypothesis.stateful import Bundle, invariant, multiple, precondition, rule
 from sqlalchemy import select
 
 from humaneval.fees import bonus_fee
+from humaneval.market.assignments import accept
+from humaneval.market.blocks import is_blocked
 from humaneval.market.hits import described
-from humaneval.market.protocol.refusals import RefusedError
-from humaneval.market.requester_people import is_blocked
-from humaneval.market.tables.hits import Assignment, Hit, State
-from humaneval.market.wording import NotPossibleError
-from humaneval.market.worker_side import accept, find_worker
+from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
+from humaneval.market.tables.assignments import Assignment, State
+from humaneval.market.tables.hits import Hit
+from humaneval.market.workers import find_worker
 from tests.integration.market.test_money import NAMES, QUESTION, MoneyMachine
 
 TOKENS = st.sampled_from(["a", "b", None])
@@ -106,7 +107,6 @@ class AnyOrderMachine(MoneyMachine):
         try:
             with self.market.writing() as work:
                 person = find_worker(work, self.workers[worker])
-                assert person is not None
                 blocked = is_blocked(work, person)
                 assignment = accept(work, person, hit)
                 fresh = assignment.accepted_at == self.now

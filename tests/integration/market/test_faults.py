@@ -27,7 +27,7 @@ from humaneval.cli.main import cli
 from humaneval.errors import UsageError
 from humaneval.market import Faults, MarketServer, Mode, create_market_app
 from humaneval.market.faults.admin import TOKEN_HEADER
-from humaneval.market.faults.schedule import read_line
+from humaneval.market.faults.plan import read_line
 
 HIT = {
     "Title": "t",

@@ -23,7 +23,7 @@ from botocore.exceptions import ClientError
 from sqlalchemy import Engine
 
 from humaneval.market import Faults, Keys, MarketServer, Mode
-from humaneval.market.faults.schedule import read_line
+from humaneval.market.faults.plan import read_line
 from tests.conftest import ROOT, lacking
 
 KEYS = {"AWS_ACCESS_KEY_ID": "FOREIGN", "AWS_SECRET_ACCESS_KEY": "not+a/secret+of+anyones"}

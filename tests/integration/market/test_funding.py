@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from humaneval.market import MarketServer, Mode, open_account
-from humaneval.market.tables.hits import Entry
+from humaneval.market.tables.account import Entry
 from tests.commands import Command
 
 

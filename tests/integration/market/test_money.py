@@ -18,21 +18,16 @@ from sqlalchemy import select
 from humaneval.errors import SettingsError, UsageError
 from humaneval.fees import reward_fee
 from humaneval.market import Mode, open_account, open_market
-from humaneval.market.books import balance, dollars
+from humaneval.market.assignments import accept, give_back, work_of
+from humaneval.market.journal import balance, dollars
 from humaneval.market.operations import Market
 from humaneval.market.panel.funds import fund
 from humaneval.market.protocol.answer_xml import Field
-from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
 from humaneval.market.submissions import submit
-from humaneval.market.tables.hits import Assignment, Entry, State
-from humaneval.market.wording import NotPossibleError
-from humaneval.market.worker_side import (
-    accept,
-    find_worker,
-    give_back,
-    sign_up,
-    work_of,
-)
+from humaneval.market.tables.account import Entry
+from humaneval.market.tables.assignments import Assignment, State
+from humaneval.market.workers import find_worker, sign_up
 
 QUESTION = """<ExternalQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd">
 <ExternalURL>https://lab.example/</ExternalURL><FrameHeight>0</FrameHeight></ExternalQuestion>"""
@@ -132,7 +127,6 @@ class MoneyMachine(RuleBasedStateMachine):
         try:
             with self.market.writing() as work:
                 person = find_worker(work, self.workers[worker])
-                assert person is not None
                 assignment_id = accept(work, person, hit).id
         except NotPossibleError:
             return multiple()
@@ -153,7 +147,6 @@ class MoneyMachine(RuleBasedStateMachine):
         try:
             with self.market.writing() as work:
                 person = find_worker(work, self.workers[worker])
-                assert person is not None
                 give_back(work, person, assignment)
         except NotPossibleError:
             pass

@@ -87,7 +87,7 @@ def test_answers_in_an_address_are_stored_when_the_page_there_sends_them_on(
 
 @pytest.mark.parametrize(
     ("query", "words"),
-    [("", "without an assignmentId"), ("?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&a=1", "was a preview")],
+    [("", "has no assignmentId"), ("?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&a=1", "was a preview")],
 )
 def test_an_address_that_belongs_to_no_work_says_so(query: str, words: str, person: Any) -> None:
     page = person().get(f"/mturk/externalSubmit{query}")

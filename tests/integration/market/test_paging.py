@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.market import Mode
+from humaneval.market.assignments import accept
 from humaneval.market.operations import Market
 from humaneval.market.protocol.answer_xml import Field
 from humaneval.market.submissions import submit
-from humaneval.market.worker_side import accept, sign_up
+from humaneval.market.workers import sign_up
 
 NewHit = Callable[..., dict[str, Any]]
 SignIn = Callable[..., Any]

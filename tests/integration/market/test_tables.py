@@ -6,7 +6,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Engine, inspect
 
-from humaneval.market.tables.hits import MarketTable
+from humaneval.market.tables.base import MarketTable
 
 
 def test_C66_the_migration_makes_the_tables_of_the_models(engine: Engine) -> None:

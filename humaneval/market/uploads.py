@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Iterable
 from datetime import timedelta
 
-from flask import Response
 from sqlalchemy import delete, select
 
 from humaneval.market.protocol.refusals import invalid
@@ -16,9 +15,9 @@ from humaneval.market.questions.form_answers import SentFile
 from humaneval.market.questions.question import read_question
 from humaneval.market.questions.question_form import FileAnswer, QuestionForm
 from humaneval.market.reviews import find_assignment
+from humaneval.market.tables.assignments import Assignment
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.files import Upload, UploadLink
-from humaneval.market.tables.hits import Assignment
 
 VALID = timedelta(seconds=60)
 
@@ -56,16 +55,9 @@ def keep_files(work: Transaction, assignment: Assignment, files: Iterable[SentFi
     )
 
 
-def fetch(work: Transaction, token: str) -> Response:
-    """The file behind an address, to be saved and never shown: it is whatever a worker sent."""
+def find_upload(work: Transaction, token: str) -> Upload | None:
+    """The file behind an address, if the address is still valid."""
     link = work.session.scalar(
         select(UploadLink).where(UploadLink.token == token, UploadLink.until > work.now)
     )
-    if link is None:
-        return Response("This address is no longer good.", 404, content_type="text/plain; charset=utf-8")
-    response = Response(link.upload.content, content_type="application/octet-stream")
-    response.headers.set("Content-Disposition", "attachment", filename=link.upload.name)
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return None if link is None else link.upload

@@ -11,7 +11,7 @@ import random
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from threading import Lock
@@ -20,18 +20,9 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from humaneval.errors import UsageError
-from humaneval.market.faults.effects import SITE_STEPS, Trouble
+from humaneval.market.faults.kinds import CLOCK, KINDS, SITE_STEPS, SLOW, Trouble
 from humaneval.market.protocol.shapes import service_model
 from humaneval.market.tables.database import Clock
-
-SLOW = "slow"
-CLOCK = "clock"
-KINDS: Mapping[str, Trouble | None] = {
-    **{trouble.name.lower().replace("_", "-"): trouble for trouble in Trouble},
-    SLOW: None,
-    CLOCK: None,
-}
-"""How faults are called in a plan. `slow` waits before the call is carried out, `clock` moves the clock."""
 
 
 class Fault(BaseModel):

@@ -9,13 +9,14 @@ from sqlalchemy import Select, select
 
 from humaneval.market.protocol.answer_xml import Answered, answered_values, answers_xml
 from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.qualifications.holders import grant
 from humaneval.market.questions.answer_key import read_answer_key
 from humaneval.market.questions.question import read_test
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import Worker
 from humaneval.market.tables.qualifications import Qualification, QualificationRequest, QualificationType
-from humaneval.market.wording import NotPossibleError, moment_text
+from humaneval.market.tables.workers import Worker
+from humaneval.market.wording import moment_text
 
 
 @dataclass(frozen=True, slots=True)

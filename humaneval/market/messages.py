@@ -1,63 +1,21 @@
-"""The requester and the people of the panel: blocks, and messages to them."""
+"""Messages from the requester to workers, read on the worker site."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
-from humaneval.market.protocol.paging import page
-from humaneval.market.protocol.refusals import RefusedError, invalid
+from humaneval.market.protocol.refusals import invalid
 from humaneval.market.protocol.values import Params, Reply, text
+from humaneval.market.tables.assignments import Assignment, State
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import Assignment, Message, State, Worker, WorkerBlock
+from humaneval.market.tables.workers import Message, Worker
 
-MOST_BLOCKS = 100_000
 MOST_AT_ONCE = 100
+
+
 LONGEST_SUBJECT, LONGEST_MESSAGE = 200, 4096
-LONGEST_REASON = 1024
-
-
-def create_worker_block(work: Transaction, params: Params) -> Reply:
-    """CreateWorkerBlock: from now on the worker sees and takes no HITs. A second block replaces the
-    reason."""
-    worker = find_panellist(work, params["WorkerId"])
-    reason = text(params, "Reason", LONGEST_REASON, empty=False)
-    block = work.session.scalar(select(WorkerBlock).where(WorkerBlock.worker_number == worker.number))
-    if block is not None:
-        block.reason = reason
-        return {}
-    if (work.session.scalar(select(func.count()).select_from(WorkerBlock)) or 0) >= MOST_BLOCKS:
-        raise invalid(f"At most {MOST_BLOCKS} workers can be blocked.")
-    work.session.add(WorkerBlock(worker=worker, reason=reason, made_at=work.now))
-    return {}
-
-
-def delete_worker_block(work: Transaction, params: Params) -> Reply:
-    """DeleteWorkerBlock: succeeds, too, for a worker who is not blocked."""
-    worker = find_panellist(work, params["WorkerId"])
-    text(params, "Reason", LONGEST_REASON)
-    block = work.session.scalar(select(WorkerBlock).where(WorkerBlock.worker_number == worker.number))
-    if block is not None:
-        work.session.delete(block)
-    return {}
-
-
-def list_worker_blocks(work: Transaction, params: Params) -> Reply:
-    """ListWorkerBlocks, in the order they were made."""
-    rows, envelope = page(work.session, select(WorkerBlock), WorkerBlock.number, params)
-    return {
-        "WorkerBlocks": [{"WorkerId": block.worker.id, "Reason": block.reason} for block in rows],
-        **envelope,
-    }
-
-
-def is_blocked(work: Transaction, worker: Worker) -> bool:
-    """Whether this worker may see and take no HITs."""
-    return (
-        work.session.scalar(select(WorkerBlock.number).where(WorkerBlock.worker_number == worker.number))
-        is not None
-    )
 
 
 def notify_workers(work: Transaction, params: Params) -> Reply:
@@ -106,16 +64,6 @@ def unread(work: Transaction, worker: Worker) -> int:
     )
 
 
-def find_panellist(work: Transaction, worker_id: str) -> Worker:
-    """The worker with this id. Raises RefusedError, in the real service's words."""
-    worker = work.session.scalar(select(Worker).where(Worker.id == worker_id))
-    if worker is None:
-        raise RefusedError(
-            "WorkerDoesNotExist", f"WorkerId is invalid. No worker here has the id {worker_id}."
-        )
-    return worker
-
-
 def _reviewed(work: Transaction, workers: Iterable[Worker]) -> set[int]:
     query = select(Assignment.worker_number).where(
         Assignment.worker_number.in_([worker.number for worker in workers]),
@@ -130,3 +78,8 @@ def _failure(worker_id: str, message: str) -> dict[str, str]:
         "NotifyWorkersFailureMessage": message,
         "WorkerId": worker_id,
     }
+
+
+def mark_read(work: Transaction, worker: Worker) -> None:
+    """Mark all of a worker's messages as read."""
+    work.session.execute(update(Message).where(Message.worker_number == worker.number).values(read=True))

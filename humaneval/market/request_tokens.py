@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from humaneval.market.protocol.refusals import RefusedError
+from humaneval.market.tables.account import RequestToken
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import RequestToken
 
 REMEMBERED = timedelta(hours=24)
 """Afterwards the same token does the same work once more, as it did on Mechanical Turk."""

@@ -1,5 +1,4 @@
-"""Two mishaps that need the marketplace's own rows: an id that goes to someone else, and a form its owner
-never gets."""
+"""A fault that needs the marketplace's rows: a form that the requester's server never gets."""
 
 from __future__ import annotations
 
@@ -13,43 +12,25 @@ from flask import Blueprint, Response
 from sqlalchemy import select
 
 from humaneval.market.operations import Market
-from humaneval.market.pages.frames import SUBMIT_PATH
-from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.protocol.addresses import origin_of
+from humaneval.market.protocol.http import SUBMIT_PATH
 from humaneval.market.questions.question import ExternalQuestion, read_question
-from humaneval.market.security import origin_of, protect_content
-from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.hits import Assignment, State
+from humaneval.market.security import protect_content
+from humaneval.market.tables.assignments import Assignment, State
 
 UNSEEN_PATH = "/unseen"
+
+
 MOST_BYTES = 4 * 1024 * 1024
+
+
 WAIT_SECONDS = 30
 
+
 _FORM = re.compile(r"<form\b[^>]*>", re.IGNORECASE)
+
+
 _ACTION = re.compile(r"\saction\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>]+)", re.IGNORECASE)
-
-
-def reuse_id(work: Transaction, assignment: Assignment) -> None:
-    """Give work that was accepted just now the id of work on the same HIT that another worker gave back.
-
-    Mechanical Turk did so. Where nobody has given any back, nothing happens; the old row gets an id of its
-    own.
-    """
-    earlier = work.session.scalar(
-        select(Assignment)
-        .where(
-            Assignment.hit_number == assignment.hit_number,
-            Assignment.worker_number != assignment.worker_number,
-            Assignment.state.in_((State.RETURNED, State.ABANDONED)),
-        )
-        .order_by(Assignment.number.desc())
-        .limit(1)
-    )
-    if earlier is None:
-        return
-    reused, earlier.id = earlier.id, new_entity_id()
-    work.session.flush()
-    assignment.id = reused
-    work.session.flush()
 
 
 def unseen_blueprint(market: Market, public_url: str) -> Blueprint:

@@ -1,0 +1,33 @@
+"""A fault that needs the marketplace's rows: an assignment's id that goes to another worker."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from humaneval.market.protocol.identifiers import new_entity_id
+from humaneval.market.tables.assignments import Assignment, State
+from humaneval.market.tables.database import Transaction
+
+
+def reuse_id(work: Transaction, assignment: Assignment) -> None:
+    """Give work that was accepted just now the id of work on the same HIT that another worker gave back.
+
+    Mechanical Turk did so. Where nobody has given any back, nothing happens; the old row gets an id of its
+    own.
+    """
+    earlier = work.session.scalar(
+        select(Assignment)
+        .where(
+            Assignment.hit_number == assignment.hit_number,
+            Assignment.worker_number != assignment.worker_number,
+            Assignment.state.in_((State.RETURNED, State.ABANDONED)),
+        )
+        .order_by(Assignment.number.desc())
+        .limit(1)
+    )
+    if earlier is None:
+        return
+    reused, earlier.id = earlier.id, new_entity_id()
+    work.session.flush()
+    assignment.id = reused
+    work.session.flush()

@@ -1,0 +1,98 @@
+"""A HIT's status and the money held for it, brought in line with its assignments and its expiry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from humaneval.market.events import note
+from humaneval.market.journal import post
+from humaneval.market.tables.account import Entry
+from humaneval.market.tables.assignments import TAKEN, Assignment
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.files import Upload
+from humaneval.market.tables.hits import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of a HIT's places are at which stage."""
+
+    accepted: int = 0
+    submitted: int = 0
+    approved: int = 0
+    rejected: int = 0
+    places: int = 0
+
+    @property
+    def free(self) -> int:
+        """Places nobody has taken, whether or not the HIT may still be taken."""
+        return self.places - self.accepted - self.submitted - self.approved - self.rejected
+
+    @property
+    def finished(self) -> int:
+        """Places with an answer in them."""
+        return self.submitted + self.approved + self.rejected
+
+    @property
+    def reviewed(self) -> int:
+        """What MTurk calls completed: approved or rejected."""
+        return self.approved + self.rejected
+
+
+def counts(session: Session, hits: Sequence[Hit]) -> dict[int, Counts]:
+    """The counts of each of `hits`, by the HIT's number."""
+    rows = session.execute(
+        select(Assignment.hit_number, Assignment.state, func.count())
+        .where(Assignment.hit_number.in_([hit.number for hit in hits]), Assignment.state.in_(TAKEN))
+        .group_by(Assignment.hit_number, Assignment.state)
+    ).all()
+    found: dict[int, dict[str, int]] = {hit.number: {} for hit in hits}
+    for number, state, count in rows:
+        found[number][state.value] = count
+    return {hit.number: Counts(places=hit.max_assignments, **found[hit.number]) for hit in hits}
+
+
+def refresh(work: Transaction, hit: Hit) -> Counts:
+    """Bring a HIT's status and hold in line with its assignments and its expiry. Gives its counts."""
+    work.session.flush()
+    count = counts(work.session, [hit])[hit.number]
+    _settle_hold(work, hit, count)
+    hit.status = _status(hit, count)
+    finished = hit.status in ("Reviewable", "Reviewing")
+    if finished:
+        if hit.finished_at is None:
+            hit.finished_at = work.now
+            note(work, "HITReviewable", hit)
+    elif hit.disposed:
+        mine = select(Assignment.number).where(Assignment.hit_number == hit.number)
+        work.session.execute(delete(Upload).where(Upload.assignment_number.in_(mine)))
+    else:
+        hit.finished_at = None
+        hit.policy_due = hit.hit_policy is not None
+    work.session.flush()
+    return count
+
+
+def _settle_hold(work: Transaction, hit: Hit, count: Counts) -> None:
+    """Hold the price of every place that may still have to be paid for, and of no other."""
+    open_places = 0 if hit.expired or hit.disposed else count.free
+    wanted = hit.price_cents * (open_places + count.accepted + count.submitted)
+    held = work.session.scalar(
+        select(func.coalesce(func.sum(Entry.on_hold), 0)).where(Entry.hit_number == hit.number)
+    )
+    more = wanted - (held or 0)
+    if more:
+        post(work, "hold" if more > 0 else "release", hit, on_hold=more, available=-more)
+
+
+def _status(hit: Hit, count: Counts) -> str:
+    if hit.disposed:
+        return "Disposed"
+    if count.finished == count.places or (hit.expired and not count.accepted):
+        return "Reviewing" if hit.reviewing else "Reviewable"
+    hit.reviewing = False
+    return "Assignable" if count.free and not hit.expired else "Unassignable"

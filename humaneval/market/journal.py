@@ -1,0 +1,91 @@
+"""The account's money, in a journal that every balance is read from.
+
+Money lies in four pots: available, on hold, paid to workers, paid in fees. Making a HIT moves its whole price
+to the hold. An approval pays out of the hold. Three things return to available: a rejection, a place that
+expired unused, and work that ran out after its HIT did. A bonus and its fee leave available at once. A deposit
+is new money.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from humaneval.market.protocol.refusals import insufficient_funds
+from humaneval.market.tables.account import Entry
+from humaneval.market.tables.assignments import Assignment
+from humaneval.market.tables.database import Mode, Transaction
+from humaneval.market.tables.hits import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The account's four pots, in cents."""
+
+    available: int
+    on_hold: int
+    paid: int
+    fees: int
+
+
+def dollars(cents: int) -> Decimal:
+    """`cents` as dollars.
+
+    >>> dollars(75)
+    Decimal('0.75')
+    """
+    return Decimal(cents).scaleb(-2)
+
+
+def balance(session: Session) -> Balance:
+    """The account's pots, added up from the journal."""
+    row = session.execute(
+        select(func.sum(Entry.available), func.sum(Entry.on_hold), func.sum(Entry.paid), func.sum(Entry.fees))
+    ).one()
+    return Balance(*(pot or 0 for pot in row))
+
+
+def post(
+    work: Transaction,
+    kind: str,
+    hit: Hit,
+    assignment: Assignment | None = None,
+    *,
+    available: int = 0,
+    on_hold: int = 0,
+    paid: int = 0,
+    fees: int = 0,
+) -> None:
+    """Write one line of the journal. Raises RefusedError where the account cannot pay; a sandbox always
+    can."""
+    if available < 0 and work.mode is Mode.LOCAL and balance(work.session).available + available < 0:
+        raise insufficient_funds()
+    work.session.add(
+        Entry(
+            kind=kind,
+            hit_number=hit.number,
+            assignment_number=assignment.number if assignment else None,
+            available=available,
+            on_hold=on_hold,
+            paid=paid,
+            fees=fees,
+            made_at=work.now,
+        )
+    )
+    work.session.flush()
+
+
+def deposit(work: Transaction, cents: int) -> None:
+    """Add `cents`, more than 0, to what is available."""
+    work.session.add(Entry(kind="deposit", available=cents, made_at=work.now))
+    work.session.flush()
+
+
+def pay_reward(work: Transaction, assignment: Assignment) -> None:
+    """Pay an assignment's reward and its fee out of the hold of its HIT."""
+    hit = assignment.hit
+    price, reward, fee = hit.price_cents, hit.hit_type.reward_cents, hit.fee_cents
+    post(work, "reward", hit, assignment, on_hold=-price, paid=reward, fees=fee)

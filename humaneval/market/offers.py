@@ -1,0 +1,89 @@
+"""What a worker may see of the HITs: groups of them, and one to look at before it is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+
+from humaneval.market.blocks import is_blocked
+from humaneval.market.protocol.refusals import NotPossibleError
+from humaneval.market.qualifications.requirements import Obstacle, obstacles, record_of, types_of, unmet
+from humaneval.market.tables.assignments import TAKEN, Assignment
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import Hit
+from humaneval.market.tables.workers import Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A group of like HITs as a worker sees it: the one they would get next, and how many there are."""
+
+    hit: Hit
+    available: int
+    obstacles: Sequence[Obstacle]
+
+
+class Preview(NamedTuple):
+    """A HIT to look at, and in words what keeps this worker from accepting it."""
+
+    hit: Hit
+    obstacles: list[Obstacle]
+
+
+def offers(work: Transaction, worker: Worker) -> list[Offer]:
+    """What this worker may see, newest group first: of each group the oldest HIT that they have not taken."""
+    if is_blocked(work, worker):
+        return []
+    taken = select(Assignment.hit_number).where(
+        Assignment.worker_number == worker.number, Assignment.state.in_(TAKEN)
+    )
+    open_to_me = (
+        select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
+        .where(Hit.status == "Assignable", Hit.number.not_in(taken))
+        .group_by(Hit.hit_type_number)
+        .subquery()
+    )
+    rows = work.session.execute(
+        select(Hit, open_to_me.c.available)
+        .join(open_to_me, Hit.number == open_to_me.c.first)
+        .order_by(Hit.number.desc())
+    ).all()
+    record = record_of(work.session, worker)
+    known = types_of(work.session, [each for hit, _ in rows for each in hit.hit_type.qualifications])
+    return [
+        Offer(hit, available, obstacles(hit.hit_type.qualifications, record, "accept", known))
+        for hit, available in rows
+        if not unmet(hit.hit_type.qualifications, record, "discover")
+    ]
+
+
+def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | None:
+    """The HIT that a worker would get next of a group, named by its HITGroupId or HITTypeId."""
+    for offer in offers(work, worker):
+        if group_id in (offer.hit.hit_type.group_id, offer.hit.hit_type.id):
+            return offer.hit
+    return None
+
+
+def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> Preview:
+    """A HIT, and in words what keeps this worker from accepting it. Raises NotPossibleError where it may not
+    be seen."""
+    hit = find_visible(work, worker, hit_id)
+    record, asked = record_of(work.session, worker), hit.hit_type.qualifications
+    known = types_of(work.session, asked)
+    hidden = obstacles(asked, record, "preview", known)
+    if hidden:
+        raise NotPossibleError(f"This HIT can be seen only where {' and '.join(map(str, hidden))}.", 403)
+    return Preview(hit, obstacles(asked, record, "accept", known))
+
+
+def find_visible(work: Transaction, worker: Worker, hit_id: str) -> Hit:
+    if is_blocked(work, worker):
+        raise NotPossibleError("You cannot see or take HITs here any more.", 403)
+    hit = work.session.scalar(select(Hit).where(Hit.id == hit_id))
+    if hit is None or hit.disposed:
+        raise NotPossibleError("There is no such HIT.", 404)
+    return hit

@@ -1,0 +1,172 @@
+"""The worker's pages of HITs: the list, a preview, the HIT in hand, and what was done and earned."""
+
+from __future__ import annotations
+
+from flask import Blueprint, redirect, request
+from werkzeug.datastructures import MultiDict
+
+from humaneval.market import assignments, offers
+from humaneval.market.faults.effects import happening
+from humaneval.market.faults.kinds import Trouble
+from humaneval.market.faults.reused_id import reuse_id
+from humaneval.market.faults.unseen_form import UNSEEN_PATH
+from humaneval.market.hit_status import counts
+from humaneval.market.pages.site import Answer, Frame, Visit, signed_in
+from humaneval.market.protocol.answer_xml import UnusableAnswerError
+from humaneval.market.protocol.http import NOT_ACCEPTED
+from humaneval.market.protocol.refusals import NotPossibleError
+from humaneval.market.qualifications.requirements import describe, types_of
+from humaneval.market.questions.form_answers import Filled
+from humaneval.market.questions.question import read_question
+from humaneval.market.questions.question_form import QuestionForm
+from humaneval.market.security import FRAME_SANDBOX
+from humaneval.market.submissions import fill_in
+from humaneval.market.tables.assignments import Assignment, State
+from humaneval.market.wording import time_left
+
+blueprint = Blueprint("hits", __name__)
+
+
+@blueprint.get("/")
+def home() -> Answer:
+    """The list of HITs."""
+    return redirect("/hits", 303)
+
+
+@blueprint.get("/hits")
+@signed_in
+def show_list(visit: Visit) -> Answer:
+    """What the worker has in hand, and what they can take."""
+    mine = assignments.work_of(visit.work, visit.worker)
+    return visit.page(
+        "hits.html",
+        offers=offers.offers(visit.work, visit.worker),
+        in_hand=[item for item in mine if item.assignment.state is State.ACCEPTED],
+        now=visit.work.now,
+        time_left=time_left,
+    )
+
+
+@blueprint.get("/mturk/preview")
+@signed_in
+def group(visit: Visit) -> Answer:
+    """The next HIT of a group, at Mechanical Turk's own address."""
+    hit = offers.next_in_group(visit.work, visit.worker, request.args.get("groupId", ""))
+    if hit is None:
+        raise NotPossibleError("There is nothing left to do in this group.", 404)
+    return redirect(f"/hits/{hit.id}", 303)
+
+
+@blueprint.get("/hits/<hit_id>")
+@signed_in
+def preview(visit: Visit, hit_id: str) -> Answer:
+    """A HIT before it is accepted."""
+    work = visit.work
+    hit, obstacles = offers.hit_to_preview(work, visit.worker, hit_id)
+    question, asked = read_question(hit.question, work.mode), hit.hit_type.qualifications
+    form, frame = None, None
+    if isinstance(question, QuestionForm):
+        form = question
+    else:
+        frame = visit.site.frame(hit, question, assignmentId=NOT_ACCEPTED, hitId=hit.id)
+    known = types_of(work.session, asked)
+    return visit.page(
+        "preview.html",
+        frame=frame,
+        form=form,
+        hit=hit,
+        available=counts(work.session, [hit])[hit.number].free if hit.status == "Assignable" else 0,
+        obstacles=obstacles,
+        requirements=[describe(each, known) for each in asked],
+        in_hand=assignments.open_assignment(work, visit.worker, hit_id),
+    )
+
+
+@blueprint.post("/hits/<hit_id>/accept")
+@signed_in
+def accept(visit: Visit, hit_id: str) -> Answer:
+    """Take one place of a HIT."""
+    in_hand = assignments.open_assignment(visit.work, visit.worker, hit_id)
+    assignment = assignments.accept(visit.work, visit.worker, hit_id)
+    if in_hand is None and happening(request.environ) is Trouble.REUSED_ID:
+        reuse_id(visit.work, assignment)
+    return redirect(f"/assignments/{assignment.id}", 303)
+
+
+@blueprint.get("/assignments/<assignment_id>")
+@signed_in
+def show_work(visit: Visit, assignment_id: str) -> Answer:
+    """The HIT in hand, or what became of it."""
+    return _work_page(visit, assignments.find_own(visit.work, visit.worker, assignment_id))
+
+
+@blueprint.post("/assignments/<assignment_id>/answer")
+@signed_in
+def answer(visit: Visit, assignment_id: str) -> Answer:
+    """Take the answers to a QuestionForm, or show it again with what must be changed."""
+    assignment = assignments.find_own(visit.work, visit.worker, assignment_id)
+    question = read_question(assignment.hit.question, visit.work.mode)
+    if not isinstance(question, QuestionForm):
+        raise NotPossibleError("This HIT's answers are sent from its own page.", 400)
+    if assignment.state is State.ACCEPTED:
+        try:
+            filled = fill_in(visit.work, assignment, question, request.form, request.files)
+        except UnusableAnswerError as error:
+            raise NotPossibleError(str(error), 400) from None
+        if filled.faults:
+            return _work_page(visit, assignment, filled, 400)
+    return redirect(f"/assignments/{assignment_id}", 303)
+
+
+@blueprint.post("/assignments/<assignment_id>/return")
+@signed_in
+def give_back(visit: Visit, assignment_id: str) -> Answer:
+    """Return a HIT."""
+    assignments.give_back(visit.work, visit.worker, assignment_id)
+    return redirect("/hits", 303)
+
+
+@blueprint.get("/my-work")
+@signed_in
+def my_work(visit: Visit) -> Answer:
+    """Everything that the worker has done, with what it earned."""
+    done = assignments.work_of(visit.work, visit.worker)
+    waiting = [item.assignment for item in done if item.assignment.state is State.SUBMITTED]
+    return visit.page(
+        "my_work.html",
+        done=done,
+        earned=sum(item.earned_cents for item in done),
+        waiting=sum(assignment.hit.hit_type.reward_cents for assignment in waiting),
+    )
+
+
+def _work_page(
+    visit: Visit, assignment: Assignment, filled: Filled | None = None, status: int = 200
+) -> Answer:
+    hit, frame, form = assignment.hit, None, None
+    if assignment.state is State.ACCEPTED:
+        question = read_question(hit.question, visit.work.mode)
+        if isinstance(question, QuestionForm):
+            form = question
+        else:
+            frame = visit.site.frame(
+                hit,
+                question,
+                assignmentId=assignment.id,
+                hitId=hit.id,
+                workerId=visit.worker.id,
+                turkSubmitTo=visit.site.origin,
+            )
+            if happening(request.environ) is Trouble.UNSEEN and frame.origin:
+                frame = Frame(f"{UNSEEN_PATH}/{assignment.id}", frame.height, "", FRAME_SANDBOX)
+    return visit.page(
+        "work.html",
+        status,
+        frame=frame,
+        form=form,
+        assignment=assignment,
+        hit=hit,
+        left=time_left(assignment.deadline, visit.work.now),
+        faults=filled.faults if filled else {},
+        sent=request.form if filled else MultiDict[str, str](),
+    )

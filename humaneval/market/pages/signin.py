@@ -1,0 +1,108 @@
+"""How workers sign in: by name where anybody may, by a link of their own, or by an invitation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, redirect, request
+
+from humaneval.market.pages.site import Answer, Visit, WorkerSite, current_site, signed_in
+from humaneval.market.protocol.countries import countries
+from humaneval.market.protocol.refusals import NotPossibleError
+from humaneval.market.security import COOKIE, LINK_PATH, SIGNED_IN_SECONDS, safe_path
+from humaneval.market.tables.workers import Worker
+from humaneval.market.workers import find_bearer, pass_for, sign_up
+
+blueprint = Blueprint("signin", __name__)
+
+_BY_INVITATION = "You need an invitation to work here. Open the link that you were sent."
+_BAD_LINK = "This link does not work. Ask the person who sent it for a new one."
+
+
+@blueprint.get("/signin")
+def show_form() -> Answer:
+    """The form to sign in with."""
+    return _signin_page("")
+
+
+@blueprint.post("/signin")
+def sign_in() -> Answer:
+    """Sign in by name; where workers are invited, the name must be new."""
+    site, country = current_site(), request.form.get("country", "")
+    if not _may_register(site):
+        return _signin_page(_BY_INVITATION, 403)
+    try:
+        with site.market.writing() as work:
+            worker = sign_up(work, request.form.get("name", ""), country, new=site.invited)
+    except NotPossibleError as error:
+        return _signin_page(error.message, error.status)
+    target = safe_path(request.form.get("next", ""))
+    return _signed_in(site, "/link" if site.invited else target, worker)
+
+
+@blueprint.get(f"{LINK_PATH}<token>")
+def come(token: str) -> Answer:
+    """A page with one button. A look at the link, by a mail program for example, signs nobody in."""
+    site = current_site()
+    worker = _worker_of_link(site, token)
+    if worker is None:
+        return site.problem(_BAD_LINK, 404)
+    return site.page("come.html", None, name=worker.name, token=token)
+
+
+@blueprint.post(f"{LINK_PATH}<token>")
+def enter(token: str) -> Answer:
+    """Sign in by a link."""
+    site = current_site()
+    worker = _worker_of_link(site, token)
+    return site.problem(_BAD_LINK, 404) if worker is None else _signed_in(site, "/hits", worker)
+
+
+@blueprint.get("/link")
+@signed_in
+def link(visit: Visit) -> Answer:
+    """The worker's own link."""
+    return visit.page("link.html", link=visit.site.link_of(visit.worker))
+
+
+@blueprint.post("/signout")
+@signed_in
+def sign_out(visit: Visit) -> Answer:
+    """Sign out."""
+    answer = redirect("/signin", 303)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="Lax", secure=visit.site.https)
+    return answer
+
+
+def _may_register(site: WorkerSite) -> bool:
+    return not site.invited or site.seals.is_invitation(request.values.get("invitation", ""))
+
+
+def _worker_of_link(site: WorkerSite, token: str) -> Worker | None:
+    with site.market.reading() as work:
+        return find_bearer(work, site.seals.pass_of_link(token))
+
+
+def _signed_in(site: WorkerSite, target: str, worker: Worker) -> Answer:
+    answer = redirect(target, 303)
+    answer.set_cookie(
+        COOKIE,
+        site.seals.cookie(pass_for(worker)),
+        max_age=SIGNED_IN_SECONDS,
+        httponly=True,
+        samesite="Lax",
+        secure=site.https,
+    )
+    return answer
+
+
+def _signin_page(problem: str, status: int = 200) -> Response:
+    site = current_site()
+    values: dict[str, Any] = {
+        "target": safe_path(request.values.get("next", "")),
+        "name": request.form.get("name", ""),
+        "country": request.form.get("country", ""),
+        "invitation": request.values.get("invitation", ""),
+        "may_register": _may_register(site),
+    }
+    return site.page("signin.html", None, status, problem=problem, countries=countries(), **values)

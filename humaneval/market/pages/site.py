@@ -1,0 +1,163 @@
+"""What all pages of the worker site share: a whole page, the frame in it, and who is signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from flask import Flask, Response, current_app, g, redirect, render_template, request
+from werkzeug.wrappers import Response as WerkzeugResponse
+
+from humaneval.market.messages import unread
+from humaneval.market.operations import Market
+from humaneval.market.protocol.addresses import origin_of, with_query
+from humaneval.market.protocol.refusals import NotPossibleError
+from humaneval.market.questions.question import ExternalQuestion, HtmlQuestion
+from humaneval.market.questions.question_form import QuestionForm
+from humaneval.market.security import FRAME_SANDBOX, LINK_PATH, Seals, protect_page
+from humaneval.market.tables.database import Transaction
+from humaneval.market.tables.hits import Hit
+from humaneval.market.tables.workers import Worker
+from humaneval.market.workers import find_bearer, pass_for
+
+Answer = Response | WerkzeugResponse
+Arguments = ParamSpec("Arguments")
+
+_EXTENSION = "market.worker_site"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a page's frame needs: an address, a height, and how far its content is trusted."""
+
+    address: str
+    height: int
+    origin: str
+    sandbox: str
+
+
+class WorkerSite:
+    """The market, the seals on cookies and forms, and the site's own address. One for each application."""
+
+    def __init__(self, market: Market, seals: Seals, public_url: str, *, invited: bool = False) -> None:
+        """`invited`: workers come by a link of their own or by invitation, not by name alone."""
+        self.invited = invited
+        self.market = market
+        self.seals = seals
+        self.origin = market.site = origin_of(public_url)
+        self.https = public_url.startswith("https://")
+
+    def serve(self, app: Flask) -> None:
+        """Let the views of `app` find this site."""
+        app.extensions[_EXTENSION] = self
+
+    def page(
+        self,
+        template: str,
+        worker: Worker | None,
+        status: int = 200,
+        frame: Frame | None = None,
+        form: QuestionForm | None = None,
+        **values: Any,
+    ) -> Response:
+        """A whole page. `worker` decides what its head shows; the question's `frame` or `form`, what it
+        may load."""
+        token = self.seals.form_token(worker.id) if worker else ""
+        html = render_template(
+            template,
+            worker=worker,
+            csrf=token,
+            invited=self.invited,
+            mode=self.market.mode,
+            frame=frame,
+            form=form,
+            **values,
+        )
+        response = Response(html, status, content_type="text/html; charset=utf-8")
+        protect_page(response, frame.origin if frame else "")
+        if form is not None:
+            _allow_pictures(response)
+        return response
+
+    def link_of(self, worker: Worker) -> str:
+        """The address by which this worker comes in."""
+        return f"{self.origin}{LINK_PATH}{self.seals.link_token(pass_for(worker))}"
+
+    def problem(self, message: str, status: int, worker: Worker | None = None) -> Response:
+        """A page that says why something cannot be done."""
+        heading = "Not found" if status == 404 else "This is not possible"
+        return self.page("problem.html", worker, status, message=message, heading=heading)
+
+    def frame(self, hit: Hit, question: ExternalQuestion | HtmlQuestion, **parameters: str) -> Frame:
+        """The frame for a HIT, with MTurk's parameters in its address."""
+        if isinstance(question, ExternalQuestion):
+            return Frame(question.address(**parameters), question.frame_height, question.origin, "")
+        return Frame(
+            with_query(f"/question/{hit.id}", **parameters), question.frame_height, "", FRAME_SANDBOX
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request of a worker who is signed in, and the transaction that it runs in."""
+
+    site: WorkerSite
+    work: Transaction
+    worker: Worker
+
+    def page(
+        self,
+        template: str,
+        status: int = 200,
+        frame: Frame | None = None,
+        form: QuestionForm | None = None,
+        **values: Any,
+    ) -> Response:
+        """A whole page for this worker, as `WorkerSite.page` makes it."""
+        return self.site.page(template, self.worker, status, frame, form, **values)
+
+
+def current_site() -> WorkerSite:
+    """The site of the application that answers this request."""
+    site: WorkerSite = current_app.extensions[_EXTENSION]
+    return site
+
+
+def signed_in(view: Callable[Concatenate[Visit, Arguments], Answer]) -> Callable[Arguments, Answer]:
+    """A view that runs in one transaction for the worker who is signed in, and for nobody else.
+
+    A posted form must be one that this worker was shown.
+    """
+
+    @wraps(view)
+    def guarded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+        site, posted = current_site(), request.method == "POST"
+        bearer = site.seals.pass_of(request)
+        try:
+            with site.market.writing() if posted else site.market.reading() as work:
+                worker = find_bearer(work, bearer)
+                if worker is None:
+                    target = "/hits" if posted else request.full_path.rstrip("?")
+                    return redirect(with_query("/signin", next=target), 303)
+                if posted and not site.seals.form_is_from(request, worker.id):
+                    return site.problem(
+                        "This form is too old. Go back, reload the page and try again.", 403, worker
+                    )
+                g.unread = unread(work, worker)
+                return view(Visit(site, work, worker), *args, **kwargs)
+        except NotPossibleError as error:
+            # In a transaction of its own: the one that was rolled back took the worker's row along.
+            with site.market.reading() as work:
+                return site.problem(error.message, error.status, find_bearer(work, bearer))
+
+    return guarded
+
+
+def _allow_pictures(response: Response) -> None:
+    """A QuestionForm is part of our own page and may show pictures, sounds and films from anywhere."""
+    policy = response.headers["Content-Security-Policy"]
+    response.headers["Content-Security-Policy"] = policy.replace(
+        "img-src 'self' data:", "img-src 'self' data: https: http:; media-src https: http:"
+    )

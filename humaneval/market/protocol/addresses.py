@@ -1,0 +1,55 @@
+"""Web addresses: the site they belong to, whether it is this machine, and parameters added to them."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from humaneval.errors import SettingsError
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def is_site(url: str) -> bool:
+    """Whether `url` is a whole site: http or https, a host, and no path or query behind it."""
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and origin_of(url) == url.rstrip("/")
+        )
+    except ValueError:
+        return False
+
+
+def check_site(url: str) -> None:
+    """Raises SettingsError where `url` is not a whole site: a link that began with it would lead nowhere."""
+    if not is_site(url):
+        raise SettingsError(
+            f"{url!r} is not where a marketplace can be reached",
+            "Give scheme, host and port only, for example https://panel.lab.example.",
+        )
+
+
+def with_query(url: str, **parameters: str) -> str:
+    """`url` with `parameters` added to its query; its own query, however it is written, stays as it is.
+
+    >>> with_query("https://a.example/q?x=%26", hitId="3A")
+    'https://a.example/q?x=%26&hitId=3A'
+    """
+    parts = urlsplit(url)
+    query = "&".join(part for part in (parts.query, urlencode(parameters)) if part)
+    return urlunsplit(parts._replace(query=query))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is this very machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,55 @@
+"""The tables of workers: who they are, who is blocked, and what the requester wrote to them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import (
+    ForeignKey,
+)
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from humaneval.market.tables.base import MarketTable
+
+
+class Worker(MarketTable):
+    """A person of the panel. `handle` is the name they sign in with, folded so that case does not matter.
+
+    A link, and a visit that began with it, is good only while it bears the present number of `links_revoked`.
+    """
+
+    __tablename__ = "workers"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(unique=True)
+    handle: Mapped[str] = mapped_column(unique=True)
+    name: Mapped[str]
+    country: Mapped[str]
+    links_revoked: Mapped[int] = mapped_column(default=0)
+    made_at: Mapped[datetime]
+
+
+class WorkerBlock(MarketTable):
+    """Someone who may see and take no HITs."""
+
+    __tablename__ = "worker_blocks"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    worker_number: Mapped[int] = mapped_column(ForeignKey("workers.number"), unique=True)
+    reason: Mapped[str]
+    made_at: Mapped[datetime]
+
+    worker: Mapped[Worker] = relationship(lazy="joined", innerjoin=True)
+
+
+class Message(MarketTable):
+    """Words from the requester to a worker, to be read on the worker site."""
+
+    __tablename__ = "messages"
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    worker_number: Mapped[int] = mapped_column(ForeignKey("workers.number"), index=True)
+    subject: Mapped[str]
+    text: Mapped[str]
+    read: Mapped[bool] = mapped_column(default=False)
+    sent_at: Mapped[datetime]
