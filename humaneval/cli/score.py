@@ -175,7 +175,7 @@ def score(
             " them."
         )
     if additions:
-        from humaneval.cli.study_audit import tell_additions
+        from humaneval.cli.study.audit import tell_additions
 
         tell_additions(additions)
 
