@@ -135,7 +135,8 @@ from humaneval.cli.main import _run
 for line in (
     "stories import --bundled", "stories list", "stories show he-145",
     "generators list", "generators check control",
-    "generate --generator control", "generate --generator human", "study create s --generators control,human", "study show s", "study audit s", "study preview s",
+    "generate --generator control", "generate --generator human",
+    "study create s --generators control,human", "study show s", "study audit s", "study preview s",
     "status s", "config show", "db check", "doctor --help",
 ):
     assert _run(line.split()) == 0, line
