@@ -10,7 +10,7 @@ DEMO   ?= demo
 .PHONY: demo test test-long browser-tools constraints docs clean
 
 demo: $(VENV)/.models
-	$(BIN)/humaneval demo --folder $(DEMO)
+	$(BIN)/humaneval demo --out $(DEMO)
 
 test: $(VENV)/.test browser-tools
 	$(BIN)/ruff check .

@@ -117,6 +117,23 @@ class Settings(BaseModel):
         return value
 
 
+def config_text() -> str:
+    """humaneval.toml with every setting at its default, commented out and explained."""
+    lines = [
+        "# Where the toolkit runs. Precedence: flag > environment > this file > default.",
+        "# `humaneval config show` says where each value came from.",
+        "",
+    ]
+    for name, field in Settings.model_fields.items():
+        variable = ENVIRONMENT[name][0]
+        if name in SECRETS:
+            lines += [f"# {name}: from the environment only: {variable}. {field.description}", ""]
+            continue
+        value = f'"{field.default}"' if isinstance(field.default, str) else field.default
+        lines += [f"# {field.description} ({variable})", f"# {name} = {value}", ""]
+    return "\n".join(lines)
+
+
 class Origin(NamedTuple):
     """A setting as it stands, and where its value came from."""
 

@@ -74,7 +74,10 @@ def _chromium() -> Finding:
 
     found = find_chromium()
     return Finding(
-        "Chromium", found is not None, False, found or f"only `study preview --png` needs it: {HOW_TO_GET}"
+        "Chromium",
+        found is not None,
+        False,
+        found or f"only `study preview --out FILE.png` needs it: {HOW_TO_GET}",
     )
 
 

@@ -9,7 +9,7 @@ import click
 from humaneval.cli.run import emit, json_option, say
 from humaneval.errors import UsageError
 from humaneval.resources import bundled
-from humaneval.settings import CONFIG_FILE, ENVIRONMENT, SECRETS, Settings
+from humaneval.settings import CONFIG_FILE, config_text
 
 STUDY_FILE = "study.toml"
 
@@ -39,20 +39,3 @@ def init(folder: Path, as_json: bool) -> None:
     for name in files:
         say(f"{folder / name} {'written' if name in new else 'exists; left alone'}")
     say("Next: humaneval stories import FILE --split test")
-
-
-def config_text() -> str:
-    """humaneval.toml with every setting at its default, commented out and explained."""
-    lines = [
-        "# Where the toolkit runs. Precedence: flag > environment > this file > default.",
-        "# `humaneval config show` says where each value came from.",
-        "",
-    ]
-    for name, field in Settings.model_fields.items():
-        variable = ENVIRONMENT[name][0]
-        if name in SECRETS:
-            lines += [f"# {name}: from the environment only: {variable}. {field.description}", ""]
-            continue
-        value = f'"{field.default}"' if isinstance(field.default, str) else field.default
-        lines += [f"# {field.description} ({variable})", f"# {name} = {value}", ""]
-    return "\n".join(lines)

@@ -6,87 +6,91 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, TextIO, cast
 
 import click
 
 from humaneval import __version__
+from humaneval.cli.groups import LazyGroup, Target
 from humaneval.errors import HumanEvalError, UsageError
 
-VERBS: dict[str, tuple[str, str]] = {
-    "init": ("humaneval.cli.init:init", "Write a commented humaneval.toml and study.toml."),
-    "demo": ("humaneval.cli.demo:demo", "Run a whole small study with simulated annotators."),
-    "doctor": ("humaneval.cli.doctor:doctor", "Check this machine; rehearse a study before it is published."),
-    "stories": ("humaneval.cli.stories:stories", "Import, list and show stories."),
-    "generators": ("humaneval.cli.generators:generators", "List, check or forget generators."),
-    "generate": ("humaneval.cli.generate:generate", "Fill blanks: write infills into the database."),
-    "study": ("humaneval.cli.study:study", "Create, show, preview and audit studies."),
-    "serve": ("humaneval.cli.serve:serve", "Serve the annotators' forms."),
-    "market": ("humaneval.cli.market:market", "Run the self-hosted, MTurk-compatible marketplace."),
-    "publish": ("humaneval.cli.publish:publish", "Put a study up at local, sandbox or production."),
-    "status": ("humaneval.cli.status:status", "Say how far a study is and what it has cost."),
-    "simulate": ("humaneval.cli.simulate:simulate", "Let simulated annotators answer a study."),
-    "collect": ("humaneval.cli.collect:collect", "Fetch submitted work."),
-    "review": ("humaneval.cli.review:review", "Look through collected work; approve it."),
-    "approve": ("humaneval.cli.approve:approve", "Approve submitted work; undo a rejection."),
-    "reject": ("humaneval.cli.approve:reject", "Reject submitted work, with a reason."),
-    "bonus": ("humaneval.cli.bonus:bonus", "Pay a bonus, once."),
-    "compensate": ("humaneval.cli.notify:compensate", "Pay somebody whose work was lost."),
-    "notify": ("humaneval.cli.notify:notify", "Write to workers."),
-    "worker": ("humaneval.cli.worker:worker", "List, exclude and block workers."),
-    "extend": ("humaneval.cli.extend:extend", "Keep a study's HITs up longer."),
-    "expire": ("humaneval.cli.extend:expire", "Take a study's HITs down; accepted work may finish."),
-    "close": ("humaneval.cli.close:close", "Delete a study's HITs at the platform when all is done."),
-    "score": ("humaneval.cli.score:score", "Compute detection scores."),
-    "report": ("humaneval.cli.report:report", "Write a self-contained HTML report."),
-    "datasheet": ("humaneval.cli.datasheet:datasheet", "Write the Human Evaluation Datasheet, filled in."),
-    "export": ("humaneval.cli.export:export", "Write the response table, with pseudonyms."),
-    "responses": ("humaneval.cli.responses:responses", "Read other people's judgments."),
-    "archive": ("humaneval.cli.archive:archive", "Zip all that recomputes the scores; check such a zip."),
-    "db": ("humaneval.cli.db:db", "Upgrade, copy or check the database."),
-    "config": ("humaneval.cli.config:config", "Show settings and where they come from."),
+SECTIONS: dict[str, dict[str, str]] = {
+    "Prepare": {
+        "init": "humaneval.cli.init:init",
+        "demo": "humaneval.cli.demo:demo",
+        "doctor": "humaneval.cli.doctor:doctor",
+        "stories": "humaneval.cli.stories:stories",
+        "generators": "humaneval.cli.generators:generators",
+        "generate": "humaneval.cli.generate:generate",
+        "study": "humaneval.cli.study:study",
+    },
+    "Train": {},
+    "Run": {
+        "market": "humaneval.cli.market:market",
+        "serve": "humaneval.cli.serve:serve",
+        "publish": "humaneval.cli.publish:publish",
+        "simulate": "humaneval.cli.simulate:simulate",
+        "status": "humaneval.cli.status:status",
+        "collect": "humaneval.cli.collect:collect",
+        "extend": "humaneval.cli.extend:extend",
+        "expire": "humaneval.cli.extend:expire",
+        "close": "humaneval.cli.close:close",
+    },
+    "Review and pay": {
+        "review": "humaneval.cli.review:review",
+        "approve": "humaneval.cli.approve:approve",
+        "reject": "humaneval.cli.approve:reject",
+        "bonus": "humaneval.cli.bonus:bonus",
+        "compensate": "humaneval.cli.notify:compensate",
+        "notify": "humaneval.cli.notify:notify",
+        "worker": "humaneval.cli.worker:worker",
+    },
+    "Analyse": {
+        "score": "humaneval.cli.score:score",
+        "report": "humaneval.cli.report:report",
+        "datasheet": "humaneval.cli.datasheet:datasheet",
+        "export": "humaneval.cli.export:export",
+        "archive": "humaneval.cli.archive:archive",
+        "responses": "humaneval.cli.responses:responses",
+    },
+    "Maintain": {
+        "config": "humaneval.cli.config:config",
+        "db": "humaneval.cli.db:db",
+    },
 }
-"""Verb → where its code is, and its line in `--help`, so that help imports none of it."""
+"""Section of `--help` → verb → where its code is. What the verb does stands in its docstring alone."""
+
+VERBS = {verb: Target(code, section) for section, verbs in SECTIONS.items() for verb, code in verbs.items()}
 
 PLUGINS = "humaneval.commands"
 """The entry-point group by which `generators` and other packages add verbs."""
-LINES = {
-    "train": "Train a model to fill in blanks: ilm, lm, lm-rev or lm-all.",
-    "perplexity": "Say how well checkpoints predict masked text.",
-}
-"""Lines in `--help` for the verbs of `generators`, which is not imported for it."""
+MODELS, OTHERS = "Train", "Added by other packages"
+"""The sections for these."""
 
 
-class Verbs(click.Group):
-    """A group that imports a verb's module only when the verb is called."""
+class Verbs(LazyGroup):
+    """The verbs of the toolkit, and those that packages add."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*VERBS, *sorted(point.name for point in entry_points(group=PLUGINS))]
+    def targets(self) -> Mapping[str, Target]:
+        found = dict(VERBS)
+        for point in sorted(entry_points(group=PLUGINS)):
+            section = MODELS if point.module.startswith("generators.") else OTHERS
+            found.setdefault(point.name, Target(f"{point.module}:{point.attr}", section))
+        order = [*SECTIONS, OTHERS]
+        return dict(sorted(found.items(), key=lambda item: order.index(item[1].section)))
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in VERBS:
-            module, _, attribute = VERBS[cmd_name][0].partition(":")
-            command: click.Command = getattr(import_module(module), attribute)
-            return command
-        for point in entry_points(group=PLUGINS, name=cmd_name):
-            plugin: click.Command = point.load()
-            return plugin
-        return None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        lines = [
-            (name, VERBS[name][1] if name in VERBS else LINES.get(name, "(from another package)"))
-            for name in self.list_commands(ctx)
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(lines)
+    def find(self, name: str) -> Target | None:
+        return super().find(name) or self.targets().get(name)
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Verbs,
+    targets=VERBS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="humaneval")
 @click.option("--database", metavar="URL", help="Where everything is kept: a file name or a database URL.")
 @click.pass_context

@@ -1,51 +1,61 @@
-"""`score`: detection scores of a study, or of a table of responses from anywhere."""
+"""`score`: detection scores of a study, a response table, or published counts."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
-from humaneval.cli.response_options import (
-    account,
-    foreign_responses,
-    mapping_options,
-    reading_options,
-    source,
-)
+from humaneval.cli.responses.file_options import FILE, account
 from humaneval.cli.run import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
-from humaneval.errors import UsageError
+from humaneval.cli.study.audit import tell_additions
+from humaneval.errors import HumanEvalError, InputError, UsageError
+from humaneval.foreign import (
+    Imported,
+    are_ours,
+    passing_pseudonyms,
+    propose,
+    pseudonymised,
+    read_sheet,
+    responses,
+)
+from humaneval.foreign.responses import the_study
+from humaneval.report.terminal.analysis import render_details
+from humaneval.report.terminal.counts import render_counts
+from humaneval.report.terminal.scores import render_table
+from humaneval.scoring.analysis.analyse import Analysis, analyse
+from humaneval.scoring.comparisons import Declared
+from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.from_counts import read_counts, score_counts
+from humaneval.scoring.scores import ScoreTable
+from humaneval.scoring.scores import score as compute
+from humaneval.store.engine import reading
+from humaneval.store.queries import forms_set_aside
+from humaneval.study.enlarge import additions_of
+from humaneval.study.scores import collected
+from humaneval.study.stored import get_study
 
-if TYPE_CHECKING:
-    from humaneval.foreign import Imported
-    from humaneval.scoring.analysis.analyse import Analysis
-    from humaneval.scoring.scores import ScoreTable
-    from humaneval.study.enlarge import Addition
+Missed = Literal["annotator", "row", "none"]
 
 
 @click.command()
 @click.argument("study", required=False)
-@click.option(
-    "--responses",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A table of responses instead of a study: ours, or what another platform exports.",
-)
+@click.option("--responses", "table", type=FILE, help="Response table to score, instead of a study.")
 @click.option(
     "--counts",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Instead of a study: a CSV of counts as papers print them (generator, not_identified, n, role).",
+    type=FILE,
+    help="CSV of published counts to score, instead of a study: generator, not_identified, n, role.",
 )
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
-    help=(
-        "With --responses or --counts: scores surely within ± this share are called equivalent; 0: none are."
-    ),
+    help="With --responses or --counts: share within which two scores are called equivalent. [default: none]",
 )
-@click.option("--control", help="With --responses: the generator that is the control.")
-@click.option("--human", help="With --responses: the generator that is human.")
+@click.option("--control", help="With --responses: generator that is the control.")
+@click.option("--human", help="With --responses: generator that is human.")
 @click.option(
     "--missed-control",
     type=click.Choice(["annotator", "row", "none"]),
@@ -54,137 +64,80 @@ if TYPE_CHECKING:
 @click.option(
     "--keep-incomplete",
     is_flag=True,
-    help="With --responses: count also annotators who left a passage unanswered, where the file says so.",
+    help="With --responses: count annotators who left out a passage, if the table says so.",
 )
-@click.option(
-    "--tests", is_flag=True, help="Score pilots and sandbox answers alone, instead of leaving them out."
-)
+@click.option("--tests", is_flag=True, help="Score only pilots and sandbox answers, which are left out else.")
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="Count also forms that were rejected, or by people who had taken part before.",
+    help="With a study: count also forms that were rejected, or by people who had taken part before.",
 )
 @click.option(
     "--level",
     type=click.FloatRange(0.5, 0.999),
-    help="Of the intervals. [default: the study's, or 0.95]",
+    help="Confidence level of the intervals. [default: the study's, or 0.95]",
 )
 @click.option(
     "--details",
     is_flag=True,
-    help=(
-        "Everything that the report tells, too: other rules and intervals, ranks, effects, the mixed model,"
-        " annotators."
-    ),
+    help="Also show what the report has: other rules and intervals, ranks, effects, mixed model, annotators.",
 )
-@mapping_options
-@reading_options
 @json_option
 @with_app
 def score(
     app: App,
     study: str | None,
-    responses: Path | None,
+    table: Path | None,
     counts: Path | None,
     margin: float,
     control: str | None,
     human: str | None,
-    missed_control: Literal["annotator", "row", "none"] | None,
+    missed_control: Missed | None,
     keep_incomplete: bool,
     tests: bool,
     everything: bool,
     level: float | None,
     details: bool,
     as_json: bool,
-    **flags: Any,
 ) -> None:
-    """Score STUDY, or a table of responses. The score is the share of passages whose machine sentence went
-    unnoticed.
+    """Score STUDY, a response table, or published counts.
 
-    The flags about columns and files go with --responses; `humaneval responses import --help` says more of
-    them.
+    The score is the share of a generator's passages whose annotator did not mark the machine's sentence. A
+    response table is what `export` writes: CSV, TSV or JSONL with the columns worker, story, generator,
+    position and choice. `responses import` makes one of any other file.
     """
-    if sum(source is not None for source in (study, responses, counts)) != 1:
+    if sum(source is not None for source in (study, table, counts)) != 1:
         raise UsageError("name a study, or a table with --responses FILE, or counts with --counts FILE")
+    if study is None and everything:
+        raise UsageError("--all goes with a study", "A table holds only the responses that it should.")
     if counts is not None:
         if details:
             raise UsageError("counts alone have no details", "Give the responses themselves.")
         _score_counts(counts, margin, level or 0.95, as_json)
-        return
-    read: Imported | None = None
-    analysis: Analysis | None = None
-    if study is not None:
-        if control or human or missed_control or keep_incomplete or margin or _given(flags):
-            raise UsageError(
-                "--control, --human, --missed-control, --keep-incomplete, --margin and what is about files"
-                " and columns go with --responses",
-                "A study knows its own.",
-            )
-        if details:
-            from humaneval.study.scores import collected
-
-            analysis = collected(app.engine, study, tests=tests, everything=everything).analysis(level)
-        table = (
-            analysis.table
-            if analysis
-            else study_table(app, study, tests=tests, level=level, everything=everything)
-        )
-    else:
-        from humaneval.scoring.analysis.analyse import analyse
-        from humaneval.scoring.comparisons import Declared
-        from humaneval.scoring.exclusions import Rule
-        from humaneval.scoring.scores import score as compute
-
-        assert responses is not None
-        read = _table(responses, flags, everything)
+    elif table is not None:
         rule = Rule(
             control=missed_control or "annotator",
             incomplete=not keep_incomplete,
             tests="only" if tests else "leave out",
         )
-        known: dict[str, Any] = {
+        known = {
             "control": control,
             "human": human,
             "level": level or 0.95,
             "declared": Declared(margin=margin),
         }
-        analysis = analyse(read.frame, rule, **known) if details else None
-        table = analysis.table if analysis else compute(read.frame, rule, **known)
-    simulated = read.simulated if read else is_simulated(app, study or "")
-    additions = () if study is None else _additions(app, study)
-    aside = 0 if study is None or everything else _set_aside(app, study)
-    if as_json:
-        extra: dict[str, Any] = {"responses": read.manifest()} if read else {}
-        extra["design_additions"] = [each.to_json() for each in additions]
-        document = (analysis or table).to_json()
-        emit({**document, "simulated": simulated, "forms_set_aside": aside, **extra})
-        return
-    if simulated:
-        say(SIMULATED)
-    from humaneval.report.terminal.scores import render_table
-
-    render_table(table, console())
-    if analysis:
-        from humaneval.report.terminal.analysis import render_details
-
-        render_details(analysis, console())
-    if aside:
-        say(
-            f"{aside} forms are left out: rejected, or by people who had taken part before. --all counts"
-            " them."
-        )
-    if additions:
-        from humaneval.cli.study_audit import tell_additions
-
-        tell_additions(additions)
+        _score_table(table, rule, known, details, as_json)
+    elif study is not None:
+        if control or human or missed_control or keep_incomplete or margin:
+            raise UsageError(
+                "--control, --human, --missed-control, --keep-incomplete and --margin go with --responses",
+                "A study has its own rules.",
+            )
+        _score_study(app, study, tests, everything, level, details, as_json)
 
 
 def _score_counts(counts: Path, margin: float, level: float, as_json: bool) -> None:
-    from humaneval.report.terminal.counts import render_counts
-    from humaneval.scoring.comparisons import Declared
-    from humaneval.scoring.from_counts import read_counts, score_counts
-
     table = score_counts(read_counts(counts), Declared(margin=margin), level)
     if as_json:
         emit(table.to_json())
@@ -192,49 +145,75 @@ def _score_counts(counts: Path, margin: float, level: float, as_json: bool) -> N
         render_counts(table, console())
 
 
-def _additions(app: App, study: str) -> tuple[Addition, ...]:
-    from humaneval.study.enlarge import additions_of
+def _score_table(file: Path, rule: Rule, known: dict[str, Any], details: bool, as_json: bool) -> None:
+    read = _read(file)
+    account(read.sheet)
+    scored = analyse(read.frame, rule, **known) if details else compute(read.frame, rule, **known)
+    if as_json:
+        facts = {"simulated": read.simulated, "forms_set_aside": 0, "design_additions": []}
+        emit({**scored.to_json(), **facts, "responses": read.manifest()})
+    else:
+        _tell(scored, read.simulated)
 
-    return additions_of(app.engine, study)
+
+def _read(file: Path) -> Imported:
+    """A response table, checked as `responses import` checks a file; worker ids become passing pseudonyms.
+
+    Raises InputError for any other file. Errors that an option of `responses import` mends name that verb.
+    """
+    try:
+        sheet = read_sheet(file)
+        mapping = propose(sheet, {})
+        study = the_study(sheet) or file.stem
+        if sheet.format != "table" or mapping.guessed:
+            raise InputError(
+                f"{file} is not a response table with worker, story, generator, position and choice",
+                f"Make one of it: humaneval responses import {shlex.quote(str(file))} --out responses.csv",
+            )
+        worker = mapping.columns["worker"]
+        if not are_ours(sheet, worker):
+            sheet = pseudonymised(sheet, worker, passing_pseudonyms())
+        return responses(sheet, mapping, study=study, same_rows=True)
+    except HumanEvalError as error:
+        if " --" in f" {error.hint}" and "responses import" not in error.hint:
+            error.hint = f"`humaneval responses import` reads it with this option. {error.hint}"
+        raise
 
 
-def _given(flags: dict[str, Any]) -> bool:
-    """Whether any flag about a file is set."""
-    return any(value not in (None, False, (), "refuse") for value in flags.values())
+def _score_study(
+    app: App, study: str, tests: bool, everything: bool, level: float | None, details: bool, as_json: bool
+) -> None:
+    source = collected(app.engine, study, tests=tests, everything=everything)
+    scored = source.analysis(level) if details else source.table(level)
+    facts = study_facts(app, study)
+    if everything:
+        facts["forms_set_aside"] = 0
+    if as_json:
+        emit({**scored.to_json(), **facts})
+        return
+    _tell(scored, facts["simulated"])
+    if facts["forms_set_aside"]:
+        say(
+            f"{facts['forms_set_aside']} forms are left out: rejected, or by people who had taken part"
+            " before. --all counts them."
+        )
+    tell_additions(additions_of(app.engine, study))
 
 
-def _table(file: Path, flags: dict[str, Any], everything: bool) -> Imported:
-    """The responses in a file, with an account of how it was read, which is said."""
-    names = ("format_", "encoding", "worksheet", "time_zone", "skip_bad", "again", "items", "prolific")
-    of = source(file, everything=everything, **{name: flags.pop(name) for name in names})
-    made = foreign_responses(of, study=None, **flags)
-    account(made.sheet)
-    return made
+def _tell(scored: ScoreTable | Analysis, simulated: bool) -> None:
+    if simulated:
+        say(SIMULATED)
+    render_table(scored.table if isinstance(scored, Analysis) else scored, console())
+    if isinstance(scored, Analysis):
+        render_details(scored, console())
 
 
 def study_facts(app: App, study: str) -> dict[str, Any]:
     """What the document about a study has beside its scores."""
+    with reading(app.engine) as session:
+        aside = forms_set_aside(session, get_study(session, study))
     return {
         "simulated": is_simulated(app, study),
-        "forms_set_aside": _set_aside(app, study),
-        "design_additions": [each.to_json() for each in _additions(app, study)],
+        "forms_set_aside": aside,
+        "design_additions": [each.to_json() for each in additions_of(app.engine, study)],
     }
-
-
-def _set_aside(app: App, study: str) -> int:
-    from humaneval.store.engine import reading
-    from humaneval.store.queries import forms_set_aside
-    from humaneval.study.stored import get_study
-
-    with reading(app.engine) as session:
-        return forms_set_aside(session, get_study(session, study))
-
-
-def study_table(
-    app: App, study: str, *, tests: bool = False, level: float | None = None, everything: bool = False
-) -> ScoreTable:
-    """The scores of a study under its own frozen rule. A study that is a pilot, or all in a sandbox, is
-    scored as such."""
-    from humaneval.study.scores import collected
-
-    return collected(app.engine, study, tests=tests, everything=everything).table(level)

@@ -1,1 +1,5 @@
-"""Marketplace, forms and people brought up together on this machine: the rehearsal, the demo."""
+"""Marketplace, forms and annotators brought up together on this machine.
+
+`demo` runs a whole study; `rehearsal` walks one pretend worker through a copy of a study; `screenshots` takes
+pictures of pages.
+"""

@@ -20,11 +20,12 @@ def find_chromium() -> str | None:
 
 
 def screenshot(page: Path, picture: Path, width: int) -> None:
-    """Write a PNG of the whole of `page`. Raises PrerequisiteError where there is no Chromium."""
+    """Write a PNG of the whole of `page`. Raises PrerequisiteError if there is no Chromium."""
     chromium = find_chromium()
     if chromium is None:
         raise PrerequisiteError(
-            "a picture needs Chromium, and there is none", f"{HOW_TO_GET}, or leave --png out."
+            "a picture needs Chromium, which is not installed",
+            f"{HOW_TO_GET}, or write a .html file instead.",
         )
     with tempfile.TemporaryDirectory() as profile:
         command = [

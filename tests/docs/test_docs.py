@@ -17,11 +17,10 @@ from pydantic import BaseModel
 import generators
 import humaneval
 from humaneval import errors
-from humaneval.cli.init import config_text
 from humaneval.cli.main import VERBS
 from humaneval.errors import HumanEvalError
 from humaneval.resources import bundled
-from humaneval.settings import ENVIRONMENT, Settings
+from humaneval.settings import ENVIRONMENT, Settings, config_text
 from humaneval.study.file import StudyFile
 from tests.conftest import ROOT
 from tests.docs.write_cli_reference import TARGET, reference

@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_read_gets_one_clear_line_and_changes_nothing(
         assert said.err.startswith("Error: ")
         assert "Traceback" not in said.err
         assert {found.name for found in tmp_path.iterdir()} == {name}
-        assert command("score", "--responses", path, "--yes", "--missed-control", "none").code == code
+        assert command("score", "--responses", path, "--missed-control", "none").code in (1, 2)
 
 
 def test_a_file_that_is_not_there_and_a_folder_are_refused(command: Command, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(command: Command, tmp
         (["--value", "pick", "--where", "nothing=1"], "there is no column 'nothing' (--where)"),
         (["--value", "pick", "--where", "pick"], "--where 'pick' has to be NAME=TEXT"),
         (["--value", "p{}"], "no column matches 'p{}'"),
-        (["--value", "pick", "--numbers", "5-1"], "is no range of numbers"),
+        (["--value", "pick", "--numbers", "5-1"], "is not a range of numbers"),
         (["--value", "pick", "--show", "majority"], "--item COLUMN"),
         (["--value", "pick", "--show", "preference"], "--show preference and --option go together"),
         (["--value", "pick", "--gold", "a.csv"], "--gold and --gold-column go together"),

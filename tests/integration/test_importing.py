@@ -116,19 +116,20 @@ def test_the_same_person_has_one_name_in_two_files_of_one_database(imported: Imp
     assert len(set(first)) == 2
 
 
-def test_a_score_of_a_foreign_file_has_pseudonyms_of_its_own_and_opens_no_database(
-    command: Command, batch: Path, tmp_path: Path
-) -> None:
-    said = command("score", "--responses", batch, "--yes", "--missed-control", "none", "--json")
-    assert said.code == 0
+def test_a_foreign_file_is_scored_once_it_is_imported(command: Command, batch: Path, tmp_path: Path) -> None:
+    refused = command("score", "--responses", batch, "--missed-control", "none")
+    assert refused.code == 1
+    assert f"{batch} is not a response table" in refused.err
+    assert f"Make one of it: humaneval responses import {batch} --out responses.csv" in refused.err
+    assert not list(tmp_path.glob("*.db*"))
+    assert command("responses", "import", batch, "--out", "responses.csv", "--yes").code == 0
+    said = command("score", "--responses", "responses.csv", "--missed-control", "none", "--json")
     (row,) = said.json["scores"]
     assert (row["generator"], row["n"], row["not_identified"]) == ("ilm", 2, 1)
-    assert said.json["responses"]["left_out"][0]["rows"] == 1
-    assert not list(tmp_path.glob("*.db*"))
 
 
 def test_a_guess_without_a_terminal_is_refused_with_what_to_type(command: Command, batch: Path) -> None:
-    said = command("score", "--responses", batch, "--missed-control", "none")
+    said = command("responses", "import", batch, "--out", "out.csv")
     assert said.code == 2
     assert "columns were guessed (story, generator, position, choice)" in said.err
     assert "--yes, or --column worker=WorkerId --column story=Input.story" in said.err
@@ -140,23 +141,32 @@ def test_at_a_terminal_a_guess_is_shown_and_asked_about(
 ) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.confirm", lambda *_, **__: typed)
-    said = command("score", "--responses", batch, "--missed-control", "none")
+    said = command("responses", "import", batch, "--out", "out.csv")
     assert said.code == code
     assert "choice is read from the column Answer.choice" in said.err
 
 
-def test_flags_about_files_do_not_go_with_a_study(command: Command, study: str) -> None:
-    said = command("score", study, "--column", "worker=x")
+def test_options_about_tables_do_not_go_with_a_study_nor_the_other_way_round(
+    command: Command, study: str
+) -> None:
+    said = command("score", study, "--control", "x")
     assert said.code == 2
     assert "go with --responses" in said.err
+    Path("t.csv").write_text("worker,story,generator,position,choice\nw,s,ilm,1,2\n", encoding="utf-8")
+    said = command("score", "--responses", "t.csv", "--all")
+    assert said.code == 2
+    assert "--all goes with a study" in said.err
 
 
-def test_a_table_of_ours_in_another_encoding_is_scored(command: Command, tmp_path: Path) -> None:
+def test_a_table_of_ours_in_another_encoding_is_imported_first(command: Command, tmp_path: Path) -> None:
     rows = [["worker", "story", "generator", "position", "choice"], ["w", "Zoë’s", "ilm", 1, 2]]
     path = table(tmp_path / "t.csv", rows, encoding="cp1252")
     flags = ["--missed-control", "none"]
-    assert command("score", "--responses", path, *flags).code == 1
-    assert command("score", "--responses", path, *flags, "--encoding", "cp1252").code == 0
+    refused = command("score", "--responses", path, *flags)
+    assert refused.code == 1
+    assert "`humaneval responses import` reads it with this option. " in refused.err
+    assert command("responses", "import", path, "--encoding", "cp1252", "--out", "o.csv").code == 0
+    assert command("score", "--responses", "o.csv", *flags).code == 0
 
 
 @pytest.mark.parametrize(
@@ -203,10 +213,8 @@ def test_summing_up_by_worker_shows_no_worker_id(command: Command, batch: Path) 
 
 def test_what_is_told_is_not_asked_about(command: Command, batch: Path) -> None:
     told = [f"--column={role}=Input.{role}" for role in ("story", "generator", "position")]
-    said = command(
-        "score", "--responses", batch, *told, "--column", "choice=Answer.choice", "--missed-control", "none"
-    )
-    assert said.code == 0
+    told += ["--column=worker=WorkerId", "--column=choice=Answer.choice"]
+    assert command("responses", "import", batch, "--out", "out.csv", *told).code == 0
 
 
 def test_a_table_that_is_there_is_not_written_over(command: Command, batch: Path, tmp_path: Path) -> None:
@@ -219,7 +227,7 @@ def test_a_table_that_is_there_is_not_written_over(command: Command, batch: Path
 def test_a_name_that_a_study_has_is_refused(command: Command, batch: Path, study: str) -> None:
     said = command("responses", "import", batch, "--out", "out.csv", "--yes", "--study", study)
     assert said.code == 2
-    assert f"there is a study {study!r} in the database already" in said.err
+    assert f"the database already has a study {study!r}" in said.err
 
 
 def test_json_answers_of_a_form_with_many_passages(imported: Imported, tmp_path: Path) -> None:

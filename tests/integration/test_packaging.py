@@ -108,7 +108,7 @@ def test_the_installed_wheel_runs_from_elsewhere(installed: Path, tmp_path: Path
     run("generate --generator control")
     run("generate --generator human")
     run("study create s --generators control,human --annotators 10")
-    run("study preview s --html page.html")
+    run("study preview s --out page.html")
     assert "<fieldset" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
     market = [sys.executable, "-m", "humaneval", "market", "serve", "--port", "0", "--json"]

@@ -99,7 +99,7 @@ def test_C62_C63_C64_curly_quotes_reach_stdout_and_files_whatever_the_locale(tmp
 
 def test_C64_a_file_name_that_the_locale_cannot_read_is_printed_as_it_is(study: str) -> None:
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = program("study", "preview", study, "--html", "prévu.html", **plain)
+    done = program("study", "preview", study, "--out", "prévu.html", **plain)
     assert done.stderr == b""
     assert done.stdout == "prévu.html written\n".encode()
 
@@ -155,7 +155,7 @@ def test_a_study_that_leaves_blanks_out_says_so(command: Command) -> None:
     command("generate", "--generator", "human", "--stories", "10")
     said = command("study", "create", "part", "--generators", "control,human")
     assert said.code == 0
-    assert said.err.startswith("70 blanks left out: human has no infill fit to be shown there.\n")
+    assert said.err.startswith("70 blanks left out: human has no infill that may be shown there.\n")
     assert "passages from 10 stories" in said.out
 
 
@@ -184,7 +184,7 @@ def test_a_plan_that_cannot_be_made_does_not_hide_the_study(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("no such power")
 
-    monkeypatch.setattr("humaneval.planning.forecast.outlook", fail)
+    monkeypatch.setattr("humaneval.cli.study.create.outlook", fail)
     create = ("study", "create", "s", "--generators", "control,human", "--annotators", "1")
     said = command(*create)
     assert said.code == 0
@@ -214,7 +214,7 @@ def test_a_preview_is_the_page_without_its_script_and_without_who_wrote_what(
 
 @pytest.mark.usefixtures("chromium_on_path")
 def test_a_preview_can_be_a_picture_of_the_whole_page(command: Command, study: str) -> None:
-    said = command("study", "preview", study, "--png", "page.png", "--width", "700")
+    said = command("study", "preview", study, "--out", "page.png", "--width", "700")
     assert said.code == 0
     content = Path("page.png").read_bytes()
     assert content.startswith(b"\x89PNG")
@@ -227,7 +227,7 @@ def test_a_picture_without_chromium_says_how_to_get_it(
     command: Command, study: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
-    said = command("study", "preview", study, "--png", "page.png")
+    said = command("study", "preview", study, "--out", "page.png")
     assert said.code == 1
     assert "apt-get install chromium" in said.err
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from humaneval.cli.init import config_text
 from humaneval.errors import SettingsError
 from humaneval.settings import (
     ENVIRONMENT,
     SECRETS,
     Loaded,
     Settings,
+    config_text,
     database_url,
     load_settings,
     without_password,

@@ -158,7 +158,7 @@ def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enla
     assert said.code == 0
     assert "now has 6 rows; it had 4" in said.out
     assert WARNING in said.err
-    assert "Responses that are in: 12." in said.err
+    assert "Responses so far: 12." in said.err
     for line in ("study audit study", "score study"):
         assert "written down before" in verb(*line.split()).out
         (addition,) = verb(*line.split(), "--json").document["design_additions"]

@@ -1,19 +1,17 @@
-"""`study enlarge`: more rows for a study that is made."""
+"""`study enlarge`: more rows for a stored study."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from humaneval.cli.run import App, acting, emit, say
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
+from humaneval.study.enlarge import WARNING, Proposal, propose
+from humaneval.study.enlarge import enlarge as add_rows
 from humaneval.text import counted
-
-if TYPE_CHECKING:
-    from humaneval.study.enlarge import Proposal
 
 
 @click.command()
@@ -22,24 +20,21 @@ if TYPE_CHECKING:
     "--annotators",
     type=click.IntRange(min=1),
     required=True,
-    help="How many rows more, counted as `annotators` in the study file.",
+    help="Number of rows to add, counted as `annotators` in the study file.",
 )
 @click.option(
-    "--reason", default="", help="Why, for the report: for example that it was planned so beforehand."
+    "--reason", default="", help="Reason that the report gives, for example that this was planned beforehand."
 )
-@click.option("--yes", is_flag=True, help="Yes, add them: do not ask.")
+@click.option("--yes", is_flag=True, help="Add the rows without asking.")
 @acting
 def enlarge(
     app: App, name: str, annotators: int, reason: str, yes: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Give the study NAME more rows, also when it is up. Its first rows stay; every report says that it was done.
+    """Add rows to the study NAME, even after it is published.
 
-    Says what they cost and what was added before, and asks. Each call adds anew. The next `publish` puts up
-    HITs for the new rows alone.
+    Existing rows stay as they are, and every report mentions the addition. Shows the cost and earlier
+    additions, then asks. Each call adds new rows. The next `publish` puts up HITs for the new rows alone.
     """
-    from humaneval.study.enlarge import enlarge as add
-    from humaneval.study.enlarge import propose
-
     proposed = propose(app.engine, name, annotators)
     if dry_run:
         if as_json:
@@ -52,7 +47,7 @@ def enlarge(
         _tell(name, annotators, proposed)
     if not yes:
         _confirm(name, annotators, proposed)
-    made = add(app.engine, name, annotators, reason.strip(), rows_before=proposed.rows_before)
+    made = add_rows(app.engine, name, annotators, reason.strip(), rows_before=proposed.rows_before)
     if as_json:
         emit({"study": name, **proposed.to_json(), **made.to_json()})
         return
@@ -61,8 +56,6 @@ def enlarge(
 
 
 def _tell(name: str, annotators: int, proposed: Proposal) -> None:
-    from humaneval.study.enlarge import WARNING
-
     say(
         f"Study {name!r} has {counted(proposed.rows_before, 'row')}; with {annotators:,} more it has"
         f" {proposed.rows_after:,}."
@@ -73,14 +66,13 @@ def _tell(name: str, annotators: int, proposed: Proposal) -> None:
         f"The new rows cost {dollars(proposed.cost)} if all are approved: {dollars(proposed.rewards)} rewards"
         f" and {dollars(proposed.fees)} fees"
     )
-    say(f"at Mechanical Turk's rates; {proposed.minutes / 60:,.1f} hours of people's time.")
+    say(f"at Mechanical Turk's rates; {proposed.minutes / 60:,.1f} hours of annotators' time.")
     if proposed.responses_before:
-        say(f"{WARNING} Responses that are in: {proposed.responses_before:,}.", err=True)
+        say(f"{WARNING} Responses so far: {proposed.responses_before:,}.", err=True)
 
 
 def _confirm(name: str, annotators: int, proposed: Proposal) -> None:
-    """Ask, with what was added before in the question; without a terminal it is refused, with what to
-    type."""
+    """Ask, and name earlier additions in the question. Without a terminal, refuse and say what to type."""
     before = "".join(
         f" on {each.at:%Y-%m-%d} {each.rows_after - each.rows_before:,};" for each in proposed.earlier
     )
@@ -89,9 +81,9 @@ def _confirm(name: str, annotators: int, proposed: Proposal) -> None:
         raise UsageError(
             f"this adds {counted(annotators, 'row')} for {dollars(proposed.cost)} to study {name!r}{added}, "
             "and there is no terminal to ask at",
-            "If that is meant: --yes. To see more first: --dry-run.",
+            "To go on, say --yes. To see more first, say --dry-run.",
         )
     if not click.confirm(
         f"Add {counted(annotators, 'row')} for {dollars(proposed.cost)}{added}?", default=False, err=True
     ):
-        raise UsageError("nothing was added", "What it would be: --dry-run.")
+        raise UsageError("nothing was added", "To see what would be added, say --dry-run.")

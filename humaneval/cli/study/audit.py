@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
 
 from humaneval.cli.run import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
 from humaneval.domain import SENTENCES
+from humaneval.study.audit import Audit, Range
+from humaneval.study.audit import audit as count_balance
+from humaneval.study.enlarge import WARNING, Addition
 from humaneval.text import counted
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from humaneval.study.audit import Audit, Range
-    from humaneval.study.enlarge import Addition
 
 
 @click.command()
@@ -23,10 +20,8 @@ if TYPE_CHECKING:
 @json_option
 @with_app
 def audit(app: App, name: str, as_json: bool) -> None:
-    """Count how balanced the design of the study NAME is: as planned, and in the answers that count."""
-    from humaneval.study.audit import audit as count
-
-    found = count(app.engine, name)
+    """Count how balanced the study NAME is, as planned and in the answers that count."""
+    found = count_balance(app.engine, name)
     simulated = is_simulated(app, name)
     if as_json:
         emit({**found.to_json(), "simulated": simulated})
@@ -49,12 +44,12 @@ def _tell_rows(found: Audit) -> None:
             f"{counted(rows.planned, 'row')} planned, {rows.answered:,} answered: {rows.analysed:,} "
             f"{'counts' if rows.analysed == 1 else 'count'}, {rows.lost:,} lost."
         )
-        say("Answers count unless `review` excluded or somebody rejected them.")
+        say("An answer counts unless `review` excluded it or somebody rejected it.")
     say()
 
 
 def _tell_balance(found: Audit) -> None:
-    # What nobody has answered has no achieved column: half a table of dashes says nothing.
+    # Without answers there is no achieved column: half a table of dashes says nothing.
     answered = any(line.achieved for line in found.balance)
     say("How even it is, by the smallest and the largest count:")
     table = _table("", "cells", "planned", *(["achieved"] if answered else []))
@@ -66,8 +61,6 @@ def _tell_balance(found: Audit) -> None:
 
 
 def _table(*header: str) -> Table:
-    from rich.table import Table
-
     table = Table(*header, box=None, pad_edge=False, header_style="bold")
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
@@ -86,7 +79,7 @@ def _span(counts: Range | None) -> str:
 
 
 def _tell_generators(found: Audit) -> None:
-    """A table of what is planned, and under it, once there are answers, one of those that count."""
+    """A table of planned responses and, once there are answers, a table of those that count."""
     positions = list(found.generators[0].positions)
     header = ["all", *map(str, positions)]
     say("Responses planned, in all and by the position of the machine's sentence:")
@@ -102,7 +95,7 @@ def _tell_generators(found: Audit) -> None:
         of_plan == counted_ for line in found.generators for of_plan, counted_ in line.positions.values()
     )
     if same:
-        say("As many responses count.")
+        say("The responses that count are the same.")
     else:
         say()
         say("Responses that count:")
@@ -118,17 +111,17 @@ def _tell_rest(found: Audit) -> None:
     positions = list(found.generators[0].positions)
     say(f"Chance alone gives a score of {found.chance_nominal:.0%}.")
     if len(positions) == 1:
-        say(
-            f"But every machine's sentence is sentence {positions[0]}: who always marks it finds all of them."
-        )
+        say(f"But every machine's sentence is sentence {positions[0]}: whoever always marks it finds all.")
     elif len(positions) < SENTENCES:
         told = ", ".join(map(str, positions))
         say(
-            f"But it is always one of sentences {told}: guessing among these gives"
+            f"But it is always one of sentences {told}: a guess among these gives"
             f" {1 - 1 / len(positions):.0%}."
         )
     if found.chance_achieved is not None:
-        say(f"With the positions and picks of the answers that count it gives {found.chance_achieved:.1%}.")
+        say(
+            f"With the positions and choices of the answers that count, it gives {found.chance_achieved:.1%}."
+        )
     twice = found.stories_twice
     if not twice:
         if found.rows.answered:
@@ -139,13 +132,11 @@ def _tell_rest(found: Audit) -> None:
     for each in twice[:MOST_SHOWN]:
         say(f"  {each.worker} answered {counted(each.passages, 'passage')} of {each.story}")
     if len(twice) > MOST_SHOWN:
-        say(f"  and {len(twice) - MOST_SHOWN:,} more: --json has all of them.")
+        say(f"  and {len(twice) - MOST_SHOWN:,} more: --json lists all.")
 
 
 def tell_additions(additions: Sequence[Addition]) -> None:
-    """Say when the study got more rows, and what that does; nothing where it did not."""
-    from humaneval.study.enlarge import WARNING
-
+    """Say when the study got more rows and what follows from that, if it did."""
     for each in additions:
         say(each.describe())
     if additions:
@@ -153,4 +144,4 @@ def tell_additions(additions: Sequence[Addition]) -> None:
 
 
 MOST_SHOWN = 5
-"""Lines about stories met twice."""
+"""Number of lines about stories that a worker met twice."""

@@ -1,0 +1,150 @@
+"""`study create`: design a study from stored infills."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.study.plan import plan_document
+from humaneval.cli.study.plan_text import pay, tell_plan
+from humaneval.errors import HumanEvalError
+from humaneval.planning.cues import CueScore
+from humaneval.planning.forecast import Outlook, outlook
+from humaneval.planning.plan import Plan
+from humaneval.study.file import StudyFile, read_study_file
+from humaneval.study.plan import cues_of, plan_of_study
+from humaneval.study.presets import preset_over
+from humaneval.study.stored import Created, create_study
+from humaneval.text import counted
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Study file. [default: the bundled one]",
+)
+@click.option("--preset", help="Design by name: acl2020.")
+@click.option("--generators", metavar="NAMES", help="Generators instead of the file's, separated by commas.")
+@click.option("--annotators", type=click.IntRange(min=1), help="Number of annotators instead of the file's.")
+@click.option("--split", help="Split of the stories instead of the file's.")
+@click.option("--seed", type=SEED, help="Random seed instead of the file's.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="STATUS",
+    help="Also show infills of this status, which the study records. Repeatable.",
+)
+@click.option("--pilot", is_flag=True, help="Mark the study as a pilot, which is never pooled with others.")
+@json_option
+@with_app
+def create(
+    app: App,
+    name: str,
+    file: Path | None,
+    preset: str | None,
+    generators: str | None,
+    annotators: int | None,
+    split: str | None,
+    seed: int | None,
+    allow: tuple[str, ...],
+    pilot: bool,
+    as_json: bool,
+) -> None:
+    """Design the study NAME from stored infills: passages, rows, order.
+
+    A study never changes once it is created; `study enlarge` adds rows. Prints its plan as `study plan` does:
+    what the study can find out, what cues alone would score, and what it costs.
+    """
+    given = {
+        "generators": None if generators is None else [part.strip() for part in generators.split(",")],
+        "annotators": annotators,
+        "split": split,
+        "seed": seed,
+        "allow": list(allow) or None,
+        "pilot": pilot or None,
+    }
+    design = {setting: value for setting, value in given.items() if value is not None}
+    settings, text = read_study_file(file, preset=preset, overrides={"design": design})
+    if replaced := preset_over(file, preset, design):
+        say(replaced, err=True)
+    made = create_study(app.engine, name, settings, text)
+    if as_json:
+        emit(
+            {
+                "study": name,
+                "rows": made.rows,
+                "passages": made.passages,
+                "stories": made.stories,
+                "design_hash": made.design_hash,
+                "settings_hash": made.settings_hash,
+                "was_there": made.was_there,
+                "lacking": made.lacking,
+                "hourly": str(settings.hit.hourly),
+                **_plan_document(app, name),
+            }
+        )
+    else:
+        _tell(app, name, settings, made)
+
+
+def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
+    for generator, blanks in made.lacking.items():
+        say(
+            f"{counted(blanks, 'blank')} left out: {generator} has no infill that may be shown there.",
+            err=True,
+        )
+    say(
+        f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'row')},"
+        f" {counted(made.passages, 'passage')} from"
+        f" {'1 story' if made.stories == 1 else f'{made.stories:,} stories'},"
+        f" {counted(len(settings.design.generators), 'generator')}."
+    )
+    say(pay(settings.hit))
+    say()
+    _tell_plan(app, name)
+    say()
+    say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
+    say(f"Next: humaneval publish {name} --to local")
+
+
+# The study is stored by now. A fault of its plan must not hide that.
+
+
+def _tell_plan(app: App, name: str) -> None:
+    """Print the plan of study `name` as `study plan` does, or say on stderr why it cannot be made."""
+    try:
+        found = _planned(app, name)
+        tell_plan(found.plan, found.outlook, found.cues)
+    except Exception as error:
+        say(f"The study is stored, but its plan cannot be made: {_cause(error)}", err=True)
+        say(f"  To see more: humaneval study plan {name}", err=True)
+
+
+def _plan_document(app: App, name: str) -> dict[str, Any]:
+    """What `study plan --json` prints for study `name`, or `{"plan": None, "plan_error": why}`."""
+    try:
+        found = _planned(app, name)
+        return plan_document(found.plan, found.outlook, found.cues)
+    except Exception as error:
+        return {"plan": None, "plan_error": _cause(error)}
+
+
+class _Planned(NamedTuple):
+    plan: Plan
+    outlook: Outlook
+    cues: Sequence[CueScore]
+
+
+def _planned(app: App, name: str) -> _Planned:
+    plan = plan_of_study(app.engine, name)
+    return _Planned(plan, outlook(plan), cues_of(app.engine, name))
+
+
+def _cause(error: Exception) -> str:
+    return error.message if isinstance(error, HumanEvalError) else f"{type(error).__name__}: {error}"

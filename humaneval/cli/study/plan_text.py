@@ -1,0 +1,268 @@
+"""A plan in words and tables, as `study plan` and `study create` print it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.table import Table
+
+from humaneval.cli.run import console, say
+from humaneval.fees import dollars
+from humaneval.planning.cues import PLACES, CueScore
+from humaneval.planning.detectable import Chances
+from humaneval.planning.forecast import Outlook
+from humaneval.planning.gate import describe
+from humaneval.planning.plan import Plan
+from humaneval.planning.simulation import Power
+from humaneval.study.file import HitSection
+from humaneval.text import counted
+
+
+def pay(hit: HitSection) -> str:
+    """What a form pays, and the hourly wage that this makes."""
+    minutes = "1 minute" if hit.expected_minutes == 1 else f"{hit.expected_minutes:g} minutes"
+    return f"Pay: {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour."
+
+
+def points(share: float) -> str:
+    """A difference of shares as percentage points. A difference above 0 is never shown as 0."""
+    digits = next((digits for digits in range(1, 7) if round(100 * share, digits)), 1)
+    return f"{100 * share:.{digits}f} points"
+
+
+def percent(share: float) -> str:
+    """A share in whole percent. A share above 0 is never shown as 0, nor one below 1 as 100."""
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    if 0.9995 <= share < 1:
+        return ">99.9%"
+    return f"{share:.1%}" if (share < 0.005 and share) or 0.995 <= share < 1 else f"{share:.0%}"
+
+
+def _apart(low: float, high: float) -> tuple[str, str]:
+    """Two shares in percent, with as many digits as tell them apart."""
+    pairs = ((f"{low:.{digits}%}", f"{high:.{digits}%}") for digits in range(9))
+    return next((pair for pair in pairs if pair[0] != pair[1]), (percent(low), percent(high)))
+
+
+def crowd(planned: Plan) -> str:
+    """The number of annotators, and of forms where an annotator fills in several."""
+    people, forms = counted(planned.people, "annotator"), counted(planned.annotators, "form")
+    if planned.forms_each == 1:
+        return people
+    return (
+        f"{people} with {counted(planned.forms_each, 'form')} each, {forms} (annotators ="
+        f" {planned.annotators} in the file)"
+    )
+
+
+def power_warning(planned: Plan, seen: Outlook) -> str:
+    """A sentence if the study is too small for its smallest effect of interest, else "".
+
+    It is about the hardest comparison of its family, under the declared rule.
+    """
+    family = seen.decisive
+    if family is None or family.power_in_family >= planned.power:
+        return ""
+    needed = family.annotators_needed_in_family
+    found, wanted = _apart(family.power_in_family, planned.power)
+    enough = "" if needed is None else f" {crowd(_with(planned, needed))} would give {wanted}."
+    as_one = f" as one of {_rule(planned, family)}" if _many(planned, family) else ""
+    return (
+        f"Too small for what you want to find: a difference of {points(planned.smallest_effect)}{as_one} "
+        f"would be found in {found} of such studies.{enough}"
+    )
+
+
+def _with(planned: Plan, annotators: int) -> Plan:
+    return replace(planned, annotators=annotators)
+
+
+RULES = {"holm": "Holm", "benjamini-hochberg": "BH", "none": "not adjusted"}
+
+
+def _rule(planned: Plan, family: Chances) -> str:
+    return f"{family.comparisons} ({RULES[planned.adjust]})"
+
+
+def _many(planned: Plan, family: Chances) -> bool:
+    return family.comparisons > 1 and planned.adjust != "none"
+
+
+def tell_plan(planned: Plan, seen: Outlook, cues: Sequence[CueScore], drawn: Power | None = None) -> None:
+    """Print a plan: annotators, power, intervals, spammers, cost and cues. Warn if the study is too small."""
+    _tell_size(planned, seen)
+    say()
+    _tell_power(planned, seen, drawn)
+    say()
+    _tell_intervals(planned, seen)
+    if planned.spammers and planned.controls:
+        _tell_spammers(planned, seen)
+    again = f" for {planned.handed_out:,} forms" if planned.top_up else ""
+    say(
+        f"Cost: ${seen.cost:,}{again} (${seen.rewards:,} rewards, ${seen.fees:,} fees at Mechanical Turk's"
+        f" rates); {seen.hours:,.1f} hours of annotators' time."
+    )
+    if warning := power_warning(planned, seen):
+        say()
+        say(warning)
+    if cues:
+        _tell_cues(cues)
+
+
+def _tell_size(planned: Plan, seen: Outlook) -> None:
+    counting = (
+        ", if forms that do not count are handed out again"
+        if planned.top_up and planned.controls
+        else " once those who miss a Control passage are left out"
+        if planned.controls
+        else ""
+    )
+    say(f"{crowd(planned)}: about {seen.responses:.0f} responses to each generator{counting}.")
+    _tell_stories(planned)
+    if planned.spammers and not planned.controls:
+        say(
+            f"Nobody is left out for a missed Control passage. If {percent(planned.spammers)} only click,"
+            " their answers draw every score to 80%, and differences are smaller by"
+            f" {percent(planned.spammers)}."
+        )
+
+
+def _tell_power(planned: Plan, seen: Outlook, drawn: Power | None) -> None:
+    if seen.systems:
+        low, high = _apart(seen.systems.low, seen.systems.high)
+        _tell_family(planned, seen.systems, f"A score of {low} against one of {high}")
+    if seen.below_human:
+        low, high = _apart(seen.below_human.low, seen.below_human.high)
+        _tell_family(planned, seen.below_human, f"A score of {low}, below Human's {high}")
+    if seen.decisive is None:
+        say("There is nothing to compare: no two systems, and no system with Human.")
+        return
+    _tell_method(planned)
+    if drawn is not None:
+        as_one = (
+            f", and as one of {_rule(planned, seen.decisive)} in {percent(drawn.power_in_family)} (±"
+            f" {2 * drawn.error_in_family:.0%})"
+            if _many(planned, seen.decisive)
+            else ""
+        )
+        say(
+            f"By simulation: found in {percent(drawn.power)} (± {2 * drawn.error:.0%}) of {drawn.studies:,}"
+            f" simulated studies{as_one}."
+        )
+
+
+def _tell_intervals(planned: Plan, seen: Outlook) -> None:
+    wanted = (
+        f"± {points(planned.width)} take {crowd(_with(planned, seen.annotators_for_width))}"
+        if seen.annotators_for_width
+        else f"± {points(planned.width)} cannot be reached with {planned.stories} stories"
+    )
+    say(f"A score's interval: about ± {points(seen.half_width)}; {wanted}.")
+    say(
+        f"Assumed: answers of one annotator are correlated by {seen.worker_icc:.3f} (worker_sd"
+        f" {planned.worker_sd:.2g}), to one story by {seen.story_icc:.3f} (story_sd {planned.story_sd:.2g})."
+    )
+
+
+def _tell_stories(planned: Plan) -> None:
+    """Say whether there are enough stories for the forms that one person may fill in."""
+    met = planned.forms_each * planned.passages_per_row
+    if not planned.stories and planned.forms_each > 1:
+        say(f"That takes {met:,} stories at least, as nobody sees a story twice.")
+    elif planned.stories and planned.stories // planned.passages_per_row < planned.rows_per_annotator:
+        say(
+            f"The file lets one person fill in {planned.rows_per_annotator:,} forms, but nobody sees a story"
+            f" twice: the {planned.stories:,} stories are enough for {planned.forms_each:,}."
+        )
+
+
+def _tell_family(planned: Plan, family: Chances, title: str) -> None:
+    many = _many(planned, family)
+    columns = ("one comparison", f"one of {_rule(planned, family)}")[: 1 + many]
+    table = Table(title, *columns, box=None, pad_edge=False, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+
+    def line(what: str, *cells: str) -> None:
+        table.add_row(what, *cells[: 1 + many])
+
+    wanted = percent(planned.power)
+    line("share of such studies that find it", percent(family.power), percent(family.power_in_family))
+    line(
+        f"annotators for {wanted}" if planned.rows_per_annotator == 1 else f"annotators (forms) for {wanted}",
+        *(f"{n:,}" if n else "none" for n in (family.annotators_needed, family.annotators_needed_in_family)),
+    )
+    line(
+        f"smallest difference found in {wanted}",
+        *(_smallest(each) for each in (family.detectable, family.detectable_in_family)),
+    )
+    line("if different people judged the two: share", percent(family.power_unpaired), "")
+    line("  smallest difference", _smallest(family.detectable_unpaired), "")
+    console().print(table)
+    say()
+
+
+def _smallest(difference: float | None) -> str:
+    if difference is None:
+        return "none"
+    return points(difference) if difference else "any"
+
+
+def _tell_method(planned: Plan) -> None:
+    if planned.together == 1:
+        say("Every form shows all generators. They are compared within annotators, by McNemar's exact test.")
+    else:
+        say(
+            f"Of the forms that show one of two generators, {percent(planned.together)} also show the other."
+            " All answers are compared, by the normal approximation to the permutation test."
+        )
+    say("Found means that p and the interval of the difference agree.")
+
+
+def _tell_spammers(planned: Plan, seen: Outlook) -> None:
+    say(describe(seen.gate, SPAMMERS_BORNE))
+    needed = seen.controls_needed
+    if needed is None or needed <= seen.gate.controls:
+        return
+    if planned.excluded == "row":
+        say('It also takes missed_control = "annotator": "row" leaves out only the form itself.')
+    met = needed * planned.passages_per_row
+    if 0 < planned.stories < met:
+        say(f"It also takes {met:,} stories, as nobody sees a story twice.")
+
+
+def _tell_cues(cues: Sequence[CueScore]) -> None:
+    names = list(dict.fromkeys(cue.cue for cue in cues))
+    table = Table("Always the", *names, box=None, pad_edge=False, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for generator in dict.fromkeys(cue.generator for cue in cues):
+        mine = {cue.cue: cue.score for cue in cues if cue.generator == generator}
+        table.add_row(generator, *(percent(mine[name]) for name in names))
+    say()
+    say("Scores if annotators understood nothing and marked by a cue (any sentence: 80%):")
+    console().print(table)
+
+    telling = [cue for cue in cues if cue.score < TELLING]
+    for name in dict.fromkeys(cue.cue for cue in telling):
+        found = ", ".join(
+            f"{percent(1 - cue.score)} of {cue.generator}" for cue in telling if cue.cue == name
+        )
+        advice = (
+            "Take out sentences at all five positions."
+            if name in PLACES
+            else (
+                "`generate --length-matched` and `--processing` help."
+                if name in ("longest", "shortest")
+                else "Other settings of the generator, or `--processing`, may help."
+            )
+        )
+        say(f'Marking "{name}" alone finds {found}, so scores would measure that cue. {advice}')
+
+
+SPAMMERS_BORNE = 0.01
+"""Accepted share of spammers among those who pass."""
+TELLING = 0.6
+"""A cue is named if it leaves a generator a lower score: it finds twice as many sentences as chance does."""

@@ -1,0 +1,278 @@
+"""The demonstration: a study from stories to report, with simulated annotators or with the user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from humaneval.crowd.addresses import preview_urls
+from humaneval.crowd.collect import collect
+from humaneval.crowd.endpoints import endpoint
+from humaneval.crowd.mturk.platform import MTurk
+from humaneval.domain import Role
+from humaneval.errors import DesignError, InputError, PrerequisiteError, UsageError
+from humaneval.market import MarketServer, Mode, open_market
+from humaneval.report.from_study import study_report
+from humaneval.report.page import render_report
+from humaneval.resources import bundled
+from humaneval.scoring.scores import ScoreTable
+from humaneval.settings import Settings, config_text
+from humaneval.simulated import Skills
+from humaneval.store.engine import open_engine, reading
+from humaneval.store.migrate import open_current
+from humaneval.store.queries import response_lines
+from humaneval.study.scores import collected
+from humaneval.study.stored import get_study
+from humaneval.web.app import create_app, running
+
+RunVerb = Callable[..., None]
+"""Runs a verb of the command line, given its words one by one, and shows what it prints."""
+Say = Callable[[str], None]
+"""Prints a line for the user."""
+
+STUDY = "demo"
+MARK = ".humaneval-demo"
+"""A folder with this file is the demo's own, and is emptied before the next one."""
+
+SKILLS: Mapping[str, float] = {"human": 0.0, "control": 1.0, "example-good": 0.25, "example-poor": 0.7}
+"""How often an attentive simulated annotator knows which sentence it is; nobody can know it of a human's."""
+MODEL_SKILLS: Mapping[str, float] = {"lm-scratch": 0.85, "ilm-scratch": 0.8}
+"""The same for the models that the demo trains: set beforehand like the others, whatever they write."""
+MODEL_MINUTES: Mapping[str, float] = {"lm": 0.7, "ilm": 1.0}
+TRIES = 20
+CARELESS = 0.05
+SEED = 2020
+ANNOTATORS, QUICK_ANNOTATORS, MY_ROWS = 90, 40, 20
+UNFIT = ("unprintable", "cut", "empty", "several sentences", "same as the original", "same as a neighbour")
+
+SUMMARY = (
+    "This is a demonstration. The annotators are simulated: programs that went through the real pages over"
+    " HTTP, with a skill that was set beforehand for each generator, whatever it wrote. The stories and the"
+    " sentences of example-good and example-poor were written as examples and are not the output of any"
+    " system. The scores say nothing about people or models."
+)
+
+
+@dataclass(frozen=True)
+class _Demo:
+    """A demonstration that is running: where it is, and how it talks to the user."""
+
+    folder: Path
+    settings: Settings
+    engine: Engine
+    run_verb: RunVerb
+    say: Say
+
+
+def run_demo(folder: Path, *, quick: bool, me: bool, run_verb: RunVerb, say: Say) -> Path | None:
+    """Run a small study from stories to report in `folder`. Returns the path of the report, if there is one.
+
+    `quick` leaves the models out; `me` waits for the user instead of simulating annotators. Every step that
+    has a verb goes through `run_verb`, so that the user sees it as a command.
+
+    Raises PrerequisiteError without torch where models are to be trained; UsageError if `folder` holds files
+    that the demo did not make.
+    """
+    models = not (quick or me)
+    if models and find_spec("torch") is None:
+        raise PrerequisiteError(
+            "the demo trains two small models, and torch is not installed",
+            "pip install 'humaneval-toolkit[models]', or leave them out: humaneval demo --quick",
+        )
+    _prepare(folder)
+    with _servers(folder, run_verb, say) as demo:
+        _make_infills(demo, models)
+        _make_study(demo, ANNOTATORS if models else QUICK_ANNOTATORS if quick else MY_ROWS, models)
+        if me:
+            _wait_for_me(demo)
+        else:
+            _simulate(demo, models)
+        run_verb("review", STUDY, "--approve")
+        return _scores_and_report(demo, me)
+
+
+def _prepare(folder: Path) -> None:
+    """An empty folder of the demo's own; never one with other people's files."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
+        raise UsageError(f"{folder} has files that the demo did not make", "Name another folder with --out.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        if path.is_dir() and (path / "infilling.json").exists():
+            shutil.rmtree(path)
+        elif path.is_file():
+            path.unlink()
+    (folder / MARK).write_text(
+        "Made by `humaneval demo`, which empties this folder at its next run.\n", encoding="utf-8"
+    )
+
+
+@contextmanager
+def _servers(folder: Path, run_verb: RunVerb, say: Say) -> Iterator[_Demo]:
+    """The marketplace and the form server on free ports, in an environment in which every verb finds them."""
+    database = folder.resolve() / "humaneval.db"
+    engine, market_engine = open_engine(f"sqlite:///{database}"), open_market(folder / "market.db")
+    open_current(engine)
+    with MarketServer(market_engine, mode=Mode.LOCAL) as market:
+        settings = Settings(database=f"sqlite:///{database}", market_url=market.url)
+        with running(create_app(settings, engine)) as port:
+            (folder / "humaneval.toml").write_text(
+                f'database = "humaneval.db"\n\n{config_text()}', encoding="utf-8"
+            )
+            say(f"Marketplace on {market.url}, forms on http://localhost:{port}")
+            with _environment(
+                HUMANEVAL_CONFIG=os.devnull,
+                HUMANEVAL_DATABASE=str(database),
+                HUMANEVAL_MARKET_URL=market.url,
+                HUMANEVAL_PUBLIC_URL=f"http://localhost:{port}",
+            ):
+                yield _Demo(folder, settings, engine, run_verb, say)
+    engine.dispose()
+    market_engine.dispose()
+
+
+@contextmanager
+def _environment(**values: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _make_infills(demo: _Demo, models: bool) -> None:
+    """Import stories and make infills; with `models`, also train two models and make theirs."""
+    run_verb = demo.run_verb
+    run_verb("stories", "import", "--bundled")
+    run_verb("generate", "--generator", "human")
+    run_verb("generate", "--generator", "control")
+    run_verb(
+        "generate", "--generator", "replay", "--checkpoint", str(bundled("bundled") / "example_infills.csv")
+    )
+    if not models:
+        return
+    for kind, minutes in MODEL_MINUTES.items():
+        folder = str(demo.folder / f"{kind}-scratch")
+        start = ("--bundled", "--from-scratch", "--preset", "small")
+        length = ("--minutes", f"{minutes:g}", "--evaluate-every", "25")
+        run_verb("train", kind, *start, "--out", folder, *length)
+        name = ("--as", f"{kind}-scratch", "--option", f"tries={TRIES}")
+        run_verb("generate", "--generator", kind, "--checkpoint", folder, *name)
+
+
+def _make_study(demo: _Demo, annotators: int, models: bool) -> None:
+    generators = ",".join([*SKILLS, *(MODEL_SKILLS if models else ())])
+    create = ("study", "create", STUDY, "--generators", generators, "--annotators", str(annotators))
+    try:
+        demo.run_verb(*create)
+    except DesignError as error:
+        # Small models do not always manage one whole sentence, and a study does not pass over that in
+        # silence.
+        demo.say(f"{error.message}\n{error.hint}")
+        demo.run_verb(*create, *(part for status in UNFIT for part in ("--allow", status)))
+    demo.run_verb("publish", STUDY, "--to", "local")
+
+
+def _simulate(demo: _Demo, models: bool) -> None:
+    known = {**SKILLS, **(MODEL_SKILLS if models else {})}
+    skills = [part for generator, skill in known.items() for part in ("--skill", f"{generator}={skill:g}")]
+    demo.run_verb("simulate", STUDY, *skills, "--careless", f"{CARELESS:g}", "--seed", str(SEED))
+    demo.run_verb("collect", STUDY)
+
+
+def _wait_for_me(demo: _Demo) -> None:
+    """Open the worker site, wait until something was submitted, and say how each guess went."""
+    where = endpoint("local", demo.settings)
+    url = preview_urls(demo.engine, STUDY, where)[0]
+    demo.say(
+        f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer, send. Waiting for you; Ctrl-C"
+        " stops."
+    )
+    if _has_screen():
+        webbrowser.open(url)
+    platform = MTurk(where)
+    while not collect(demo.engine, STUDY, platform).submissions:
+        time.sleep(1)
+    demo.say("\nThank you! This is how it went:")
+    with reading(demo.engine) as session:
+        for line in response_lines(session, get_study(session, STUDY)):
+            found = "found" if line["choice"] == line["position"] else "missed"
+            what = (
+                f"the held-out sentence was {line['position']}, and no machine wrote any"
+                if line["role"] == "human"
+                else f"{line['generator']} wrote {line['position']}"
+            )
+            demo.say(f"  Story {line['order']}: you marked {line['choice']}; {what}: {found}")
+
+
+def _scores_and_report(demo: _Demo, me: bool) -> Path | None:
+    """Print the scores and write the report. None if nothing is left to score: the only person missed the
+    Control passage."""
+    try:
+        demo.run_verb("score", STUDY)
+    except InputError as error:
+        if not me:
+            raise
+        demo.say(f"{error.message}. A study would leave you out, and pay you all the same.")
+        return None
+    analysis = collected(demo.engine, STUDY).analysis()
+    if me:
+        title, summary = "Demo study: you", ""
+    else:
+        title, summary = "Demo study, simulated annotators", SUMMARY
+        _compare_with_truth(demo, analysis.table)
+    report = study_report(demo.engine, STUDY, analysis.table, title=title, analysis=analysis, summary=summary)
+    path = demo.folder / "report.html"
+    path.write_text(render_report(report), encoding="utf-8", newline="\n")
+    return path
+
+
+def _has_screen() -> bool:
+    """Whether opening a browser shows one: in a bare terminal `webbrowser` would take over the terminal
+    instead."""
+    return sys.platform in ("darwin", "win32") or any(
+        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    )
+
+
+def _compare_with_truth(demo: _Demo, table: ScoreTable) -> None:
+    """Say how many intervals hold the score that was put in, whatever that number is."""
+    say = demo.say
+    skills = Skills(0.0, {**SKILLS, **MODEL_SKILLS})
+    judged = [row for row in table.scores if row.role is not Role.CONTROL]
+    held = [
+        row for row in judged if row.interval.low <= skills.true_score(row.generator) <= row.interval.high
+    ]
+    say("")
+    say(
+        "Simulated annotators: the truth is known. An attentive one knows the sentence with probability s,"
+        " else guesses"
+    )
+    say(
+        f"one of five, so the true score is 80 % × (1 − s). {CARELESS:.0%} read nothing and guess everywhere."
+    )
+    for row in judged:
+        truth = skills.true_score(row.generator)
+        verdict = "inside" if row in held else "OUTSIDE"
+        say(
+            f"  {row.generator}: s = {skills.of(row.generator):g}, truth {truth:.0%}, {verdict}"
+            f" {row.interval.low:.1%} to {row.interval.high:.1%}"
+        )
+    say(
+        f"{len(held)} of {len(judged)} intervals hold the truth. (Control is 0 by construction once those who"
+        " missed it are excluded.)"
+    )
