@@ -155,7 +155,7 @@ def _notes(decoded: Decoded, stories: list[Story]) -> list[str]:
     if again:
         notes.append(f"stories with the same five sentences under different ids: {again}")
     if len(stories) > 1 and all(story.id.isdecimal() and len(story.id) <= 6 for story in stories):
-        notes.append("the ids are running numbers: stories of another file may have the same ones")
+        notes.append("the ids are only numbers (an index); stories of another file may have the same ids")
     if looks_tokenised([sentence for story in stories[:400] for sentence in story.sentences]):
         notes.append(
             "the sentences look tokenised (spaces before full stops), and annotators will see the spaces"
