@@ -102,7 +102,7 @@ def test_an_answer_column_may_count_from_zero_or_from_one(write: Write, first: s
     reading = read_stories(write(table(*rows, header=header)))
     assert [story.sentences for story in reading.stories] == [SOUP, KITE]
     assert [story.id for story in reading.stories] == ["7", "8"]
-    assert "the ids are running numbers" in reading.notes[0]
+    assert "the ids are only numbers" in reading.notes[0]
 
 
 def test_an_ending_that_is_not_marked_is_a_problem(write: Write) -> None:
