@@ -30,6 +30,7 @@ browser-tools:
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.docs.write_cli_reference
 	$(BIN)/python -m tests.docs.write_cases
+	$(BIN)/python -m tests.docs.draw_house
 
 $(VENV)/.models: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable ".[models]"
