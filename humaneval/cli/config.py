@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import click
+from rich.table import Table
 
 from humaneval.cli.run import App, console, emit, json_option, with_app
 
 
 @click.group()
 def config() -> None:
-    """Show settings and where they come from."""
+    """Show every setting and where its value came from."""
 
 
 @config.command()
 @json_option
 @with_app
 def show(app: App, as_json: bool) -> None:
-    """Print every setting with its origin. Precedence: flag > environment > humaneval.toml > default."""
+    """Show every setting with its origin. Precedence: flag > environment > humaneval.toml > default."""
     if as_json:
         emit([{"setting": o.name, "value": o.value, "origin": o.origin} for o in app.loaded.origins])
         return
-    from rich.table import Table
-
     table = Table("Setting", "Value", "From", box=None, pad_edge=False, header_style="bold")
     for origin in app.loaded.origins:
         table.add_row(origin.name, origin.value or "—", origin.origin)

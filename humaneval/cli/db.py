@@ -1,32 +1,29 @@
-"""`db`: upgrade, copy or check the database."""
+"""`db`: upgrade, back up or check the database."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from sqlalchemy import Engine
 
 from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import StoreError
 from humaneval.settings import without_password
-
-if TYPE_CHECKING:
-    from sqlalchemy import Engine
+from humaneval.store import migrate
+from humaneval.store.engine import open_engine
 
 
 @click.group()
 def db() -> None:
-    """Upgrade, copy or check the database."""
+    """Upgrade, back up or check the database."""
 
 
 @db.command()
 @json_option
 @with_app
 def upgrade(app: App, as_json: bool) -> None:
-    """Bring the database to this version's tables; a SQLite file is copied to safety first."""
-    from humaneval.store import migrate
-    from humaneval.store.engine import open_engine
+    """Upgrade the database to this version's tables. A SQLite file is copied first."""
 
     engine = open_engine(app.settings.database)
     before = migrate.known_revision(engine)
@@ -34,7 +31,9 @@ def upgrade(app: App, as_json: bool) -> None:
     if before != migrate.HEAD:
         if before is not None and engine.dialect.name == "sqlite":
             copy = migrate.backup(engine)
-            say(f"Copied to {copy}.", err=True)  # at once: whatever happens next, this is where to go back to
+            say(
+                f"Copied to {copy}.", err=True
+            )  # at once: if the upgrade fails, this is the file to go back to
         migrate.upgrade(engine)
     if as_json:
         emit({"from": before, "to": migrate.HEAD, "copy": copy})
@@ -45,15 +44,18 @@ def upgrade(app: App, as_json: bool) -> None:
 
 
 @db.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write. [default: the database's name with date and time]",
+)
 @json_option
 @with_app
-def backup(app: App, file: Path | None, as_json: bool) -> None:
-    """Copy a SQLite database to FILE while it is in use."""
-    from humaneval.store import migrate
+def backup(app: App, out: Path | None, as_json: bool) -> None:
+    """Copy a SQLite database to a file while it is in use."""
 
     engine = _existing(app)
-    copy = migrate.backup(engine, file)
+    copy = migrate.backup(engine, out)
     if as_json:
         emit({"copy": copy})
     else:
@@ -64,8 +66,7 @@ def backup(app: App, file: Path | None, as_json: bool) -> None:
 @json_option
 @with_app
 def check(app: App, as_json: bool) -> None:
-    """Compare the tables with this version's, and look for damage and broken references."""
-    from humaneval.store import migrate
+    """Check the database for missing upgrades, damage and broken references."""
 
     problems = migrate.check(_existing(app))
     if as_json:
@@ -73,16 +74,14 @@ def check(app: App, as_json: bool) -> None:
     if problems:
         raise StoreError(
             f"{len(problems)} problem{'s' * (len(problems) > 1)}: {'; '.join(problems[:5])}",
-            "`humaneval db upgrade` mends an older revision; for damage restore a copy.",
+            "`humaneval db upgrade` upgrades an older revision. If the database is damaged, restore a copy.",
         )
     if not as_json:
         say("The database is sound.")
 
 
 def _existing(app: App) -> Engine:
-    """The database of whatever revision. StoreError where there is none: looking for one must not make it."""
-    from humaneval.store import migrate
-    from humaneval.store.engine import open_engine
+    """The database, of any revision. Raises StoreError if there is none: to look for one must not make it."""
 
     engine = open_engine(app.settings.database)
     is_file = engine.dialect.name == "sqlite"

@@ -1,20 +1,27 @@
-"""`generate`: fill blanks; killed at any point, the same command goes on where it stopped."""
+"""`generate`: fill blanks. Stopped at any point, the same command continues where it stopped."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import click
 
 from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
+from humaneval.domain import Blank, GeneratorRequest
 from humaneval.errors import UsageError
-
-if TYPE_CHECKING:
-    from humaneval.domain import Blank, GeneratorRequest
-    from humaneval.infills.generate import RunSummary
-    from humaneval.infills.processing import Form
+from humaneval.infills.generate import (
+    RunSummary,
+    blanks_of,
+    build,
+    check_stories,
+    run,
+    select_stories,
+)
+from humaneval.infills.processing import Form, steps_of
+from humaneval.infills.ray_cluster import cluster, run_on
+from humaneval.progress import progress
 
 
 def parse_options(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -34,55 +41,79 @@ def parse_positions(text: str) -> list[int]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*([1-5])(?:\s*-\s*([1-5]))?\s*", part)
         if not match:
-            raise UsageError(f"positions {text!r} make no sense", "Write 1-5, or 1,3,5.")
+            raise UsageError(f"{text!r} does not name positions", "Write 1-5, or 1,3,5.")
         positions += range(int(match[1]), int(match[2] or match[1]) + 1)
     if not positions or len(set(positions)) != len(positions):
-        raise UsageError(f"positions {text!r} name none, or one twice", "Write 1-5, or 1,3,5.")
+        raise UsageError(f"{text!r} names no position, or one twice", "Write 1-5, or 1,3,5.")
     return positions
 
 
-def parse_shard(text: str) -> tuple[int, int]:
-    """`i/n` as (i, n)."""
+class Shard(NamedTuple):
+    """One part of the work, counted from 1."""
+
+    part: int
+    parts: int
+
+
+def parse_shard(text: str) -> Shard:
+    """`i/n` as a shard."""
     match = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", text)
     if not match or int(match[1]) > int(match[2]):
         raise UsageError(
-            f"shard {text!r} makes no sense", "Write the part and the number of parts, for example 2/4."
+            f"{text!r} is not a shard", "Write the part and the number of parts, for example 2/4."
         )
-    return int(match[1]), int(match[2])
+    return Shard(int(match[1]), int(match[2]))
 
 
 @click.command()
 @click.option(
-    "--generator", "kind", required=True, metavar="KIND", help="`humaneval generators list` shows the kinds."
+    "--generator",
+    "kind",
+    required=True,
+    metavar="KIND",
+    help="Kind of generator; `humaneval generators list` shows them.",
 )
-@click.option("--checkpoint", default="", help="The folder or file that the kind reads.")
+@click.option("--checkpoint", default="", help="Folder or file that the kind reads.")
 @click.option(
     "--as",
     "name",
     default="",
     metavar="NAME",
-    help="What to call this configuration; the kind's own name if not given.",
+    help="Name for this configuration. [default: the kind's own name]",
 )
-@click.option("--split", default="test", show_default=True, help='Which stories; "" for all.')
-@click.option("--stories", "first", type=click.IntRange(min=1), help="Only the first so many of them.")
-@click.option("--positions", default="1-5", show_default=True, help="Which sentences to take out.")
+@click.option("--split", default="test", show_default=True, help='Split of the stories; "" for all.')
 @click.option(
-    "--samples", type=click.IntRange(min=1), default=1, show_default=True, help="Infills per blank."
+    "--stories",
+    "first",
+    type=click.IntRange(min=1),
+    help="Number of stories, from the first on. [default: all]",
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of everything that is drawn.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
+@click.option("--positions", default="1-5", show_default=True, help="Sentences to take out.")
 @click.option(
-    "--shard", default="1/1", show_default=True, metavar="I/N", help="Do only this part of the stories."
+    "--samples",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of infills for each blank.",
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
+@click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:1, …")
+@click.option(
+    "--shard",
+    default="1/1",
+    show_default=True,
+    metavar="I/N",
+    help="Part of the stories to fill, for example 2/4.",
 )
 @click.option(
-    "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the kind; can be repeated."
+    "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the kind. Repeatable."
 )
 @click.option(
     "--processing",
     metavar="all|NAMES",
     help=(
-        "What is done to the form of the texts: labels,repeats,spaces,sentence,capital,stop. The same for all"
-        " systems of a study."
+        "Clean-up of the texts: labels,repeats,spaces,sentence,capital,stop. Use the same for all systems of"
+        " a study."
     ),
 )
 @click.option(
@@ -90,27 +121,27 @@ def parse_shard(text: str) -> tuple[int, int]:
     "draws",
     type=click.IntRange(2, 100),
     metavar="N",
-    help="Of N draws take the one that is as long as people's sentences are.",
+    help="Draw N times and take the text whose length is most like that of people's sentences.",
 )
 @click.option(
     "--ray",
     "on_ray",
     is_flag=True,
     help=(
-        "Fill on a Ray cluster: the one that RAY_ADDRESS names, one that runs here, or a new one of this"
+        "Fill on a Ray cluster: the one that RAY_ADDRESS names, one that runs here, or a new one on this"
         " machine."
     ),
 )
 @click.option(
     "--actors",
     type=click.IntRange(min=1),
-    help="With --ray: programs at work at most.  [default: one a GPU, else one a CPU]",
+    help="With --ray: largest number of actors. [default: one for each GPU, else for each CPU]",
 )
 @click.option(
     "--gpus-per-actor",
     "gpus",
     type=click.FloatRange(min=0),
-    help="With --ray: what each takes.  [default: 1 where there is one]",
+    help="With --ray: GPUs for each actor. [default: 1 if there is one]",
 )
 @json_option
 @with_app
@@ -134,17 +165,14 @@ def generate(
     gpus: float | None,
     as_json: bool,
 ) -> None:
-    """Let a generator fill blanks and store its infills. What is there already is not made again."""
-    from humaneval.domain import GeneratorRequest
-    from humaneval.infills.generate import blanks_of, select_stories
-    from humaneval.infills.processing import Form, steps_of
+    """Fill blanks with a generator and store the infills. Existing infills are not made again."""
 
     form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed)
     part = parse_shard(shard)
     if on_ray and part != (1, 1):
-        raise UsageError("--ray cuts the work itself", "Leave out --shard.")
+        raise UsageError("--ray divides the work itself", "Leave out --shard.")
     if not on_ray and (actors is not None or gpus is not None):
-        raise UsageError("--actors and --gpus-per-actor are for --ray", "Add --ray, or leave them out.")
+        raise UsageError("--actors and --gpus-per-actor go with --ray", "Add --ray, or leave them out.")
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
     stories = select_stories(app.engine, split=split or None, first=first)
     if not stories:
@@ -166,16 +194,14 @@ def generate(
         return
     for summary in summaries:
         written = ", ".join(f"{n} {status}" for status, n in sorted(summary.written.items())) or "none"
-        there = f", {summary.already_there} were there already" if summary.already_there else ""
+        there = f", {summary.already_there} existed already" if summary.already_there else ""
         say(f"{summary.generator}: {written}{there}.")
 
 
 def _here(app: App, request: GeneratorRequest, form: Form, blanks: Sequence[Blank]) -> list[RunSummary]:
-    from humaneval.infills.generate import build, check_stories, run, select_stories
-    from humaneval.progress import progress
 
     generators = build(request)
-    for generator in generators:  # all of them before any writes: what is wrong with a file changes nothing
+    for generator in generators:  # all of them before any writes, so that a faulty file changes nothing
         check_stories(app.engine, generator)
     summaries = []
     for generator in form.of(generators, select_stories(app.engine)):
@@ -192,9 +218,6 @@ def _with_ray(
     actors: int | None,
     gpus: float | None,
 ) -> list[RunSummary]:
-    from humaneval.infills.generate import select_stories
-    from humaneval.infills.ray_cluster import cluster, run_on
-    from humaneval.progress import progress
 
     summaries = []
     with cluster(request, form, select_stories(app.engine), actors, gpus) as found:

@@ -1,25 +1,33 @@
-"""`generators`: what can fill blanks."""
+"""`generators`: list, check or forget what fills blanks."""
 
 from __future__ import annotations
 
-import click
+from importlib.util import find_spec
 
+import click
+from rich.table import Table
+
+from humaneval.cli.generate import parse_options
 from humaneval.cli.run import App, console, emit, json_option, say, with_app
+from humaneval.domain import Generator, GeneratorRequest
 from humaneval.errors import InputError
+from humaneval.infills.conformance import RULES, Finding, Trial
+from humaneval.infills.conformance import check as try_rules
+from humaneval.infills.generate import build, judge, kinds
+from humaneval.infills.generate import forget as forget_generator
+from humaneval.progress import progress
+from humaneval.stories import bundled_stories
 
 
 @click.group()
 def generators() -> None:
-    """List the kinds of generators, or check one."""
+    """List, check or forget generators."""
 
 
 @generators.command("list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List every registered kind, without importing any, and the file its code is in."""
-    from importlib.util import find_spec
-
-    from humaneval.infills.generate import kinds
+    """List every registered kind of generator and the file of its code."""
 
     found = []
     for kind in kinds():
@@ -28,7 +36,6 @@ def list_(as_json: bool) -> None:
     if as_json:
         emit(found)
         return
-    from rich.table import Table
 
     table = Table("Kind", "From package", "File", box=None, pad_edge=False, header_style="bold")
     for line in found:
@@ -41,11 +48,9 @@ def list_(as_json: bool) -> None:
 @json_option
 @with_app
 def forget(app: App, name: str, as_json: bool) -> None:
-    """Delete the generator called NAME and its infills, where no study shows any of them: to take a
-    mistake back."""
-    from humaneval.infills.generate import forget as delete
+    """Delete the generator NAME and its infills, unless a study shows one of them."""
 
-    count = delete(app.engine, name)
+    count = forget_generator(app.engine, name)
     if as_json:
         emit({"generator": name, "forgotten": count})
     else:
@@ -54,30 +59,27 @@ def forget(app: App, name: str, as_json: bool) -> None:
 
 @generators.command()
 @click.argument("kind")
-@click.option("--checkpoint", default="", help="The folder or file that the kind reads.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
+@click.option("--checkpoint", default="", help="Folder or file that the kind reads.")
+@click.option("--device", default="auto", show_default=True, help="Device: auto, cpu, cuda, cuda:1, …")
 @click.option(
     "--stories",
     "count",
     type=click.IntRange(1, 30),
     default=10,
     show_default=True,
-    help="Stories to try it on.",
+    help="Number of stories to try it on.",
 )
-@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the kind.")
+@click.option(
+    "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the kind. Repeatable."
+)
 @json_option
 def check(
     kind: str, checkpoint: str, device: str, count: int, options: tuple[str, ...], as_json: bool
 ) -> None:
-    """Try a generator of this KIND against the rules that every generator keeps; exit code 1 where it
-    breaks one."""
-    from humaneval.cli.generate import parse_options
-    from humaneval.domain import Generator, GeneratorRequest
-    from humaneval.infills.conformance import RULES, Finding, Trial
-    from humaneval.infills.conformance import check as try_rules
-    from humaneval.infills.generate import build, judge
-    from humaneval.progress import progress
-    from humaneval.stories import bundled_stories
+    """Check a generator of this KIND against the rules for all generators.
+
+    The exit code is 1 if it breaks one.
+    """
 
     def make(seed: int) -> Generator:
         request = GeneratorRequest(
@@ -106,11 +108,11 @@ def check(
         emit({"generator": name, "rules": rules, "examples": shown})
     elif not broken:
         kept = sum(not finding.skipped for finding in findings)
-        say(f"\n{name} keeps all {kept} rules that are for it. Infills it wrote, by position:")
+        say(f"\n{name} keeps all {kept} rules that apply to it. Infills that it wrote, by position:")
         for infill in examples:
             say(f"  {infill.blank.position}. [{infill.status}] {infill.text}")
     if broken:
         raise InputError(
             f"{name} breaks {len(broken)} of {len(findings)} rules: {', '.join(broken)}",
-            "What each rule asks for is told in docs/generators.md.",
+            "docs/generators.md says what each rule asks for.",
         )

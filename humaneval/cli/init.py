@@ -1,4 +1,4 @@
-"""`init`: the two files that say where the toolkit runs and what is studied."""
+"""`init`: write the two files that say where the toolkit runs and what a study is like."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ STUDY_FILE = "study.toml"
 
 @click.command()
 @click.option(
-    "--folder",
+    "--out",
+    "folder",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(),
-    help="Where to write them; here if not given.",
+    help="Folder to write to. [default: this one]",
 )
 @json_option
 def init(folder: Path, as_json: bool) -> None:
-    """Write a commented humaneval.toml and study.toml. Files that exist are left alone."""
+    """Write a commented humaneval.toml and study.toml. Existing files stay as they are."""
     files = {
         CONFIG_FILE: config_text(),
         STUDY_FILE: (bundled("bundled") / STUDY_FILE).read_text(encoding="utf-8"),
     }
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder", "Make it first.")
+        raise UsageError(f"{folder} is not a folder", "Create it first.")
     new = [name for name in files if not (folder / name).exists()]
     for name in new:
         (folder / name).write_text(files[name], encoding="utf-8", newline="\n")
@@ -37,5 +38,5 @@ def init(folder: Path, as_json: bool) -> None:
         emit([{"file": str(folder / name), "written": name in new} for name in files])
         return
     for name in files:
-        say(f"{folder / name} {'written' if name in new else 'exists; left alone'}")
+        say(f"{folder / name} {'written' if name in new else 'exists; left as it is'}")
     say("Next: humaneval stories import FILE --split test")

@@ -1,17 +1,20 @@
-"""`stories`: import, list and show."""
+"""`stories`: import, list and show stories."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
+from sqlalchemy import func, select
 
 from humaneval.cli.run import App, console, emit, json_option, say, with_app
 from humaneval.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from humaneval.store.stories import Imported
+from humaneval.infills.generate import select_stories, story_value
+from humaneval.store.engine import reading
+from humaneval.store.stories import Imported, add_stories
+from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
+from humaneval.stories import Reading, bundled_stories, parse_mapping, read_stories
 
 SHOWN_PROBLEMS = 20
 
@@ -23,12 +26,12 @@ def stories() -> None:
 
 @stories.command("import")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
-@click.option("--bundled", is_flag=True, help="The stories that come with the toolkit, instead of a file.")
-@click.option("--split", default="", help="The split to put them in, for example test.")
-@click.option("--source", default="", help="Where they come from; the file's name if not given.")
-@click.option("--encoding", help="The file's encoding, where it is not recognised.")
-@click.option("--map", "mapping", help="Which columns to read: id=A,title=B,sentence1=C,….")
-@click.option("--skip-bad", is_flag=True, help="Import the sound stories of a file that has bad ones too.")
+@click.option("--bundled", is_flag=True, help="Import the stories that come with the toolkit, not a file.")
+@click.option("--split", default="", help="Split to put the stories in, for example test.")
+@click.option("--source", default="", help="Source of the stories. [default: the file's name]")
+@click.option("--encoding", help="Encoding of the file, if it is not recognised.")
+@click.option("--map", "mapping", help="Columns to read: id=A,title=B,sentence1=C,….")
+@click.option("--skip-bad", is_flag=True, help="Import the sound stories of a file that also has bad ones.")
 @json_option
 @with_app
 def import_(
@@ -42,90 +45,93 @@ def import_(
     skip_bad: bool,
     as_json: bool,
 ) -> None:
-    """Import FILE: CSV with ROCStories or Story Cloze columns, JSONL, or text with a story a line or a paragraph.
+    """Import stories from FILE, or the bundled ones.
 
-    A bad story is reported with its line and the reason, and nothing of the file is imported unless
-    --skip-bad.
+    FILE is CSV with ROCStories or Story Cloze columns, JSONL, or text with one story in each line or
+    paragraph. Every bad story is reported with its line and the reason. Unless --skip-bad is given, nothing
+    is imported then.
     """
-    from humaneval.store.stories import add_stories
-    from humaneval.stories import bundled_stories, parse_mapping, read_stories
-
     if bundled == (file is not None):
         raise UsageError("name one file, or say --bundled")
     if file is None:
-        found = bundled_stories()
-        imported = add_stories(app.engine, found)
-        if as_json:
-            emit(
-                {
-                    "file": None,
-                    "added": imported.added,
-                    "already_there": imported.already_there,
-                    "other_split": imported.other_split,
-                    "skipped": 0,
-                    "problems": [],
-                }
-            )
-        else:
-            say(f"{counted(imported)}.")
+        _tell_bundled(add_stories(app.engine, bundled_stories()), as_json)
         return
-    reading = read_stories(
+    read = read_stories(
         file,
         encoding=encoding,
         mapping=parse_mapping(mapping) if mapping else None,
         split=split,
         source=source or file.name,
     )
-    for problem in reading.problems[:SHOWN_PROBLEMS]:
+    _refuse_bad(file, read, skip_bad)
+    _tell(file, read, add_stories(app.engine, read.stories), as_json)
+
+
+def _refuse_bad(file: Path, read: Reading, skip_bad: bool) -> None:
+    """List the bad stories. Raises InputError if there are any, unless they are to be skipped."""
+    for problem in read.problems[:SHOWN_PROBLEMS]:
         say(str(problem), err=True)
-    if len(reading.problems) > SHOWN_PROBLEMS:
-        say(f"… and {len(reading.problems) - SHOWN_PROBLEMS} more", err=True)
-    if reading.problems and not skip_bad:
+    if len(read.problems) > SHOWN_PROBLEMS:
+        say(f"… and {len(read.problems) - SHOWN_PROBLEMS} more", err=True)
+    if read.problems and not skip_bad:
         raise InputError(
-            f"{len(reading.problems)} of {len(reading.problems) + len(reading.stories)} stories in {file}"
+            f"{len(read.problems)} of {len(read.problems) + len(read.stories)} stories in {file}"
             " cannot be used; nothing was imported",
-            "Mend the lines above, or import the others with --skip-bad.",
+            "Correct the lines above, or import the others with --skip-bad.",
         )
-    imported = add_stories(app.engine, reading.stories)
+
+
+def _tell_bundled(imported: Imported, as_json: bool) -> None:
+    if as_json:
+        emit({"file": None, **_numbers(imported), "skipped": 0, "problems": []})
+    else:
+        say(f"{_counted(imported)}.")
+
+
+def _tell(file: Path, read: Reading, imported: Imported, as_json: bool) -> None:
     if as_json:
         emit(
             {
                 "file": str(file),
-                "format": reading.format,
-                "encoding": reading.encoding,
-                "added": imported.added,
-                "already_there": imported.already_there,
-                "other_split": imported.other_split,
-                "skipped": len(reading.problems),
-                "problems": [{"line": p.line, "reason": p.reason} for p in reading.problems],
-                "notes": list(reading.notes),
+                "format": read.format,
+                "encoding": read.encoding,
+                **_numbers(imported),
+                "skipped": len(read.problems),
+                "problems": [{"line": p.line, "reason": p.reason} for p in read.problems],
+                "notes": list(read.notes),
             }
         )
         return
-    for note in reading.notes:
+    for note in read.notes:
         say(f"Note: {note}", err=True)
-    skipped = f", {len(reading.problems)} skipped" if reading.problems else ""
-    say(f"{file} ({reading.format}, {reading.encoding}): {counted(imported)}{skipped}.")
+    skipped = f", {len(read.problems)} skipped" if read.problems else ""
+    say(f"{file} ({read.format}, {read.encoding}): {_counted(imported)}{skipped}.")
 
 
-def counted(imported: Imported) -> str:
+def _numbers(imported: Imported) -> dict[str, int]:
+    return {
+        "added": imported.added,
+        "already_there": imported.already_there,
+        "other_split": imported.other_split,
+    }
+
+
+def _counted(imported: Imported) -> str:
     """What an import did, in words."""
     other = f" ({imported.other_split} in another split, where they stay)" if imported.other_split else ""
-    return f"{imported.added} stories added, {imported.already_there} were there already{other}"
+    added = "1 story" if imported.added == 1 else f"{imported.added:,} stories"
+    return f"{added} added, {imported.already_there} existed already{other}"
 
 
 @stories.command("list")
-@click.option("--split", help="Only this split.")
-@click.option("--first", type=click.IntRange(min=1), default=20, show_default=True, help="How many.")
+@click.option("--split", help="Split to list. [default: all]")
+@click.option(
+    "--first", type=click.IntRange(min=1), default=20, show_default=True, help="Number of stories to list."
+)
 @json_option
 @with_app
 def list_(app: App, split: str | None, first: int, as_json: bool) -> None:
-    """List stories by id, with split, title and first sentence, and the number in each split."""
-    from sqlalchemy import func, select
-
-    from humaneval.infills.generate import select_stories
-    from humaneval.store.engine import reading
-    from humaneval.store.tables import StoryRow
+    """List stories with split, title and first sentence, and count each split."""
 
     with reading(app.engine) as session:
         counts = dict(
@@ -145,7 +151,6 @@ def list_(app: App, split: str | None, first: int, as_json: bool) -> None:
             }
         )
         return
-    from rich.table import Table
 
     table = Table("Id", "Split", "Title", "First sentence", box=None, pad_edge=False, header_style="bold")
     for story in found:
@@ -164,11 +169,6 @@ def list_(app: App, split: str | None, first: int, as_json: bool) -> None:
 @with_app
 def show(app: App, story_id: str, as_json: bool) -> None:
     """Show the story STORY_ID with every generator's infills."""
-    from sqlalchemy import select
-
-    from humaneval.infills.generate import story_value
-    from humaneval.store.engine import reading
-    from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
 
     with reading(app.engine) as session:
         row = session.scalar(select(StoryRow).where(StoryRow.key == story_id))

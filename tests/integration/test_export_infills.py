@@ -27,7 +27,7 @@ def shown_hash(sentences: list[str]) -> str:
 def test_the_folder_holds_what_machines_wrote_and_none_of_the_stories_sentences(
     command: Command, study: str
 ) -> None:
-    said = command("export", study, "--infills", "release", "--json")
+    said = command("export", study, "--infills", "--out", "release", "--json")
     assert said.code == 0
     folder = Path("release")
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -50,7 +50,7 @@ def test_who_has_the_stories_puts_every_passage_together_and_proves_it(
     command: Command, study: str, stories: tuple[Story, ...]
 ) -> None:
     told = {story.id: story.sentences for story in stories}
-    command("export", study, "--infills", "release")
+    command("export", study, "--infills", "--out", "release")
     infills = {line["infill"]: line for line in table(Path("release/infills.csv"))}
     for passage in table(Path("release/passages.csv")):
         sentences = list(told[passage["story"]])
@@ -64,7 +64,7 @@ def test_who_has_the_stories_puts_every_passage_together_and_proves_it(
 
 
 def test_with_stories_the_folder_is_whole_and_its_stories_are_read_back(command: Command, study: str) -> None:
-    said = command("export", study, "--infills", "release", "--with-stories", "--json")
+    said = command("export", study, "--infills", "--out", "release", "--with-stories", "--json")
     folder = Path("release")
     assert said.json["stories"] == len(table(folder / "stories.csv"))
     for passage in table(folder / "passages.csv"):
@@ -76,7 +76,7 @@ def test_with_stories_the_folder_is_whole_and_its_stories_are_read_back(command:
 
 
 def test_the_infills_can_be_replayed_in_another_database(command: Command, study: str) -> None:
-    command("export", study, "--infills", "release", "--with-stories")
+    command("export", study, "--infills", "--out", "release", "--with-stories")
     elsewhere = ["--database", "other.db"]
     command(*elsewhere, "stories", "import", "release/stories.csv", "--split", "test")
     done = command(
@@ -92,7 +92,7 @@ def test_the_infills_can_be_replayed_in_another_database(command: Command, study
         "3",
     )
     assert done.code == 0, done.err
-    command(*elsewhere, "export", "--infills", "again")
+    command(*elsewhere, "export", "--infills", "--out", "again")
     first = {
         (line["story"], line["position"]): line["text"]
         for line in table(Path("release/infills.csv"))
@@ -108,7 +108,7 @@ def test_the_infills_can_be_replayed_in_another_database(command: Command, study
 def test_every_run_is_there_with_its_settings_and_the_codebook_names_every_column(
     command: Command, study: str
 ) -> None:
-    command("export", "--infills", "release", "--with-stories")
+    command("export", "--infills", "--out", "release", "--with-stories")
     folder = Path("release")
     runs = {run["run"]: run for run in json.loads((folder / "runs.json").read_text(encoding="utf-8"))}
     for line in table(folder / "infills.csv"):
@@ -135,8 +135,8 @@ def test_C62_texts_come_back_as_they_were_and_with_excel_none_is_a_formula(comma
     assert (
         command("generate", "--generator", "replay", "--checkpoint", "g.jsonl", "--positions", "2").code == 0
     )
-    command("export", "--infills", "plain")
-    command("export", "--infills", "excel", "--excel")
+    command("export", "--infills", "--out", "plain")
+    command("export", "--infills", "--out", "excel", "--excel")
     assert table(Path("plain/infills.csv"))[0]["text"] == text
     content = Path("excel/infills.csv").read_bytes()
     assert content.startswith(b"\xef\xbb\xbf")
@@ -146,27 +146,28 @@ def test_C62_texts_come_back_as_they_were_and_with_excel_none_is_a_formula(comma
 def test_what_is_there_already_is_never_touched(command: Command, study: str) -> None:
     Path("release").mkdir()
     (Path("release") / "mine.txt").write_text("mine", encoding="utf-8")
-    said = command("export", study, "--infills", "release")
+    said = command("export", study, "--infills", "--out", "release")
     assert said.code == 1
     assert said.err.startswith("release is there already") or "release is there already" in said.err
     assert [path.name for path in Path("release").iterdir()] == ["mine.txt"]
     assert not Path("release.part").exists()
     Path("file").write_text("mine", encoding="utf-8")
-    assert command("export", study, "--infills", "file").code == 1
-    assert command("export", study, "--infills", "file/below").code == 1
+    assert command("export", study, "--infills", "--out", "file").code == 1
+    assert command("export", study, "--infills", "--out", "file/below").code == 1
     assert Path("file").read_text(encoding="utf-8") == "mine"
     Path("empty").mkdir()
-    assert command("export", study, "--infills", "empty").code == 0
+    assert command("export", study, "--infills", "--out", "empty").code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["export"], 2, "needs a study and a file"),
-        (["export", "nothing", "--infills", "release"], 2, "there is no study 'nothing'"),
-        (["export", "--infills", "release"], 1, "there are no infills yet"),
-        (["export", "s", "f.csv", "--infills", "release"], 2, "--infills for infills"),
-        (["export", "s", "f.csv", "--with-stories"], 2, "goes with --infills"),
+        (["export"], 2, "Missing option '--out'"),
+        (["export", "--out", "f.csv"], 2, "name a study"),
+        (["export", "nothing", "--infills", "--out", "release"], 2, "there is no study 'nothing'"),
+        (["export", "--infills", "--out", "release"], 1, "there are no infills yet"),
+        (["export", "s", "--out", "f.csv", "--infills", "--comments"], 2, "do not go together"),
+        (["export", "s", "--out", "f.csv", "--with-stories"], 2, "goes with --infills"),
     ],
 )
 def test_what_cannot_be_exported_is_said(

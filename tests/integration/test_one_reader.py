@@ -54,7 +54,7 @@ def test_our_own_export_keeps_its_pseudonyms(
     with writing(sqlite_engine) as session:
         for one in session.scalars(select(WorkerRow)):
             one.pseudonym = pseudonym(b"key", "local", one.pseudonym)
-    assert command("export", "study", tmp_path / "e.csv").code == 0
+    assert command("export", "study", "--out", tmp_path / "e.csv").code == 0
     with (tmp_path / "e.csv").open(encoding="utf-8", newline="") as file:
         names = {line["worker"] for line in csv.DictReader(file)}
     stored = command("score", "study", "--details", "--json").json

@@ -237,7 +237,7 @@ def test_the_plain_command_starts_ray_itself_and_goes_on_where_another_run_stopp
         text=True,
         timeout=120,
     )
-    assert (done.returncode, done.stdout) == (0, "control: 60 ok, 60 were there already.\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "control: 60 ok, 60 existed already.\n"), done.stderr
     assert len(stored(sqlite_engine, "control")) == 120
 
 

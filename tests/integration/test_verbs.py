@@ -47,14 +47,10 @@ def test_skip_bad_imports_the_others_lists_the_bad_ones_and_counts_them(command:
 
 def test_importing_twice_adds_nothing_and_a_story_keeps_its_split(command: Command) -> None:
     Path("stories.csv").write_text(HEADER + GOOD, encoding="utf-8")
-    assert command("stories", "import", "stories.csv").out.endswith(
-        "1 stories added, 0 were there already.\n"
-    )
-    assert command("stories", "import", "stories.csv").out.endswith(
-        "0 stories added, 1 were there already.\n"
-    )
+    assert command("stories", "import", "stories.csv").out.endswith("1 story added, 0 existed already.\n")
+    assert command("stories", "import", "stories.csv").out.endswith("0 stories added, 1 existed already.\n")
     said = command("stories", "import", "stories.csv", "--split", "test")
-    assert said.out.endswith("1 were there already (1 in another split, where they stay).\n")
+    assert said.out.endswith("1 existed already (1 in another split, where they stay).\n")
 
 
 def test_a_story_with_an_id_that_is_taken_changes_nothing(command: Command) -> None:
@@ -238,7 +234,7 @@ def test_a_picture_without_chromium_says_how_to_get_it(
 def test_init_writes_two_files_and_leaves_those_alone_that_exist(command: Command) -> None:
     Path("study.toml").write_text("mine", encoding="utf-8")
     said = command("init")
-    assert said.out.splitlines()[:2] == ["humaneval.toml written", "study.toml exists; left alone"]
+    assert said.out.splitlines()[:2] == ["humaneval.toml written", "study.toml exists; left as it is"]
     assert Path("study.toml").read_text(encoding="utf-8") == "mine"
     Path("study.toml").unlink()
     command("init")
@@ -293,10 +289,13 @@ def test_db_upgrade_makes_a_database_once_and_db_backup_copies_it(
     assert command("--database", "new.db", "db", "upgrade").out == "Already at revision 0001.\n"
     with writing(sqlite_engine) as session:
         session.add(MetaRow(key="kept", value="yes"))
-    assert command("--database", sqlite_database, "db", "backup", "copy.db").out == "Copied to copy.db.\n"
+    assert (
+        command("--database", sqlite_database, "db", "backup", "--out", "copy.db").out
+        == "Copied to copy.db.\n"
+    )
     assert command("--database", "copy.db", "db", "check").out == "The database is sound.\n"
-    assert command("--database", sqlite_database, "db", "backup", "copy.db").code == 2
-    said = command("--database", sqlite_database, "db", "backup", "nowhere/copy.db")
+    assert command("--database", sqlite_database, "db", "backup", "--out", "copy.db").code == 2
+    said = command("--database", sqlite_database, "db", "backup", "--out", "nowhere/copy.db")
     assert (said.code, said.err.splitlines()[0]) == (
         2,
         "Error: the folder nowhere for the copy does not exist",
