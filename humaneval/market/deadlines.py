@@ -64,17 +64,13 @@ def _moments(now: datetime) -> dict[str, datetime]:
 # Asked at every request, so they are made once.
 _NOW = bindparam("now", type_=Moment)
 
-
 _LATE = select(Assignment).where(Assignment.state == State.ACCEPTED, Assignment.deadline <= _NOW)
-
 
 _UNREVIEWED = select(Assignment).where(
     Assignment.state == State.SUBMITTED, Assignment.auto_approve_at <= _NOW
 )
 
-
 _EXPIRING = select(Hit).where(Hit.expired.is_(False), Hit.expires_at <= _NOW)
-
 
 _OUTDATED = select(Hit).where(
     Hit.disposed.is_(False),
@@ -92,13 +88,11 @@ _RACING = Hit.policy_due & Hit.number.in_(
     )
 )
 
-
 _TURNS = union(
     select(Hit.expires_at).where(_RACING, Hit.expired.is_(False), Hit.expires_at <= _NOW),
     select(Assignment.deadline)
     .join(Assignment.hit)
     .where(_RACING, Assignment.state == State.ACCEPTED, Assignment.deadline <= _NOW),
 )
-
 
 _ANYTHING_DUE = select(or_(*(query.exists() for query in (_LATE, _UNREVIEWED, _EXPIRING, _OUTDATED))))

@@ -14,7 +14,6 @@ from humaneval.market.tables.workers import Message, Worker
 
 MOST_AT_ONCE = 100
 
-
 LONGEST_SUBJECT, LONGEST_MESSAGE = 200, 4096
 
 

@@ -11,12 +11,10 @@ from humaneval.market.protocol.addresses import origin_of
 
 COOKIE = "market_worker"
 
-
 LINK_PATH = "/come/"
 """A worker's own token follows it. Whoever has the link is that worker, so it is shown to nobody else."""
 
 SIGNED_IN_SECONDS = 30 * 24 * 3600
-
 
 FRAME_SANDBOX = "allow-scripts allow-forms allow-modals allow-popups allow-top-navigation-by-user-activation"
 """What a requester's own HTML may do in its frame. Not allow-same-origin: it must not act as the worker."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import socket
 from decimal import Decimal
+from pathlib import Path
 from threading import Thread
 from types import TracebackType
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ from humaneval.errors import PrerequisiteError, SettingsError
 from humaneval.market.app import create_market_app
 from humaneval.market.faults import admin
 from humaneval.market.faults.kinds import TroubleMaker
-from humaneval.market.keys import Keys
+from humaneval.market.keys import REGION, Keys
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
 from humaneval.store.types import now
@@ -122,6 +123,21 @@ class MarketServer:
         self._server.task_dispatcher.shutdown()
         wasyncore.close_all(self._map)
         self._socket.close()
+
+
+def is_local(host: str, public_url: str | None) -> bool:
+    """Whether only this machine can reach a marketplace that listens on `host` and is known as `public_url`."""
+    return is_loopback(host) and (public_url is None or is_loopback(urlsplit(public_url).hostname or ""))
+
+
+def client_environment(url: str, *, signed: bool, keys_file: Path | None) -> dict[str, str]:
+    """The variables that point any of AWS's clients at the marketplace. They hold no secret."""
+    environment = {"AWS_ENDPOINT_URL_MTURK": url, "AWS_DEFAULT_REGION": REGION}
+    if not signed:
+        environment |= {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+    elif keys_file is not None:
+        environment["AWS_SHARED_CREDENTIALS_FILE"] = str(keys_file.resolve())
+    return {**environment, "AWS_REGION": REGION}  # the JavaScript client's name for the region
 
 
 def _refuse_others(host: str, url: str) -> None:

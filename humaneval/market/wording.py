@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
-
 TOO_LARGE = (
     "What was sent is larger than the 4 MB that can be sent at once, so nothing was stored. Go back and send"
     " less."

@@ -12,17 +12,18 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from http.client import HTTPException
 from http.cookiejar import CookieJar
 from typing import Any
+
+from lxml.etree import ParserError
+from lxml.html import HTMLParser, document_fromstring
 
 from humaneval.errors import PlatformError
 
 TIMEOUT_SECONDS = 60
 PATIENCE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Seconds before each reload of somebody who does not give up at once."""
-_VOID = frozenset({"input", "br", "img", "link", "meta", "hr"})
 
 
 @dataclass(slots=True)
@@ -135,59 +136,33 @@ class _SameSite(urllib.request.HTTPRedirectHandler):
 
 def parse_page(url: str, status: int, html: str) -> Page:
     """The forms and frames of a page."""
-    parser = _Parser()
-    parser.feed(html)
-    parser.close()
-    return Page(
-        url, status, html, parser.forms, [urllib.parse.urljoin(url, source) for source in parser.frames]
-    )
+    try:
+        # As bytes with their encoding named: a page's own word on its encoding does not count.
+        root = document_fromstring(html.encode(), HTMLParser(encoding="utf-8"))
+    except ParserError:  # a page without content
+        return Page(url, status, html, [], [])
+    frames = [
+        urllib.parse.urljoin(url, frame.get("src")) for frame in root.iter("iframe") if frame.get("src")
+    ]
+    return Page(url, status, html, [_form(form) for form in root.iter("form")], frames)
 
 
-class _Parser(HTMLParser):
-    """Collects forms and frames. A radio button's text is that of the label around it."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.forms: list[FoundForm] = []
-        self.frames: list[str] = []
-        self._form: FoundForm | None = None
-        self._label: list[str] | None = None
-        self._labelled: tuple[str, str] | None = None
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        if tag == "form":
-            self._form = FoundForm(values.get("action", ""), values.get("method", "get").lower())
-            self.forms.append(self._form)
-        elif tag == "iframe" and values.get("src"):
-            self.frames.append(values["src"])
-        elif tag == "label":
-            self._label, self._labelled = [], None
-        elif self._form is not None and tag in ("input", "textarea", "select"):
-            self._field(tag, values)
-
-    def _field(self, tag: str, values: dict[str, str]) -> None:
-        name, kind = values.get("name", ""), values.get("type", "text")
-        assert self._form is not None
-        if not name or "disabled" in values:
-            return
+def _form(element: Any) -> FoundForm:
+    form = FoundForm(element.get("action", ""), element.get("method", "get").lower())
+    for control in element.iter("input", "textarea", "select"):
+        name, kind = control.get("name"), control.get("type", "text")
+        if not name or "disabled" in control.attrib:
+            continue
         if kind == "radio":
-            self._form.choices.setdefault(name, [])
-            self._labelled = (name, values.get("value", "on"))
+            form.choices.setdefault(name, []).append((control.get("value", "on"), _label(control)))
         elif kind == "checkbox":
-            self._form.boxes[name] = values.get("value", "on")
-        elif tag != "input" or kind not in ("submit", "button"):
-            self._form.values[name] = values.get("value", "")
+            form.boxes[name] = control.get("value", "on")
+        elif control.tag != "input" or kind not in ("submit", "button"):
+            form.values[name] = control.get("value", "")
+    return form
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "form":
-            self._form = None
-        elif tag == "label" and self._label is not None:
-            if self._form is not None and self._labelled is not None:
-                name, value = self._labelled
-                self._form.choices[name].append((value, "".join(self._label)))
-            self._label = None
 
-    def handle_data(self, data: str) -> None:
-        if self._label is not None:
-            self._label.append(data)
+def _label(control: Any) -> str:
+    """The text of the label around a radio button."""
+    label = next(control.iterancestors("label"), None)
+    return "" if label is None else str(label.text_content())

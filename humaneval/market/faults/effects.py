@@ -43,16 +43,13 @@ class _Failure(NamedTuple):
 
 _AGAIN = "Try your call again."
 
-
 _FAULT = "AWS.MechanicalTurk.ServiceFault"
-
 
 _REFUSALS = {
     Trouble.THROTTLED: _Failure(400, "ThrottlingException", "Rate exceeded"),
     Trouble.UNAVAILABLE: _Failure(503, "ServiceFault", _AGAIN, "AWS.MechanicalTurk.ServiceUnavailable"),
     Trouble.ODD_STATUS: _Failure(505, "ServiceFault", _AGAIN, _FAULT),
 }
-
 
 _LOST = _Failure(500, "ServiceFault", _AGAIN, _FAULT)
 

@@ -43,10 +43,8 @@ KINDS: Mapping[str, Trouble | None] = {
 SENT_AGAIN = (Trouble.THROTTLED, Trouble.UNAVAILABLE, Trouble.REPLY_LOST, Trouble.DROPPED)
 """The troubles after which AWS's clients send a call again by themselves."""
 
-
 TroubleMaker = Callable[[str], Trouble | None]
 """Asked before every step, by its name."""
-
 
 SITE_STEPS = {
     "accept": re.compile(r"POST /hits/[^/]+/accept"),

@@ -20,15 +20,11 @@ from humaneval.market.tables.assignments import Assignment, State
 
 UNSEEN_PATH = "/unseen"
 
-
 MOST_BYTES = 4 * 1024 * 1024
-
 
 WAIT_SECONDS = 30
 
-
 _FORM = re.compile(r"<form\b[^>]*>", re.IGNORECASE)
-
 
 _ACTION = re.compile(r"\saction\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>]+)", re.IGNORECASE)
 

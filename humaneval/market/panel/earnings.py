@@ -38,7 +38,7 @@ class Earnings:
         return self.rewards + self.bonuses
 
 
-def earnings(
+def earnings_of_all(
     engine: Engine, *, since: datetime | None = None, before: datetime | None = None, clock: Clock = now
 ) -> list[Earnings]:
     """Every worker in the order in which they came; what was approved and paid from `since` to just before

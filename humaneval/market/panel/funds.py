@@ -14,7 +14,7 @@ from humaneval.store.engine import store_errors
 from humaneval.store.types import now
 
 
-def fund(engine: Engine, amount: Decimal, clock: Clock = now) -> Decimal:
+def add_funds(engine: Engine, amount: Decimal, clock: Clock = now) -> Decimal:
     """Add `amount` dollars, whole cents; gives what is available then, in dollars.
 
     UsageError for an amount of 0.00 or less, and for a sandbox. Nothing is added then.

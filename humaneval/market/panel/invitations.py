@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import Engine
 
-from humaneval.errors import UsageError
+from humaneval.errors import InputError, UsageError
 from humaneval.market.protocol.addresses import check_site
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.security import LINK_PATH, Seals
@@ -15,6 +16,24 @@ from humaneval.market.tables.database import Mode, known_account, transaction
 from humaneval.market.tables.workers import Worker
 from humaneval.market.workers import find_named, pass_for, sign_up
 from humaneval.store.types import now
+
+
+def read_names(given: Sequence[str], file: Path | None) -> list[str]:
+    """The names in `given`, then those in `file`, which has one on each line and may have empty lines.
+
+    Raises UsageError for a name that is empty: with no name at all, everybody would be invited. Raises
+    InputError for a file that is not UTF-8.
+    """
+    try:
+        listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not UTF-8", "Save the list as UTF-8.") from None
+    people = [*given, *filter(None, listed)]
+    if not all(name.strip() for name in people):
+        raise UsageError("a name is empty or has only spaces", "No link was printed or revoked.")
+    if file is not None and not any(listed):
+        raise UsageError(f"{file} has no names", "Write one name on each line.")
+    return people
 
 
 def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:

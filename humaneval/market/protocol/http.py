@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
-
 TARGET = "MTurkRequesterServiceV20170117."
 
-
 CONTENT_TYPE = "application/x-amz-json-1.1"
-
 
 REQUEST_ID = "x-amzn-RequestId"
 """The header with the id that every call has."""

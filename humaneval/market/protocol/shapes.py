@@ -19,7 +19,6 @@ from humaneval.market.protocol.characters import forbidden_character
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()
 
-
 _WIDER = frozenset({("ReviewResultDetail", "QuestionId")})
 """Members whose pattern contradicts the model's own text: a question has the id that its requester gave
 it."""

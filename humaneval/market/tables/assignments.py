@@ -33,10 +33,8 @@ class State(StrEnum):
 TAKEN = (State.ACCEPTED, State.SUBMITTED, State.APPROVED, State.REJECTED)
 """The states in which an assignment fills one of its HIT's places."""
 
-
 FINISHED = (State.SUBMITTED, State.APPROVED, State.REJECTED)
 """The states in which an answer is there to be read."""
-
 
 _STATE = Enum(
     State,

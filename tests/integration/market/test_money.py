@@ -21,7 +21,7 @@ from humaneval.market import Mode, open_account, open_market
 from humaneval.market.assignments import accept, give_back, work_of
 from humaneval.market.journal import balance, dollars
 from humaneval.market.operations import Market
-from humaneval.market.panel.funds import fund
+from humaneval.market.panel.funds import add_funds
 from humaneval.market.protocol.answer_xml import Field
 from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
 from humaneval.market.submissions import submit
@@ -116,7 +116,7 @@ class MoneyMachine(RuleBasedStateMachine):
     def fund(self, cents: int) -> None:
         amount = dollars(cents)
         try:
-            fund(self.engine, amount)
+            add_funds(self.engine, amount)
         except UsageError:
             assert cents <= 0
         else:

@@ -46,7 +46,7 @@ def test_C35_a_preview_allocates_nothing_and_stores_nothing(
 
 def test_C35_a_submission_without_an_assignment_gets_a_clear_page(person: SignIn) -> None:
     worker = person()
-    assert "without an assignmentId" in worker.submit("").text
+    assert "has no assignmentId" in worker.submit("").text
     assert worker.submit("3NOSUCHASSIGNMENT").status == 404
 
 

@@ -1,0 +1,19 @@
+"""`humaneval market`: run the self-hosted marketplace. Each file holds one kind of command."""
+
+from __future__ import annotations
+
+import click
+
+from humaneval.cli.market.account import earnings, fund
+from humaneval.cli.market.invite import invite
+from humaneval.cli.market.serve import key, serve
+from humaneval.cli.market.upkeep import backup, events
+
+
+@click.group()
+def market() -> None:
+    """Run the self-hosted marketplace: MTurk's protocol for programs, a worker site for people."""
+
+
+for command in (serve, invite, key, fund, earnings, backup, events):
+    market.add_command(command)

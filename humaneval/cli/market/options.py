@@ -1,0 +1,51 @@
+"""What the commands of `humaneval market` share: amounts of money, and the marketplace's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+import click
+from sqlalchemy import Engine
+
+from humaneval.errors import StoreError
+from humaneval.fees import money
+from humaneval.market import open_market
+
+
+class Dollars(click.ParamType[Decimal]):
+    """An amount of money in whole cents."""
+
+    name = "dollars"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """`value` as an amount. The error says what is wrong with it."""
+        return money(str(value))
+
+
+database_option = click.option(
+    "--database",
+    type=click.Path(dir_okay=False),
+    default="market.db",
+    show_default=True,
+    help="The marketplace's own file.",
+)
+
+
+@contextmanager
+def existing_market(database: str) -> Iterator[Engine]:
+    """The marketplace in this file. Raises StoreError if there is no such file, and makes none."""
+    refuse_missing(database)
+    engine = open_market(database)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def refuse_missing(database: str) -> None:
+    """Raises StoreError if the marketplace's file does not exist."""
+    if not Path(database).is_file():
+        raise StoreError(f"{database} does not exist", "Name the marketplace's file with --database.")

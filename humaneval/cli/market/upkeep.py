@@ -1,0 +1,53 @@
+"""`humaneval market backup` and `events`: copy the marketplace's file, and read the events kept in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from humaneval.cli.market.options import database_option, existing_market, refuse_missing
+from humaneval.cli.run import emit, json_option, say
+from humaneval.market.events import kept_events
+from humaneval.store import migrate
+from humaneval.store.engine import open_engine
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@database_option
+@json_option
+def backup(file: Path | None, database: str, as_json: bool) -> None:
+    """Copy the marketplace's database to FILE while it is in use."""
+    refuse_missing(database)
+    # Not `existing_market`: a file of an older revision can be copied, too.
+    engine = open_engine(f"sqlite:///{database}")
+    copy = migrate.backup(engine, file)
+    engine.dispose()
+    if as_json:
+        emit({"copy": copy})
+    else:
+        say(f"Copied to {copy}.")
+
+
+@click.command()
+@database_option
+@json_option
+def events(database: str, as_json: bool) -> None:
+    """Print the HIT events that a program subscribed to.
+
+    The oldest event comes first.
+
+    Mechanical Turk sent events by e-mail, SQS or SNS (UpdateNotificationSettings, SendTestEventNotification).
+    None of these can be reached from here. The marketplace keeps each message instead, whatever its
+    destination.
+    """
+    with existing_market(database) as engine:
+        kept = kept_events(engine)
+    if as_json:
+        emit({"events": kept})
+        return
+    for each in kept:
+        for event in each["document"]["Events"]:
+            subject = event.get("AssignmentId", event["HITId"])
+            say(f"{event['EventTimestamp']}  {event['EventType']}  {subject}  {each['destination']}")
