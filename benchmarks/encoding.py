@@ -25,7 +25,7 @@ from tokenizers import Tokenizer
 
 from benchmarks import plain
 from generators.checkpoints.sequences import STRATEGIES, SpecialIds, encode, mask_tokens, tokenise
-from generators.masks.mask_function import draw_masks, load_mask
+from generators.masks.hierarchical import draw_masks, load_mask
 from generators.training.corpus import story_texts, train_tokenizer
 
 

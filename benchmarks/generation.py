@@ -25,9 +25,9 @@ import torch
 from generators.checkpoints.sequences import SpecialIds
 from generators.masks.documents import story_document
 from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, draw
+from generators.training.causal_run import new_model
 from generators.training.corpus import train_tokenizer
-from generators.training.loop import new_model
-from generators.training.run_plan import SMALL, Architecture
+from generators.training.plan import SMALL, Architecture
 from humaneval.stories import bundled_stories
 
 BATCH = 32

@@ -31,16 +31,16 @@ from benchmarks.gpu_generation import generate
 from benchmarks.gpu_speed import speed
 from generators.checkpoints.sequences import SpecialIds
 from generators.masks.documents import Document, story_document
-from generators.masks.mask_function import Granularity, load_mask
+from generators.masks.hierarchical import Granularity, load_mask
 from generators.sampling.decoding import Prompt, Rules, Sampling, draw
+from generators.training.causal_run import new_model, train
 from generators.training.checkpoint_perplexity import OneSpan
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import MaskedCorpus, mask_corpus
-from generators.training.loop import new_model, train
+from generators.training.model_perplexity import perplexities
 from generators.training.packing import evaluation_batches
-from generators.training.perplexity import perplexities
+from generators.training.plan import Architecture, Plan, Report
 from generators.training.published import PUBLISHED, Key
-from generators.training.run_plan import Architecture, Plan, Report
 from humaneval.domain import Story
 from humaneval.stories import read_stories
 

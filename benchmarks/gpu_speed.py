@@ -14,11 +14,11 @@ import torch
 from benchmarks import plain
 from generators.checkpoints.sequences import encode
 from generators.sampling.flat_forward import place, weighted_loss
+from generators.training.causal_run import ahead, compiled, make_optimizer, new_model, update
 from generators.training.examples import MaskedCorpus
-from generators.training.loop import ahead, compiled, make_optimizer, new_model, update
+from generators.training.model_perplexity import precision
 from generators.training.packing import Batch, capacity, training_batches
-from generators.training.perplexity import precision
-from generators.training.run_plan import Plan
+from generators.training.plan import Plan
 
 if TYPE_CHECKING:
     from benchmarks.gpu import Setting

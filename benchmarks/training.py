@@ -26,14 +26,14 @@ from tokenizers import Tokenizer
 
 from benchmarks import plain
 from generators.checkpoints.sequences import STRATEGIES, SpecialIds, encode
-from generators.masks.mask_function import load_mask
+from generators.masks.hierarchical import load_mask
 from generators.sampling.flat_forward import place, weighted_loss
+from generators.training.causal_run import make_optimizer, new_model, update
 from generators.training.corpus import story_texts, train_tokenizer
 from generators.training.examples import MaskedCorpus, mask_corpus
-from generators.training.loop import make_optimizer, new_model, update
+from generators.training.model_perplexity import perplexities
 from generators.training.packing import evaluation_batches, training_batches, weighted
-from generators.training.perplexity import perplexities
-from generators.training.run_plan import Architecture, Plan
+from generators.training.plan import Architecture, Plan
 
 MODELS = {"small": Architecture(4, 256, 4), "gpt2": Architecture()}
 STORIES = 3000

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from generators.causal.others import CausalLM, open_causal_lm
-from generators.causal.prompted import Decoding, Writer, first_sentence, read_first_sentence, second_begun
+from generators.causal.causal_lm import CausalLM, open_causal_lm
+from generators.causal.writer import Decoding, Writer, first_sentence, read_first_sentence, second_begun
 from generators.devices import pick_device
 from generators.options import read_options, refuse_unless
 from generators.sampling.decoding import Rules, Stop, Written
@@ -244,7 +244,7 @@ def _refuse_typed(opened: CausalLM, ends: Mapping[str, int]) -> None:
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: prefix, suffix, middle, layout, those of `generators.causal.prompted.Decoding` and
+    """Options: prefix, suffix, middle, layout, those of `generators.causal.writer.Decoding` and
     `generators.sampling.filling.Shared`."""
     shared, options = read_options(request, Shared, Options)
     opened = open_causal_lm("fim", request.checkpoint, pick_device(request.device), EXAMPLE)

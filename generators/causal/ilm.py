@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from generators.causal.prompted import CheckpointFiller, open_filler
+from generators.causal.writer import CheckpointFiller, open_filler
 from generators.sampling.filling import ModelGenerator
 from humaneval.domain import GappedText, Generator, GeneratorRequest
 from humaneval.errors import InputError
@@ -33,7 +33,7 @@ class Ilm(CheckpointFiller):
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: those of `generators.causal.prompted.Decoding` and `generators.sampling.filling.Shared`."""
+    """Options: those of `generators.causal.writer.Decoding` and `generators.sampling.filling.Shared`."""
     filler, shared = open_filler(request, Ilm)
     if "sentence" not in filler.types:
         raise InputError(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.causal.others import CausalLM, find_folder, open_causal_lm, token_named, whole_tokenizer
-from generators.causal.prompted import Decoding, Writer, too_long
+from generators.causal.causal_lm import CausalLM, find_folder, open_causal_lm, token_named, whole_tokenizer
+from generators.causal.writer import Decoding, Writer, too_long
 from generators.checkpoints.weights import first_line, positions
 from generators.devices import pick_device
 from generators.options import read_options
@@ -177,7 +177,7 @@ class Instruct(Writer):
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: those of `generators.causal.prompted.Decoding` and `generators.sampling.filling.Shared`."""
+    """Options: those of `generators.causal.writer.Decoding` and `generators.sampling.filling.Shared`."""
     shared, options = read_options(request, Shared, Options)
     opened = open_causal_lm("instruct", request.checkpoint, pick_device(request.device), EXAMPLE)
     template = open_template(find_folder("instruct", request.checkpoint, EXAMPLE), opened)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from generators.causal.prompted import (
+from generators.causal.writer import (
     MAY_HAVE_ENDED,
     CheckpointFiller,
     build_from,
@@ -122,7 +122,7 @@ class LmRev(CheckpointFiller):
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: those of `generators.causal.prompted.Decoding` and `generators.sampling.filling.Shared`."""
+    """Options: those of `generators.causal.writer.Decoding` and `generators.sampling.filling.Shared`."""
     return build_from(request, Lm)
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.sequences import SpecialIds
-from generators.checkpoints.vocabulary import PROBE as PROBE
-from generators.checkpoints.vocabulary import TOKENIZER as TOKENIZER
-from generators.checkpoints.vocabulary import open_tokenizer, unread
+from generators.checkpoints.tokenizer import PROBE as PROBE
+from generators.checkpoints.tokenizer import TOKENIZER as TOKENIZER
+from generators.checkpoints.tokenizer import open_tokenizer, unread
 from generators.checkpoints.weights import (
     CONFIG,
     build_model,
@@ -30,7 +30,7 @@ from generators.checkpoints.weights import (
     save_tensors,
 )
 from generators.checkpoints.weights import WEIGHTS as WEIGHTS
-from generators.masks.mask_function import Granularity
+from generators.masks.hierarchical import Granularity
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:

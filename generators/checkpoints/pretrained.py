@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from generators.checkpoints.folder import CARD, NEXT, RELEASED, input_rows, load
 from generators.checkpoints.sequences import SpecialIds
-from generators.checkpoints.vocabulary import PAIRS, PIECES, TOKENIZER, check_byte_level, open_tokenizer
+from generators.checkpoints.tokenizer import PAIRS, PIECES, TOKENIZER, check_byte_level, open_tokenizer
 from generators.checkpoints.weights import (
     CONFIG,
     DAMAGED,

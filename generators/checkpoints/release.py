@@ -11,7 +11,7 @@ from pathlib import Path
 from generators.checkpoints.folder import Card, Checkpoint, checkpoint, probe
 from generators.checkpoints.pretrained import read_model
 from generators.checkpoints.sequences import SpecialIds
-from generators.checkpoints.vocabulary import check_byte_level, open_tokenizer
+from generators.checkpoints.tokenizer import check_byte_level, open_tokenizer
 from humaneval.errors import InputError
 
 VOCABULARY = 50_257

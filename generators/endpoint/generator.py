@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from generators.endpoint.cached import Answers, open_answers
+from generators.endpoint.asking import Answers, open_answers
 from generators.endpoint.client import Reply
 from generators.endpoint.options import EndpointOptions
 from generators.options import read_options

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.folder import input_rows
 from generators.checkpoints.pretrained import architectures, fetch, open_weights
-from generators.checkpoints.vocabulary import PIECES, TOKENIZER, open_tokenizer
+from generators.checkpoints.tokenizer import PIECES, TOKENIZER, open_tokenizer
 from generators.checkpoints.weights import DAMAGED, first_line, json_object, positions
 from generators.masked.joining import join, words_of
 from humaneval.errors import InputError

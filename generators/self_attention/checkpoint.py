@@ -12,8 +12,8 @@ from generators.checkpoints import folder as common
 from generators.checkpoints.folder import CARD, PROBE, Card, read_card
 from generators.checkpoints.weights import CONFIG, DAMAGED, WEIGHTS, digest, fill, first_line, save_tensors
 from generators.self_attention.model import SelfAttention
-from generators.self_attention.sizes import Architecture
 from generators.self_attention.vocabulary import Vocabulary, open_vocabulary, save_vocabulary
+from generators.training.sa_plan import Architecture
 from humaneval.errors import HumanEvalError, InputError
 
 KIND, WORDS = "sa", "vocabulary.json"

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from generators.self_attention.sizes import Architecture
 from generators.self_attention.template import SEGMENT
 from generators.self_attention.vocabulary import PAD
+from generators.training.sa_plan import Architecture
 
 TIMESCALES = 1.0, 1e4
 """The shortest and the longest wave of the position signal."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from generators.checkpoints.pretrained import architectures, fetch, open_weights
-from generators.checkpoints.vocabulary import TOKENIZER, open_tokenizer
+from generators.checkpoints.tokenizer import TOKENIZER, open_tokenizer
 from generators.checkpoints.weights import CONFIG, DAMAGED, WEIGHTS, positions
 from generators.devices import pick_device
 from generators.sampling.decoding import Sampling, choose, uniforms

@@ -15,10 +15,10 @@ from generators.checkpoints.folder import Card, Checkpoint
 from generators.checkpoints.sequences import CONTEXT_LENGTH
 from generators.checkpoints.weights import positions
 from generators.masks.documents import Document
-from generators.masks.mask_function import Draw, Granularity, MaskedSpan, MaskFunction, load_mask, one_span
+from generators.masks.hierarchical import Draw, Granularity, MaskedSpan, MaskFunction, load_mask, one_span
 from generators.training.examples import MaskedCorpus, mask_corpus, nothing_left
+from generators.training.model_perplexity import Perplexities, perplexities
 from generators.training.packing import evaluation_batches
-from generators.training.perplexity import Perplexities, perplexities
 from humaneval.errors import UsageError
 
 MIXTURE = "mixture"

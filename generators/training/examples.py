@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from generators.checkpoints.sequences import CONTEXT_LENGTH, Ints, Masked, SpecialIds, mask_tokens, tokenise
 from generators.masks.documents import Document
-from generators.masks.mask_function import NOTHING, MaskFunction, draw_masks, load_mask
+from generators.masks.hierarchical import NOTHING, MaskFunction, draw_masks, load_mask
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:

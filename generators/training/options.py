@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from generators.training.run_plan import PRESETS
+from generators.training.plan import PRESETS
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.weights import first_line, save_tensors
-from generators.training.run_plan import Progress, Report
+from generators.training.plan import Progress, Report
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ import pytest
 pytest.importorskip("torch", reason="torch is missing; to get it: pip install -e '.[models]'")
 
 from generators.checkpoints.sequences import SpecialIds
-from generators.checkpoints.vocabulary import open_tokenizer
+from generators.checkpoints.tokenizer import open_tokenizer
 from generators.masks.documents import Document, story_document
-from generators.masks.mask_function import load_mask
+from generators.masks.hierarchical import load_mask
+from generators.training.causal_run import new_model, train
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import MaskedCorpus, mask_corpus
-from generators.training.loop import new_model, train
-from generators.training.run_plan import Architecture, Plan, Progress
+from generators.training.plan import Architecture, Plan, Progress
 from humaneval.stories import bundled_stories, read_stories
 from tests.conftest import lacking
 

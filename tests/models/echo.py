@@ -7,7 +7,7 @@ from itertools import product
 from random import Random
 
 from generators.masks.documents import Document, story_document
-from generators.masks.mask_function import Draw, Granularity, sentence_mask
+from generators.masks.hierarchical import Draw, Granularity, sentence_mask
 from humaneval.domain import Blank, Generator, Story
 
 NAMES = ("Ann", "Bob", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jan", "Kim", "Lea")

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 from generators.causal.ilm import Ilm
 from generators.causal.ilm import build as build_ilm
 from generators.causal.lm import build as build_lm
-from generators.causal.prompted import Decoding
+from generators.causal.writer import Decoding
 from generators.checkpoints.folder import load
 from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Written, choose, draw
 from generators.sampling.filling import ModelGenerator, Shared

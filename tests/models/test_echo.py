@@ -11,28 +11,28 @@ from typing import Any
 
 import pytest
 
+from generators.causal.causal_lm import with_tokenizer
 from generators.causal.fim import FAMILIES, Fim
 from generators.causal.fim import Options as FimOptions
 from generators.causal.ilm import build as build_ilm
 from generators.causal.lm import build as build_lm
 from generators.causal.lm import build_all, build_rev
-from generators.causal.others import with_tokenizer
 from generators.checkpoints.sequences import SpecialIds
 from generators.masked.bert import BertFiller
 from generators.masked.mask_orders import Visiting
 from generators.masked.masked_lm import open_masked_lm
 from generators.sampling.filling import ModelGenerator, Shared
-from generators.self_attention import sizes as sa_plan
 from generators.self_attention import vocabulary as sa_vocabulary
 from generators.self_attention.generator import build as build_sa
 from generators.self_attention.template import read_corpus, sentences_of
-from generators.sequence.text_to_text import build as build_t5
-from generators.training import sa_training
+from generators.sequence.t5 import build as build_t5
+from generators.training import sa_plan
+from generators.training import sa_run as sa_training
+from generators.training.bert_run import new_masked_lm, train_masked_lm
+from generators.training.causal_run import new_model, train
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
-from generators.training.loop import new_model, train
-from generators.training.masked_lm_training import new_masked_lm, train_masked_lm
-from generators.training.run_plan import Architecture, Plan
+from generators.training.plan import Architecture, Plan
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest
 from tests.models.echo import OneSentence, documents, echo_stories, exact
 from tests.models.pairs import pieces_tokenizer, tiny_t5, train_pair, written_on

@@ -13,8 +13,8 @@ import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, processors, trainers
 
+from generators.causal.causal_lm import with_tokenizer
 from generators.causal.fim import FAMILIES, Fim, Options, build
-from generators.causal.others import with_tokenizer
 from generators.sampling.decoding import Prompt, Written, draw
 from generators.sampling.filling import Draft, ModelGenerator, Shared
 from generators.sampling.trimming import before_repetition

@@ -23,7 +23,7 @@ from generators.checkpoints.sequences import (
     tokenise,
 )
 from generators.masks.documents import Document, story_document
-from generators.masks.mask_function import Granularity, Hierarchical, MaskedSpan, draw_masks, load_mask
+from generators.masks.hierarchical import Granularity, Hierarchical, MaskedSpan, draw_masks, load_mask
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
 from humaneval.domain import Story

@@ -12,8 +12,8 @@ import pytest
 
 from generators.checkpoints.folder import Card, load, probe, save
 from generators.training.checkpoint_perplexity import GRANULARITIES, MIXTURE
+from generators.training.plan import readable
 from generators.training.published import PUBLISHED, Key
-from generators.training.run_plan import readable
 from tests.commands import Command
 from tests.models.small_models import tiny_gpt2
 

@@ -26,7 +26,7 @@ from generators.checkpoints.folder import Card, load, probe, save
 from generators.checkpoints.pretrained import open_base
 from generators.checkpoints.sequences import SpecialIds
 from generators.checkpoints.weights import distinct
-from generators.masks.mask_function import Granularity
+from generators.masks.hierarchical import Granularity
 from generators.sampling.decoding import Answer, Prompt, draw
 from humaneval.domain import Gap, GappedText, GeneratorRequest, Story
 from humaneval.errors import InputError

@@ -16,7 +16,7 @@ from generators.checkpoints.folder import load, save
 from generators.checkpoints.pretrained import open_base
 from generators.checkpoints.release import open_release
 from generators.checkpoints.sequences import SpecialIds
-from generators.masks.mask_function import Granularity
+from generators.masks.hierarchical import Granularity
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories

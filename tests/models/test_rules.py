@@ -13,8 +13,8 @@ from generators.causal.lm import build as build_lm
 from generators.causal.lm import build_all, build_rev
 from generators.checkpoints.sequences import STRATEGIES
 from generators.masked.bert import build as build_bert
-from generators.sequence.text_to_text import build as build_t5
-from generators.training.masked_lm_training import new_masked_lm
+from generators.sequence.t5 import build as build_t5
+from generators.training.bert_run import new_masked_lm
 from humaneval.domain import Generator, GeneratorRequest
 from humaneval.infills.conformance import Trial, check
 from humaneval.stories import bundled_stories

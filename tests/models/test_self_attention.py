@@ -22,7 +22,6 @@ from generators.self_attention.casing import detokenise, truecase
 from generators.self_attention.checkpoint import WORDS, card_of, load, save
 from generators.self_attention.generator import build, repeats
 from generators.self_attention.model import SelfAttention, signal, smoothed_loss
-from generators.self_attention.sizes import Architecture, Plan
 from generators.self_attention.template import (
     SEGMENT,
     Corpus,
@@ -48,7 +47,8 @@ from generators.self_attention.vocabulary import (
     learn,
     words_of,
 )
-from generators.training.sa_training import new_model, perplexity, train
+from generators.training.sa_plan import Architecture, Plan
+from generators.training.sa_run import new_model, perplexity, train
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from tests.commands import Command

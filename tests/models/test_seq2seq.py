@@ -15,7 +15,7 @@ from generators.sampling.decoding import Sampling
 from generators.sampling.filling import ModelGenerator
 from generators.sequence.alignment import align
 from generators.sequence.encoder_decoder import Drawn, Source, draw_pairs
-from generators.sequence.text_to_text import BartFiller, T5Filler, build, build_bart
+from generators.sequence.t5 import BartFiller, T5Filler, build, build_bart
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories

@@ -14,11 +14,11 @@ from safetensors.torch import load_file
 from generators.checkpoints.folder import CARD, WEIGHTS, load
 from generators.checkpoints.sequences import STRATEGIES
 from generators.sampling.flat_forward import place
+from generators.training.causal_run import train
 from generators.training.examples import MaskedCorpus
-from generators.training.loop import train
+from generators.training.model_perplexity import perplexities
 from generators.training.packing import Batch, evaluation_batches
-from generators.training.perplexity import perplexities
-from generators.training.run_plan import Plan, Report
+from generators.training.plan import Plan, Report
 from generators.training.state import LOG, STATE_TENSORS, read_log
 from humaneval.errors import InputError, UsageError
 from tests.models.conftest import Trained, small_model, small_plan
@@ -90,7 +90,7 @@ def test_a_run_killed_between_its_log_and_its_state_ends_with_the_same_log(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("generators.training.loop.save_state", killed)
+        patch.setattr("generators.training.causal_run.save_state", killed)
         with pytest.raises(KeyboardInterrupt):
             train_small(tmp_path / "killed", "ilm", steps=15)
     assert [line["step"] for line in read_log(tmp_path / "killed")] == [5, 10, 15]
@@ -228,7 +228,7 @@ def test_a_batch_of_any_size_is_worked_on_in_pieces_on_a_cpu(
         return place(batch, *more, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr("generators.training.loop.place", watched)
+        patch.setattr("generators.training.causal_run.place", watched)
         train_small(tmp_path / "pieces", "ilm", **settings)
     assert sizes
     assert max(sizes) <= 128

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from generators.checkpoints.vocabulary import check_byte_level, covers, line_ends, open_tokenizer, unread
+from generators.checkpoints.tokenizer import check_byte_level, covers, line_ends, open_tokenizer, unread
 from humaneval.errors import InputError
 from tests.models.small_models import like_gpt2, with_control_tokens, write_pair
 

@@ -16,7 +16,7 @@ from generators.masks.documents import (
     story_document,
     verse_document,
 )
-from generators.masks.mask_function import sentence_mask
+from generators.masks.hierarchical import sentence_mask
 from humaneval.domain import Story
 
 AWKWARD = st.text(

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import chisquare
 
 from generators.masks.documents import Document, Span, prose_document, story_document, verse_document
-from generators.masks.mask_function import (
+from generators.masks.hierarchical import (
     TRIES,
     Draw,
     Granularity,
@@ -355,7 +355,7 @@ def test_a_document_that_cannot_be_prepared_has_no_masks() -> None:
 def test_G25_masking_loads_nothing_but_the_standard_library_and_ours() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import generators.masks.mask_function, generators.masks.samples, generators.masks.custom\n"
+        "import generators.masks.hierarchical, generators.masks.samples, generators.masks.custom\n"
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}"
         " - sys.stdlib_module_names))"
     )

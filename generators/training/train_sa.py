@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from generators.self_attention.sizes import PASSES, PRESETS, Architecture, Plan
 from generators.training.options import FILE, POSITIVE, Number
-from generators.training.run_plan import readable
+from generators.training.plan import readable
+from generators.training.sa_plan import PASSES, PRESETS, Architecture, Plan
 from humaneval.errors import InputError, PrerequisiteError
 
 
@@ -83,8 +83,8 @@ def sa(**given: Any) -> None:
 def _run(given: dict[str, Any], device: str) -> None:
     from generators.self_attention.template import Corpus, read_corpus, sentences_of
     from generators.self_attention.vocabulary import learn
-    from generators.training import train_command as common
-    from generators.training.sa_training import train
+    from generators.training import train as common
+    from generators.training.sa_run import train
 
     # Exactly one of --stories and --bundled: what is said where it is not so is the same for all that train
     # on stories.

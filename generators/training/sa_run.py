@@ -16,10 +16,10 @@ from torch import Tensor
 
 from generators.self_attention.checkpoint import card_of, complete, save
 from generators.self_attention.model import SelfAttention, smoothed_loss
-from generators.self_attention.sizes import Architecture, Plan
 from generators.self_attention.template import Batch, Corpus, held_batches, training_batches
 from generators.self_attention.vocabulary import EOA, PAD, Vocabulary
-from generators.training.run_plan import Progress, Report
+from generators.training.plan import Progress, Report
+from generators.training.sa_plan import Architecture, Plan
 from generators.training.state import STATE_TENSORS, append_log, cut_log, resume, save_state
 from humaneval.errors import InputError
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from generators.masks.mask_function import Granularity
+from generators.masks.hierarchical import Granularity
 from generators.options import read_options, refuse_unless
 from generators.sampling.decoding import Sampling
 from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.folder import input_rows
 from generators.checkpoints.pretrained import fetch, read_model
-from generators.checkpoints.vocabulary import NEWLINE, PIECES, TOKENIZER, open_tokenizer
+from generators.checkpoints.tokenizer import NEWLINE, PIECES, TOKENIZER, open_tokenizer
 from generators.checkpoints.weights import CONFIG, DAMAGED, first_line, json_object
 from humaneval.errors import InputError, UsageError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from generators.checkpoints.folder import Checkpoint, load
-from generators.checkpoints.vocabulary import line_ends
+from generators.checkpoints.tokenizer import line_ends
 from generators.checkpoints.weights import positions
 from generators.devices import pick_device
 from generators.options import read_options, refuse_unless

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from generators.training.masked_lm_training import bert
+from generators.training.bert_run import bert
 from generators.training.options import options
-from generators.training.run_plan import PRESETS, Architecture, Plan, Report, readable
-from generators.training.sa_command import sa
+from generators.training.plan import PRESETS, Architecture, Plan, Report, readable
+from generators.training.train_sa import sa
 from humaneval.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from generators.checkpoints.sequences import SpecialIds
-    from generators.masks.mask_function import MaskFunction
+    from generators.masks.hierarchical import MaskFunction
     from generators.training.corpus import Texts
     from generators.training.examples import MaskedCorpus
 
@@ -93,8 +93,8 @@ def _train(strategy: str, given: dict[str, Any]) -> None:
 
 
 def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> None:
-    from generators.masks.mask_function import load_mask
-    from generators.training.loop import train as run
+    from generators.masks.hierarchical import load_mask
+    from generators.training.causal_run import train as run
 
     corpus = corpus_name(given)
     chosen = {**PRESETS[given["preset"] or ("stories" if corpus == "texts" else corpus)]}
@@ -205,8 +205,8 @@ def _model(
 ) -> tuple[PreTrainedModel, Tokenizer, SpecialIds, dict[str, Any]]:
     from generators.checkpoints.pretrained import open_base
     from generators.checkpoints.sequences import SpecialIds
+    from generators.training.causal_run import new_model, set_dropout
     from generators.training.corpus import train_tokenizer
-    from generators.training.loop import new_model, set_dropout
 
     if given["base"]:
         wrong = [name for name in ("layers", "width", "heads", "vocabulary") if given[name] is not None]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from generators.checkpoints.vocabulary import PIECES, TOKENIZER
+from generators.checkpoints.tokenizer import PIECES, TOKENIZER
 from generators.training.options import FILE, POSITIVE
 from humaneval.domain import Story
 from humaneval.errors import InputError, PrerequisiteError, UsageError

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from generators.checkpoints.folder import Card, complete, probe, save
 from generators.sampling.flat_forward import Flat, is_plain_gpt2, place, weighted_loss
 from generators.training.examples import MaskedCorpus
+from generators.training.model_perplexity import Perplexities, perplexities, precision
 from generators.training.packing import Batch, capacity, evaluation_batches, training_batches
-from generators.training.perplexity import Perplexities, perplexities, precision
-from generators.training.run_plan import Architecture, Plan, Progress, Report
+from generators.training.plan import Architecture, Plan, Progress, Report
+from generators.training.processes import Workers
 from generators.training.state import STATE_TENSORS, append_log, cut_log, resume, save_state
-from generators.training.workers import Workers
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
