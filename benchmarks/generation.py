@@ -25,7 +25,7 @@ import torch
 from generators.checkpoints.sequences import SpecialIds
 from generators.masks.documents import story_document
 from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, draw
-from generators.training.causal_run import new_model
+from generators.training.causal_model import new_model
 from generators.training.corpus import train_tokenizer
 from generators.training.plan import SMALL, Architecture
 from humaneval.stories import bundled_stories

@@ -31,15 +31,18 @@ from benchmarks.gpu_generation import generate
 from benchmarks.gpu_speed import speed
 from generators.checkpoints.sequences import SpecialIds
 from generators.masks.documents import Document, story_document
-from generators.masks.hierarchical import Granularity, load_mask
+from generators.masks.named import load_mask
+from generators.masks.spans import Granularity
 from generators.sampling.decoding import Prompt, Rules, Sampling, draw
-from generators.training.causal_run import new_model, train
+from generators.training.causal_model import new_model
+from generators.training.causal_run import train
 from generators.training.checkpoint_perplexity import OneSpan
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import MaskedCorpus, mask_corpus
+from generators.training.log import Report
 from generators.training.model_perplexity import perplexities
 from generators.training.packing import evaluation_batches
-from generators.training.plan import Architecture, Plan, Report
+from generators.training.plan import Architecture, Plan
 from generators.training.published import PUBLISHED, Key
 from humaneval.domain import Story
 from humaneval.stories import read_stories

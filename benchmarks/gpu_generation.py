@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, draw
-from generators.training.causal_run import new_model
+from generators.training.causal_model import new_model
 
 if TYPE_CHECKING:
     from benchmarks.gpu import Setting

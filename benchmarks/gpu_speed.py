@@ -13,11 +13,12 @@ import torch
 
 from benchmarks import plain
 from generators.checkpoints.sequences import encode
-from generators.sampling.flat_forward import place, weighted_loss
-from generators.training.causal_run import ahead, compiled, make_optimizer, new_model, update
+from generators.sampling.flat_forward import Batch, place, weighted_loss
+from generators.training.causal_model import make_optimizer, new_model
+from generators.training.causal_run import ahead, compiled, update
 from generators.training.examples import MaskedCorpus
 from generators.training.model_perplexity import precision
-from generators.training.packing import Batch, capacity, training_batches
+from generators.training.packing import capacity, training_batches
 from generators.training.plan import Plan
 
 if TYPE_CHECKING:

@@ -19,7 +19,9 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from generators.masks.documents import story_document
-from generators.masks.hierarchical import Granularity, Hierarchical, draw_masks
+from generators.masks.drawing import draw_masks
+from generators.masks.hierarchical import Hierarchical
+from generators.masks.spans import Granularity
 from generators.masks.words import word_spans
 from humaneval.domain import Story
 from humaneval.stories import bundled_stories, read_stories

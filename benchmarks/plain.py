@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from generators.checkpoints.sequences import SpecialIds, Target, Tokens
-from generators.masks.hierarchical import MaskedSpan
+from generators.masks.spans import MaskedSpan
 
 if TYPE_CHECKING:
     import torch

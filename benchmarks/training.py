@@ -26,9 +26,10 @@ from tokenizers import Tokenizer
 
 from benchmarks import plain
 from generators.checkpoints.sequences import STRATEGIES, SpecialIds, encode
-from generators.masks.hierarchical import load_mask
+from generators.masks.named import load_mask
 from generators.sampling.flat_forward import place, weighted_loss
-from generators.training.causal_run import make_optimizer, new_model, update
+from generators.training.causal_model import make_optimizer, new_model
+from generators.training.causal_run import update
 from generators.training.corpus import story_texts, train_tokenizer
 from generators.training.examples import MaskedCorpus, mask_corpus
 from generators.training.model_perplexity import perplexities

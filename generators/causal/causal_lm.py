@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.checkpoints.folder import input_rows
 from generators.checkpoints.pretrained import fetch, read_model
 from generators.checkpoints.tokenizer import NEWLINE, PIECES, TOKENIZER, open_tokenizer
-from generators.checkpoints.weights import CONFIG, DAMAGED, first_line, json_object
+from generators.checkpoints.weights import CONFIG, DAMAGED, first_line, input_rows, json_object
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -95,9 +94,10 @@ def open_causal_lm(kind: str, name: str, device: str, example: str) -> CausalLM:
     UsageError without a name; InputError where anything is missing or does not fit.
     """
     folder, local = find_folder(kind, name, example), Path(name).expanduser().exists()
-    model, sha = read_model(folder)
-    opened = with_tokenizer(model, folder, folder.resolve().name if local else name.split("/")[-1], sha)
-    model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
+    found = read_model(folder)
+    shown = folder.resolve().name if local else name.split("/")[-1]
+    opened = with_tokenizer(found.model, folder, shown, found.sha256)
+    opened.model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
     return opened
 
 

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from generators.checkpoints.folder import Checkpoint, load
+from generators.checkpoints.checkpoint import Checkpoint
+from generators.checkpoints.loading import load
 from generators.checkpoints.tokenizer import line_ends
 from generators.checkpoints.weights import positions
 from generators.devices import pick_device

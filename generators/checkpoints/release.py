@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from generators.checkpoints.folder import Card, Checkpoint, checkpoint, probe
+from generators.checkpoints.card import Card, probe
+from generators.checkpoints.checkpoint import Checkpoint, ready
 from generators.checkpoints.pretrained import read_model
 from generators.checkpoints.sequences import SpecialIds
 from generators.checkpoints.tokenizer import check_byte_level, open_tokenizer
@@ -35,10 +36,11 @@ def open_release(
             f"the tokenizer for {folder} is not GPT-2's, which the published checkpoints were trained with",
             "Put GPT-2's tokenizer.json, or vocab.json and merges.txt, in the folder.",
         )
-    model, sha = read_model(folder)
+    found = read_model(folder)
     card = release_card(folder, kind)
-    origin = {**card.training, "sha256": sha, "architecture": type(model).__name__}
-    return checkpoint(folder, model, reader, replace(card, probe=probe(reader), training=origin), sha, device)
+    origin = {**card.training, "sha256": found.sha256, "architecture": type(found.model).__name__}
+    card = replace(card, probe=probe(reader), training=origin)
+    return ready(folder, found.model, reader, card, found.sha256, device)
 
 
 def release_card(folder: Path, kind: str = "ilm") -> Card:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from generators.masks.hierarchical import Granularity, MaskedSpan
+from generators.masks.spans import Granularity, MaskedSpan
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -122,6 +122,12 @@ def positions(model: PreTrainedModel) -> int:
     return next((value for value in found if isinstance(value, int) and value > 0), 1 << 30)
 
 
+def input_rows(model: PreTrainedModel) -> int:
+    """How many ids the model has an embedding for."""
+    embedding: Any = model.get_input_embeddings()
+    return int(embedding.weight.shape[0])
+
+
 def json_object(file: Path) -> dict[str, Any]:
     """What a JSON file beside the weights says; nothing where there is no such file. InputError where it is
     damaged."""

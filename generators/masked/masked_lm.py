@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.checkpoints.folder import input_rows
 from generators.checkpoints.pretrained import architectures, fetch, open_weights
 from generators.checkpoints.tokenizer import PIECES, TOKENIZER, open_tokenizer
-from generators.checkpoints.weights import DAMAGED, first_line, json_object, positions
+from generators.checkpoints.weights import DAMAGED, first_line, input_rows, json_object, positions
 from generators.masked.joining import join, words_of
 from humaneval.errors import InputError
 from humaneval.text import hidden_characters, refused_characters
@@ -117,22 +116,22 @@ def open_masked_lm(name: str, device: str) -> MaskedLM:
     from transformers import AutoModelForMaskedLM
 
     folder, local = find_folder(name), Path(name).expanduser().exists()
-    model, sha = open_weights(
+    found = open_weights(
         folder,
         AutoModelForMaskedLM,
         unused=lambda weight: bool(UNUSED_WEIGHTS.search(weight)),
         refuse_others=_refuse_others,
     )
-    pieces = open_pieces(folder, input_rows(model))
+    pieces = open_pieces(folder, input_rows(found.model))
     opened = MaskedLM(
-        model,
+        found.model,
         pieces,
         folder.resolve().name if local else name.split("/")[-1],
-        sha,
-        positions(model) - _offset(model),
+        found.sha256,
+        positions(found.model) - _offset(found.model),
     )
     _refuse_blind(opened, name)
-    model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
+    opened.model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
     return opened
 
 

@@ -18,7 +18,7 @@ from operator import attrgetter, index
 from typing import Any, NoReturn
 
 from generators.masks.documents import Document
-from generators.masks.hierarchical import FAULTS, Draw, Granularity, MaskedSpan
+from generators.masks.spans import FAULTS, Draw, Granularity, MaskedSpan
 from humaneval.errors import UsageError
 
 _TYPE = re.compile(r"[a-z_]+")

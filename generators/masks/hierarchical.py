@@ -11,65 +11,16 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import log, log1p
-from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from generators.masks.documents import Document
+from generators.masks.spans import Draw, Granularity, MaskedSpan
 from generators.masks.words import word_spans
 
 PROBABILITY = 0.03
 LONGEST_NGRAM = 8
-TRIES = 16
-"""How often an example that repeats another of the same document, or is faulty, is drawn anew."""
-
-NOTHING = "masks nothing"
-FAULTS = (Exception, SystemExit)
-"""What the mask function of somebody else may raise; one that asks to leave the program is not obeyed."""
-
-
-class Granularity(StrEnum):
-    """What a blank stands for, in the order of the blank tokens' ids."""
-
-    DOCUMENT = "document"
-    PARAGRAPH = "paragraph"
-    SENTENCE = "sentence"
-    NGRAM = "ngram"
-    WORD = "word"
-
-    # An enumeration's own is many times slower, and masks are looked up by the million.
-    __hash__ = str.__hash__
-
-
-class MaskedSpan(NamedTuple):
-    """A span that is to become a blank; `type` is a granularity, or what a custom mask function calls it."""
-
-    type: str
-    start: int
-    end: int
-
-
-Draw = Callable[[random.Random], Sequence[MaskedSpan]]
-"""Draws one mask of one document: spans in the order of the text that do not overlap; perhaps none."""
-
-
-class MaskFunction(Protocol):
-    """A way to choose the spans that become blanks."""
-
-    @property
-    def name(self) -> str:
-        """What `load_mask` knows it by."""
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """All types of its spans, in the order of the blank tokens' ids."""
-
-    def prepare(self, document: Document) -> Draw:
-        """The work that is done once for a document, however many masks are drawn."""
 
 
 class _Tree(NamedTuple):
@@ -180,76 +131,6 @@ def _tree(document: Document, only: Granularity | None) -> _Tree:
     return _Tree(spans, inner, ends)
 
 
-def draw_masks(
-    mask: MaskFunction,
-    document: Document,
-    count: int,
-    rng: random.Random,
-    drops: Counter[str] | None = None,
-    *,
-    at_most: int | None = None,
-    allow_empty: bool = True,
-) -> list[tuple[MaskedSpan, ...]]:
-    """Up to `count` masks of a document, no two alike; each is drawn up to 16 times until it can be kept.
-
-    An example that is given up adds one to `drops` under the cause of its last try. Of a mask with more than
-    `at_most` spans, that many are kept at random. Since masks differ, 16 of a story mask the whole document
-    in about 2.4 % of cases, not 3 %, and a mask without a span is among them once at most: not at all if
-    `allow_empty` is false.
-    """
-    drops = Counter() if drops is None else drops
-    try:
-        draw = mask.prepare(document)
-    except FAULTS as error:
-        drops[_failure(error)] += count
-        return []
-    types = frozenset(mask.types)
-    sound = isinstance(mask, Hierarchical)  # its masks are right by construction
-    kept: dict[tuple[MaskedSpan, ...], None] = {}
-    for _ in range(count):
-        cause = ""
-        for _ in range(TRIES):
-            try:
-                drawn = draw(rng)
-            except FAULTS as error:
-                cause = _failure(error)
-                continue
-            if at_most is not None and len(drawn) > at_most:
-                drawn = sorted(rng.sample(drawn, at_most), key=attrgetter("start"))
-            found = tuple(drawn)
-            if found in kept:
-                cause = "repeats another mask"
-            elif not found and not allow_empty:
-                cause = NOTHING
-            elif not (cause := "" if sound else _fault(found, types, len(document.text))):
-                kept[found] = None
-                break
-        else:
-            drops[cause] += 1
-    return list(kept)
-
-
-def _fault(mask: Sequence[MaskedSpan], types: frozenset[str], length: int) -> str:
-    """Why a mask cannot be used, or nothing."""
-    free_from = 0
-    for type, start, end in mask:
-        if type not in types:
-            return f"unknown type: {type}"
-        if start < 0 or end > length:
-            return "outside the document"
-        if start >= end:
-            return "an empty span"
-        if start < free_from:
-            return "spans overlap"
-        free_from = end
-    return ""
-
-
-def _failure(error: BaseException) -> str:
-    first_line = str(error).partition("\n")[0][:200]
-    return f"the mask function failed: {type(error).__name__}: {first_line}"
-
-
 def one_span(document: Document, granularity: Granularity, rng: random.Random) -> MaskedSpan | None:
     """One span, each of that granularity equally likely, or None if there are none: an example of a test set.
 
@@ -260,24 +141,3 @@ def one_span(document: Document, granularity: Granularity, rng: random.Random) -
         document = document._replace(paragraphs=document.paragraphs[document.metadata :])
     spans = Hierarchical(granularity, probability=1.0).prepare(document)(rng)
     return rng.choice(spans) if spans else None
-
-
-def sentence_mask(document: Document, number: int) -> tuple[MaskedSpan, ...]:
-    """The mask of one sentence of the last paragraph: of a story, `number` 1–5."""
-    sentences = document.paragraphs[-1][1]
-    return (MaskedSpan(Granularity.SENTENCE, *sentences[number - 1]),)
-
-
-def load_mask(name: str, *, parity: bool = False) -> MaskFunction:
-    """The mask function of that name: `hierarchical`, a granularity to mask that only, or `module:object`.
-
-    `parity` is that of `Hierarchical`; a function of your own has its own draws. What such an object must
-    have is told in `generators.masks.custom`. Raises UsageError where there is none.
-    """
-    if name == "hierarchical":
-        return Hierarchical(parity=parity)
-    if name in tuple(Granularity):
-        return Hierarchical(only=Granularity(name), parity=parity)
-    from generators.masks.custom import load_custom
-
-    return load_custom(name)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from generators.checkpoints.weights import positions
 from generators.options import refuse_unless
+from generators.sampling.stepping import steps
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -116,8 +117,6 @@ def draw(
     """The answers of every prompt, all rows in one batch. A row that reaches the end of what the model can
     read has fewer answers than were asked for, or a last one that is not ended."""
     import torch
-
-    from generators.sampling.stepping import steps
 
     if not prompts:
         return []

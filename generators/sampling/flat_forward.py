@@ -13,13 +13,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from generators.checkpoints.sequences import CONTEXT_LENGTH, Ints, Target
-from generators.training.packing import Batch
+from generators.checkpoints.sequences import CONTEXT_LENGTH, Ids, Ints, Target, Types
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
+
+
+class Batch(NamedTuple):
+    """Examples one behind the other, and the weight of each token's loss: their sum over a step is the step's
+    loss."""
+
+    ids: Ids
+    types: Types
+    weights: NDArray[np.float32]
+    bounds: Ints
 
 
 class Flat(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from generators.checkpoints.weights import positions
+from generators.sampling.flat_forward import is_plain_gpt2
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,9 +34,6 @@ class Steps(Protocol):
 
 def steps(model: PreTrainedModel, rows: Sequence[Sequence[int]], room: int) -> Steps:
     """Rows of ids, of any lengths, with room for that many more tokens each."""
-    # Not at the head of the module: it would bring torch to who only lists generators.
-    from generators.sampling.flat_forward import is_plain_gpt2
-
     return (_Gpt2Steps if is_plain_gpt2(model) else _AnySteps)(model, rows, room)
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from generators.checkpoints import folder as common
-from generators.checkpoints.folder import CARD, PROBE, Card, read_card
+from generators.checkpoints.card import Card, read_card
+from generators.checkpoints.folder import CARD
+from generators.checkpoints.tokenizer import PROBE
 from generators.checkpoints.weights import CONFIG, DAMAGED, WEIGHTS, digest, fill, first_line, save_tensors
+from generators.self_attention.architecture import Architecture
 from generators.self_attention.model import SelfAttention
 from generators.self_attention.vocabulary import Vocabulary, open_vocabulary, save_vocabulary
-from generators.training.sa_plan import Architecture
 from humaneval.errors import HumanEvalError, InputError
 
 KIND, WORDS = "sa", "vocabulary.json"

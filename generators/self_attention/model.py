@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from generators.self_attention.architecture import Architecture
 from generators.self_attention.template import SEGMENT
 from generators.self_attention.vocabulary import PAD
-from generators.training.sa_plan import Architecture
 
 TIMESCALES = 1.0, 1e4
 """The shortest and the longest wave of the position signal."""
@@ -158,17 +158,3 @@ class SelfAttention(nn.Module):
     def logits(self, states: Tensor) -> Tensor:
         """(…, width) to (…, ids): inner products with the embeddings."""
         return states @ self.words.weight.T
-
-
-def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """The mean cross-entropy, in nats, of (places, ids) with 1 - smoothing on the true id and the rest spread
-    evenly over the others but PAD.
-
-    With z the logits and V ids, log p = z - lse(z), and the sum over the V - 2 others is sum(z) - z_true -
-    z_pad - (V - 2) lse.
-    """
-    total = torch.logsumexp(logits, -1)
-    true = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    others = logits.shape[-1] - 2
-    rest = (logits.sum(-1) - true - logits[:, PAD]) / others - total
-    return -((1 - smoothing) * (true - total) + smoothing * rest).mean()

@@ -4,8 +4,7 @@ a sentence."""
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -63,29 +62,6 @@ def words_of(text: str, sentences: Iterable[Span]) -> list[str]:
     ['It', "'s", 'Ben', '.', 'Go', '!']
     """
     return [text[a:b] for start, end in sentences for a, b in word_spans(text, start, end)]
-
-
-def learn(sentences: Iterable[Sequence[str]], size: int) -> Vocabulary:
-    """The vocabulary of a corpus: <m>, <BOA>, <EOA> and the most frequent words, `size` entries in all; the
-    first in the alphabet where words are equally frequent. Casing is counted where it tells something: not at
-    a sentence's start.
-    """
-    counts: Counter[str] = Counter()
-    within: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for sentence in sentences:
-        counts.update(word.lower() for word in sentence)
-        begun = False
-        for word in sentence:
-            if begun:
-                within[word.lower()][word] += 1
-            # After a quotation mark or a period a sentence may begin within the sentence.
-            begun = word not in {'"', "'", "`", "“", "‘", ".", "!", "?", ":"} and (begun or word[0].isalnum())
-    ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    words = tuple(ordered[: size - (len(SPECIAL) - IN_FRONT)])
-    usual = {
-        word: max(within[word], key=lambda form: (within[word][form], form)) for word in words if within[word]
-    }
-    return Vocabulary(words, {word: form for word, form in usual.items() if form != word})
 
 
 def save_vocabulary(vocabulary: Vocabulary, path: Path) -> None:

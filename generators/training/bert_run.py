@@ -6,22 +6,17 @@ the other half 15 % of all pieces, as BERT was trained. The result lies in the h
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
 from generators.checkpoints.tokenizer import PIECES, TOKENIZER
-from generators.training.options import FILE, POSITIVE
 from humaneval.domain import Story
-from humaneval.errors import InputError, PrerequisiteError, UsageError
+from humaneval.errors import InputError
 
 if TYPE_CHECKING:
     from generators.masked.masked_lm import MaskedLM
@@ -159,80 +154,6 @@ def _loss(opened: MaskedLM, examples: Sequence[tuple[list[int], list[int]]]) -> 
     at = torch.tensor(rows, device=device), torch.tensor(columns, device=device)
     logits = opened.logits_at(ids.to(device), mask.to(device), at)
     return torch.nn.functional.cross_entropy(logits.float(), targets)
-
-
-@click.command("bert")
-@click.option("--stories", type=FILE, required=True, help="The training stories.")
-@click.option("--skip-bad", is_flag=True, help="Leave out what cannot be used.")
-@click.option(
-    "--from", "base", metavar="NAME", help="Start from bert-base-cased, another masked LM, or a folder."
-)
-@click.option("--from-scratch", is_flag=True, help="Start from random weights.")
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="The model's folder."
-)
-@click.option("--minutes", type=POSITIVE, default=10.0, show_default=True, help="Of training.")
-@click.option(
-    "--batch", type=click.IntRange(1, 65_536), default=32, show_default=True, help="Stories in a step."
-)
-@click.option(
-    "--lr", type=POSITIVE, default=1e-4, show_default=True, help="As for bert-base; small models bear 1e-3."
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**31 - 1),
-    default=0,
-    show_default=True,
-    help="Of everything that is drawn.",
-)
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-def bert(base: str | None, from_scratch: bool, out: Path, **given: Any) -> None:
-    """A masked language model: some of a text's pieces from all others. Only whole runs are kept."""
-    if bool(base) == from_scratch:
-        raise UsageError(
-            "say what to start from", "--from-scratch, or --from NAME: bert-base-cased or a folder."
-        )
-    if out.exists() and any(out.iterdir()):
-        raise UsageError(f"{out} is not empty", "Name another folder with --out.")
-    try:
-        _run(base, out, given)
-    except ModuleNotFoundError as error:
-        raise PrerequisiteError(
-            f"training needs the package {error.name}", "pip install 'humaneval-toolkit[models]'"
-        ) from None
-
-
-def _run(base: str | None, out: Path, given: dict[str, Any]) -> None:
-    from generators.devices import pick_device
-    from generators.masked.masked_lm import find_folder, open_masked_lm
-    from generators.training.corpus import sound_stories
-
-    device = pick_device(given["device"])
-    stories, left_out = sound_stories(given["stories"], skip_bad=given["skip_bad"])
-    for cause, count in left_out.items():
-        click.echo(f"{given['stories']}: {count:,} {cause}", err=True)
-    with TemporaryDirectory() as room:
-        if base is None:
-            new_masked_lm(Path(room), stories, seed=given["seed"])
-        source = find_folder(base or room)
-        opened = open_masked_lm(base or room, device)
-        result = train_masked_lm(
-            opened,
-            stories,
-            minutes=given["minutes"],
-            batch=given["batch"],
-            learning_rate=given["lr"],
-            seed=given["seed"],
-        )
-        save_masked_lm(opened, source, out)
-    if given["as_json"]:
-        found = {"kind": "bert", "checkpoint": str(out), **result._asdict(), "left_out": left_out}
-        click.echo(json.dumps(found))
-        return
-    click.echo(
-        f"{result.steps} steps in {given['minutes']:g} min, loss {result.loss:.3f} a masked piece: {out}"
-    )
 
 
 def save_masked_lm(opened: MaskedLM, source: Path, out: Path) -> None:

@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from generators.checkpoints.folder import Card, Checkpoint
+from generators.checkpoints.card import Card
+from generators.checkpoints.checkpoint import Checkpoint
 from generators.checkpoints.sequences import CONTEXT_LENGTH
 from generators.checkpoints.weights import positions
 from generators.masks.documents import Document
-from generators.masks.hierarchical import Draw, Granularity, MaskedSpan, MaskFunction, load_mask, one_span
+from generators.masks.hierarchical import one_span
+from generators.masks.named import load_mask
+from generators.masks.spans import Draw, Granularity, MaskedSpan, MaskFunction
 from generators.training.examples import MaskedCorpus, mask_corpus, nothing_left
 from generators.training.model_perplexity import Perplexities, perplexities
 from generators.training.packing import evaluation_batches

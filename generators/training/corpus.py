@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from generators.masks.documents import Document, prose_document, story_document, verse_document
 from humaneval.domain import Story
@@ -44,8 +44,22 @@ class Texts:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def sound_stories(path: Path, *, skip_bad: bool = False) -> tuple[tuple[Story, ...], dict[str, int]]:
-    """The stories of a file, and what was left out. InputError at one that cannot be used, unless they are
+class Split(NamedTuple):
+    """Texts to train on, and texts to validate on."""
+
+    training: Texts
+    validation: Texts
+
+
+class Stories(NamedTuple):
+    """Stories that can be used; `left_out` counts the others, by cause."""
+
+    stories: tuple[Story, ...]
+    left_out: dict[str, int]
+
+
+def sound_stories(path: Path, *, skip_bad: bool = False) -> Stories:
+    """The stories of a file that can be used. Raises InputError at one that cannot, unless they are
     skipped."""
     reading = read_stories(path)
     if reading.problems and not skip_bad:
@@ -54,7 +68,7 @@ def sound_stories(path: Path, *, skip_bad: bool = False) -> tuple[tuple[Story, .
             "Mend them, or leave them out with --skip-bad.",
         )
     left_out = {"stories that cannot be used": len(reading.problems)} if reading.problems else {}
-    return tuple(reading.stories), left_out
+    return Stories(tuple(reading.stories), left_out)
 
 
 def story_texts(path: Path, *, skip_bad: bool = False) -> Texts:
@@ -99,15 +113,15 @@ def folder_texts(folder: Path, split: str, corpus: str, *, skip_bad: bool = Fals
     return _some(Texts(str(path), tuple(documents), left_out))
 
 
-def held_out(texts: Texts) -> tuple[Texts, Texts]:
-    """The texts without every twentieth document, and these. Raises InputError where there are not two."""
+def held_out(texts: Texts) -> Split:
+    """The texts without every twentieth document, and these. Raises InputError if there are not two."""
     if len(texts.documents) < 2:
         raise InputError(
             f"{texts.source} has one document: none is left for validation",
             "Give more, or validation documents of their own (--valid FILE, or valid.txt in the folder).",
         )
     kept = tuple(document for number, document in enumerate(texts.documents) if number % HELD_OUT)
-    return Texts(texts.source, kept, texts.left_out), Texts(texts.source, texts.documents[::HELD_OUT])
+    return Split(Texts(texts.source, kept, texts.left_out), Texts(texts.source, texts.documents[::HELD_OUT]))
 
 
 def train_tokenizer(texts: Iterable[str], size: int) -> Tokenizer:

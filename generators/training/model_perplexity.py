@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from generators.checkpoints.sequences import Target
-from generators.sampling.flat_forward import losses, place, wanted
-from generators.training.packing import Batch
+from generators.sampling.flat_forward import Batch, losses, place, wanted
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:

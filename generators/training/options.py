@@ -1,19 +1,32 @@
-"""The options of `train`."""
+"""The options of `train` and `perplexity`, each written once; those of `train` know the kinds they go with."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from generators.training.plan import PRESETS
+from generators.training import plan, sa_plan
+from humaneval.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+ON_OFF = click.Choice(["on", "off"])
+SEEDS = click.IntRange(0, 2**31 - 1)
+
+CAUSAL = ("ilm", "lm", "lm-rev", "lm-all")
+KINDS = (*CAUSAL, "sa", "bert")
+ALL = frozenset(KINDS)
+STARTED = frozenset((*CAUSAL, "bert"))
+"""Kinds that start from another model, or from random weights if that is said; SA has no other model."""
+EVALUATED = frozenset((*CAUSAL, "sa"))
+"""Kinds that are evaluated on the way, and go on where they were stopped."""
+ONLY_CAUSAL = frozenset(CAUSAL)
+ONLY_SA = frozenset(("sa",))
 
 
 class Number(click.FloatRange):
@@ -22,130 +35,255 @@ class Number(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{value} is no number.", param, ctx)
+            self.fail(f"{value} is not a number.", param, ctx)
         return float(number)
 
 
 POSITIVE = Number(min=0, min_open=True)
-CORPUS = click.option(
-    "--corpus",
-    type=click.Choice(["abstracts", "lyrics", "texts"]),
-    help="What the documents are: lyrics are read as verse. Default: texts.",
-)
-ON_OFF = click.Choice(["on", "off"])
+CORPUS: dict[str, Any] = {
+    "type": click.Choice(["abstracts", "lyrics", "texts"]),
+    "help": "What the documents are; lyrics are read as verse.  [default: texts]",
+}
+SKIP_BAD: dict[str, Any] = {"is_flag": True, "help": "Leave out the documents that cannot be used."}
+DEVICE: dict[str, Any] = {
+    "default": "auto",
+    "show_default": True,
+    "help": "The device: auto, cpu, cuda, cuda:1, …",
+}
+JSON: dict[str, Any] = {"is_flag": True, "help": "Print one JSON document instead of text."}
+
+
+class KindOption(click.Option):
+    """An option of `train` that goes with some kinds."""
+
+    def __init__(self, *args: Any, kinds: frozenset[str] = ALL, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.kinds = kinds
+
+
+def named(kinds: Iterable[str]) -> str:
+    """Kinds in their order, as a sentence names them.
+
+    >>> named({"sa", "ilm"})
+    'ilm and sa'
+    """
+    *others, last = (kind for kind in KINDS if kind in kinds)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+class KindCommand(click.Command):
+    """A command whose first argument is a kind: each option is listed under the kinds that it goes with."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. Raises UsageError for an option of other kinds than the one that is named."""
+        # Help is asked for before the kind is read.
+        ctx.meta["kind"] = args[0] if args and args[0] in KINDS else None
+        rest = super().parse_args(ctx, args)
+        for option in self.params:
+            if not isinstance(option, KindOption) or ctx.params["kind"] in option.kinds:
+                continue
+            if ctx.get_parameter_source(str(option.name)) is click.core.ParameterSource.COMMANDLINE:
+                raise UsageError(
+                    f"{option.opts[0]} goes with {named(option.kinds)}, not with {ctx.params['kind']}",
+                    f"See humaneval train {ctx.params['kind']} --help.",
+                )
+        return rest
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The kind comes first."""
+        return ["KIND", "[OPTIONS]"]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in sections, or those of one kind alone: `humaneval train sa --help`."""
+        kind = ctx.meta.get("kind")
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            if not isinstance(option, click.Option):
+                continue
+            record = option.get_help_record(ctx)
+            kinds = option.kinds if isinstance(option, KindOption) else ALL
+            if record is None or (kind and kind not in kinds):
+                continue
+            title = "every kind" if kinds == ALL else named(kinds)
+            sections.setdefault(f"Options of {kind or title}", []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def _option(*names: str, kinds: frozenset[str] = ALL, **more: Any) -> Callable[[F], F]:
+    return click.option(*names, cls=KindOption, kinds=kinds, **more)
+
 
 _OPTIONS = (
-    click.option("--stories", type=FILE, help="The training stories."),
-    click.option(
-        "--valid", type=FILE, help="The validation stories; else one in 20 of the others is set aside."
-    ),
-    click.option("--bundled", is_flag=True, help="Train on the stories that come with the toolkit."),
-    click.option(
-        "--documents",
-        type=FOLDER,
-        help="A folder with train.txt and valid.txt, two blank lines between documents.",
-    ),
-    CORPUS,
-    click.option("--skip-bad", is_flag=True, help="Leave out what cannot be used."),
-    click.option(
+    _option("--stories", type=FILE, help="A file of training stories."),
+    _option("--skip-bad", **SKIP_BAD),
+    _option(
         "--out",
         type=click.Path(path_type=Path, file_okay=False),
         required=True,
-        help="The checkpoint's folder.",
+        help="The folder to write the checkpoint to.",
     ),
-    click.option(
+    _option(
+        "--minutes",
+        type=POSITIVE,
+        help="Minutes of training at most, those of resumed runs included.  [default for bert: 10]",
+    ),
+    _option("--batch", type=click.IntRange(1, 65_536), help="Examples in a step.  [default for bert: 32]"),
+    _option("--seed", type=SEEDS, default=0, show_default=True, help="Random seed."),
+    _option("--device", **DEVICE),
+    _option("--json", "as_json", **JSON),
+    _option(
+        "--valid",
+        type=FILE,
+        kinds=EVALUATED,
+        help="A file of validation stories.  [default: one in 20 of the training stories]",
+    ),
+    _option("--bundled", is_flag=True, kinds=EVALUATED, help="Train on the stories that the toolkit brings."),
+    _option(
+        "--preset",
+        type=click.Choice(list(dict.fromkeys((*plan.PRESETS, *sa_plan.PRESETS)))),
+        kinds=EVALUATED,
+        help="Default values of the other options: small learns something in minutes on a CPU; the others are"
+        " the paper's settings (for sa: paper; for the others: by corpus).",
+    ),
+    _option("--steps", type=click.IntRange(min=1), kinds=EVALUATED, help="Steps at most."),
+    _option(
+        "--evaluate-every",
+        type=click.IntRange(min=1),
+        kinds=EVALUATED,
+        help="Steps between evaluations; each saves the state of the run.",
+    ),
+    _option("--layers", type=click.IntRange(1, 96), kinds=EVALUATED, help="Layers of the network."),
+    _option("--width", type=click.IntRange(16, 8192), kinds=EVALUATED, help="Size of the vector of a token."),
+    _option(
+        "--heads",
+        type=click.IntRange(1, 128),
+        kinds=EVALUATED,
+        help="Attention heads of a layer; the width is a multiple of them.",
+    ),
+    _option("--dropout", type=Number(0, 0.9), kinds=EVALUATED, help="Dropout probability."),
+    _option(
+        "--vocabulary",
+        type=click.IntRange(10, 1_000_000),
+        kinds=EVALUATED,
+        help="Size of the vocabulary that is made from the training texts: words for sa; tokens for the"
+        " others, from scratch only.",
+    ),
+    _option("--warm-up", type=click.IntRange(min=0), kinds=EVALUATED, help="Steps in which the rate rises."),
+    _option(
         "--from",
         "base",
         metavar="NAME",
-        help="Start from gpt2, gpt2-medium, …, another causal LM, or a local folder.",
+        kinds=STARTED,
+        help="Start from this model: a hub id such as gpt2 (for bert: bert-base-cased) or a folder.",
     ),
-    click.option("--from-scratch", is_flag=True, help="Start from random weights."),
-    click.option(
-        "--preset",
-        type=click.Choice(list(PRESETS)),
-        help=(
-            "What the other options start from: the paper's settings for a corpus, or small: minutes on a"
-            " CPU."
-        ),
+    _option("--from-scratch", is_flag=True, kinds=STARTED, help="Start from random weights."),
+    _option(
+        "--lr",
+        "learning_rate",
+        type=POSITIVE,
+        kinds=STARTED,
+        help="The highest learning rate.  [default for bert: 0.0001; small models bear 0.001]",
     ),
-    click.option(
+    _option(
+        "--documents",
+        type=FOLDER,
+        kinds=ONLY_CAUSAL,
+        help="A folder with train.txt and valid.txt, two blank lines between documents.",
+    ),
+    _option("--corpus", kinds=ONLY_CAUSAL, **CORPUS),
+    _option(
         "--mask",
         default="hierarchical",
         show_default=True,
+        kinds=ONLY_CAUSAL,
         help="The mask function: hierarchical, document, paragraph, sentence, ngram, word, or module:object.",
     ),
-    click.option("--parity", is_flag=True, help="Draw masks in the order of the paper's code."),
-    click.option(
-        "--copies", type=click.IntRange(1, 1000), default=16, show_default=True, help="Masks a document."
+    _option("--parity", is_flag=True, kinds=ONLY_CAUSAL, help="Draw masks in the order of the paper's code."),
+    _option(
+        "--copies",
+        type=click.IntRange(1, 1000),
+        default=16,
+        show_default=True,
+        kinds=ONLY_CAUSAL,
+        help="Masks per document.",
     ),
-    click.option(
-        "--empty-masks", type=ON_OFF, default="on", show_default=True, help="Keep masks without a span."
+    _option(
+        "--empty-masks",
+        type=ON_OFF,
+        default="on",
+        show_default=True,
+        kinds=ONLY_CAUSAL,
+        help="Keep masks without a span.",
     ),
-    click.option(
+    _option(
         "--context-loss",
         type=ON_OFF,
         default="on",
         show_default=True,
+        kinds=ONLY_CAUSAL,
         help="Also learn the text around the blanks.",
     ),
-    click.option("--minutes", type=POSITIVE, help="Of training, resumed runs included."),
-    click.option("--steps", type=click.IntRange(min=1), help="At most so many steps."),
-    click.option("--passes", type=POSITIVE, help="At most so many passes over the documents."),
-    click.option(
+    _option("--passes", type=POSITIVE, kinds=ONLY_CAUSAL, help="Passes over the documents at most."),
+    _option(
         "--patience",
         type=click.IntRange(min=0),
-        help="Stop after so many evaluations without a better one; 0: never.",
+        kinds=ONLY_CAUSAL,
+        help="Evaluations without a better one after which training stops; 0: never.",
     ),
-    click.option(
-        "--evaluate-every", type=click.IntRange(min=1), help="Steps between evaluations, and saved states."
+    _option(
+        "--attention-dropout",
+        type=Number(0, 0.9),
+        kinds=ONLY_CAUSAL,
+        help="Dropout probability within attention; 0 lets a GPU use its fastest attention.",
     ),
-    click.option("--layers", type=click.IntRange(1, 96), help="Layers of the network."),
-    click.option("--width", type=click.IntRange(16, 8192), help="Numbers that stand for a token in a layer."),
-    click.option(
-        "--heads", type=click.IntRange(1, 128), help="Attention heads of a layer; they divide the width."
-    ),
-    click.option("--dropout", type=Number(0, 0.9), help="The share that training leaves out at random."),
-    click.option("--attention-dropout", type=Number(0, 0.9), help="0 lets a GPU use its fastest attention."),
-    click.option(
-        "--vocabulary",
-        type=click.IntRange(300, 60_000),
-        help="From scratch: tokens of a vocabulary made from the corpus.",
-    ),
-    click.option(
+    _option(
         "--tokenizer",
         metavar="FILE|NAME",
-        help="A tokenizer.json or a folder; from scratch also a name: gpt2.",
+        kinds=ONLY_CAUSAL,
+        help="A tokenizer.json or its folder; from scratch also a hub id such as gpt2.",
     ),
-    click.option("--batch", type=click.IntRange(1, 65_536), help="Examples in a step."),
-    click.option(
-        "--micro-batch", type=click.IntRange(min=1), help="Examples worked on at once, where memory is short."
+    _option(
+        "--micro-batch",
+        type=click.IntRange(min=1),
+        kinds=ONLY_CAUSAL,
+        help="Examples that are worked on at once, if memory is short.",
     ),
-    click.option("--lr", "learning_rate", type=POSITIVE, help="The learning rate at its highest."),
-    click.option("--warm-up", type=click.IntRange(min=0), help="Steps in which the rate rises."),
-    click.option(
-        "--decay/--no-decay", default=None, help="Whether the rate then falls to 0 at the end of the budget."
+    _option(
+        "--decay/--no-decay",
+        default=None,
+        kinds=ONLY_CAUSAL,
+        help="Let the rate fall to 0 at the end of the budget.",
     ),
-    click.option("--weight-decay", type=Number(min=0), help="How strongly weights are drawn to 0."),
-    click.option(
-        "--precision", type=click.Choice(["auto", "fp32", "bf16"]), help="auto: bf16 on a GPU, else fp32."
+    _option("--weight-decay", type=Number(min=0), kinds=ONLY_CAUSAL, help="Weight decay of AdamW."),
+    _option(
+        "--precision",
+        type=click.Choice(["auto", "fp32", "bf16"]),
+        kinds=ONLY_CAUSAL,
+        help="Precision of the computation; auto is bf16 on a GPU, else fp32.",
     ),
-    click.option(
-        "--compile/--no-compile", default=None, help="Compile the model: a minute first, then faster steps."
+    _option(
+        "--compile/--no-compile",
+        default=None,
+        kinds=ONLY_CAUSAL,
+        help="Compile the model: it takes a minute, and steps are then faster.",
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0, 2**31 - 1),
-        default=0,
-        show_default=True,
-        help="Of everything that is drawn.",
+    _option(
+        "--hidden", type=click.IntRange(16, 65_536), kinds=ONLY_SA, help="Width of the feed-forward layers."
     ),
-    click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …"),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text."),
+    _option(
+        "--scale-template/--no-scale-template",
+        default=None,
+        kinds=ONLY_SA,
+        help="Scale the embeddings of the template as those of the answer.",
+    ),
+    _option("--lr-scale", type=POSITIVE, kinds=ONLY_SA, help="Factor of the learning rate's schedule."),
 )
 
 
 def options(function: F) -> F:
-    """All options of a strategy's command."""
+    """All options of `train`, after the kind."""
     for option in reversed(_OPTIONS):
         function = option(function)
-    return function
+    return click.argument("kind", type=click.Choice(KINDS), metavar="KIND")(function)

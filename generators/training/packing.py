@@ -7,25 +7,14 @@ that share them. A batch is flat: its examples one behind the other, no padding.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from generators.checkpoints.sequences import Examples, Ids, Ints, Target, Types, encode
+from generators.checkpoints.sequences import Examples, Target, encode
+from generators.sampling.flat_forward import Batch
 from generators.training.examples import MaskedCorpus
 
 ANSWERS = (Target.INFILL, Target.INFILL_SPECIAL, Target.INFILL_REDUNDANT)
-
-
-class Batch(NamedTuple):
-    """Examples one behind the other, and the weight of each token's loss: their sum over a step is the step's
-    loss."""
-
-    ids: Ids
-    types: Types
-    weights: NDArray[np.float32]
-    bounds: Ints
 
 
 def weighted(examples: Examples, *, context_loss: bool = True, parts: int = 1) -> Batch:

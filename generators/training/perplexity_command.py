@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from generators.training.options import CORPUS, FILE, FOLDER
+from generators.training.options import CORPUS, DEVICE, FILE, FOLDER, JSON, SEEDS, SKIP_BAD
+from generators.training.sources import corpus_named, texts_named
 from humaneval.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
 @click.option("--stories", type=FILE, help="The test stories.")
 @click.option("--bundled", is_flag=True, help="Score on the test stories that come with the toolkit.")
 @click.option("--documents", type=FOLDER, help="A folder with test.txt, two blank lines between documents.")
-@CORPUS
+@click.option("--corpus", **CORPUS)
 @click.option("--split", default="test", show_default=True, help="Of --documents: train, valid or test.")
-@click.option("--skip-bad", is_flag=True, help="Leave out what cannot be used.")
+@click.option("--skip-bad", **SKIP_BAD)
 @click.option(
     "--granularity",
     type=click.Choice(CHOICES),
@@ -37,7 +38,7 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
     ),
 )
 @click.option("--table", is_flag=True, help="Print the paper's tables, its published values beside ours.")
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, help="Of the masks.")
+@click.option("--seed", type=SEEDS, default=0, show_default=True, help="Random seed of the masks.")
 @click.option("--batch", type=click.IntRange(1, 4096), default=32, show_default=True, help="Texts at once.")
 @click.option(
     "--precision",
@@ -46,13 +47,13 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
     show_default=True,
     help="bf16 is faster and less exact.",
 )
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+@click.option("--device", **DEVICE)
+@click.option("--json", "as_json", **JSON)
 def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example
     scored."""
     try:
-        from generators.checkpoints.folder import load, peek
+        from generators.checkpoints.loading import load, peek
         from generators.devices import pick_device
         from generators.training.checkpoint_perplexity import granularities, score
 
@@ -61,7 +62,8 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
         raise PrerequisiteError(
             f"perplexity needs the package {error.name}", "pip install 'humaneval-toolkit[models]'"
         ) from None
-    corpus, texts = _texts(given)
+    corpus = corpus_named(given, "score on")
+    texts = texts_named(given, corpus)
     asked = given["granularity"] or (("all",) if given["table"] else ("sentence",))
     # All that can be refused is refused before the first is scored: that takes minutes.
     work: dict[Path, Sequence[str]] = {}
@@ -103,21 +105,6 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
         click.echo(json.dumps({**where, "scores": [one.record() for one in scores]}))
     else:
         _print(scores, texts, table=given["table"])
-
-
-def _texts(given: dict[str, Any]) -> tuple[str, Texts]:
-    from generators.training.corpus import bundled_texts, folder_texts, story_texts
-
-    if sum(bool(given[name]) for name in ("stories", "bundled", "documents")) != 1:
-        raise UsageError("name what to score on", "--stories FILE, --documents FOLDER or --bundled.")
-    if given["corpus"] and not given["documents"]:
-        raise UsageError("--corpus goes with --documents", "--stories and --bundled are stories.")
-    if given["documents"]:
-        corpus = given["corpus"] or "texts"
-        return corpus, folder_texts(given["documents"], given["split"], corpus, skip_bad=given["skip_bad"])
-    if given["bundled"]:
-        return "stories", bundled_texts("test")
-    return "stories", story_texts(given["stories"], skip_bad=given["skip_bad"])
 
 
 def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from generators.training.checkpoint_perplexity import Score
-from generators.training.plan import readable
+from generators.training.log import readable
 from generators.training.published import LENGTHS, PUBLISHED, STRATEGIES, TABLES, Key
 
 NAMES = {"lm": "LM", "lm-rev": "LM-Rev", "lm-all": "LM-All", "ilm": "ILM"}

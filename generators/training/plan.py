@@ -1,4 +1,4 @@
-"""How to train: a plan, the presets that it starts from, and where a run stands."""
+"""How to train a causal language model: the plan, its architecture, and the presets that they start from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from generators.training.run import Budget
 from humaneval.errors import UsageError
 
 
@@ -54,9 +55,9 @@ class Plan:
         if endless:
             raise UsageError("nothing would end this run", "Say --patience, --minutes, --steps or --passes.")
 
-    def impatient(self, progress: Progress) -> bool:
-        """Whether patience is out."""
-        return 0 < self.patience <= progress.bad_evaluations
+    def budget(self, documents: int) -> Budget:
+        """What bounds a run over so many documents."""
+        return Budget(self.minutes, self.last_step(documents), self.evaluate_every, self.patience)
 
     def last_step(self, documents: int) -> int | None:
         """The step at which the run ends whatever the clock says."""
@@ -103,42 +104,3 @@ PRESETS: dict[str, dict[str, Any]] = {
 """What differs from the defaults of Plan and Architecture. The first three are the paper's, by corpus:
 stories and abstracts to early stopping, lyrics for two passes. `small` learns something in minutes on a CPU.
 """
-
-
-def readable(perplexity: float, decimals: int = 1) -> str:
-    """A perplexity for people: not the 300 digits that a model gone astray may have."""
-    return f"{perplexity:,.{decimals}f}" if perplexity < 1e7 else f"{perplexity:.1e}"
-
-
-@dataclass(slots=True)
-class Progress:
-    """Where a run stands: what the state file keeps."""
-
-    step: int = 0
-    seconds: float = 0.0
-    tokens: int = 0
-    best: float = math.inf
-    best_step: int = 0
-    bad_evaluations: int = 0
-    """Since the best one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """One line of the log: what a progress bar and a plot need."""
-
-    step: int
-    seconds: float
-    tokens: int
-    loss: float
-    """The mean of the steps since the last line."""
-    learning_rate: float
-    tokens_per_second: float
-    fraction: float
-    """Of the budget that is used."""
-    perplexity: float | None = None
-    """Of masked text (infill_textonly) on the validation examples, where this step was evaluated."""
-    with_ends: float | None = None
-    """The same with the ends of answers (infill)."""
-    context: float | None = None
-    """Of the text around the blanks."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from generators.training.packing import Batch, share
+from generators.sampling.flat_forward import Batch
+from generators.training.packing import share
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-class Workers:
+class Processes:
     """The processes of one run: one, or those that torchrun started."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How SA is built and trained: its sizes, its settings, and the presets they start from."""
+"""How to train SA: the plan, and the presets that it starts from."""
 
 from __future__ import annotations
 
@@ -6,28 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from humaneval.errors import UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class Architecture:
-    """The network's sizes; the defaults are the paper's."""
-
-    layers: int = 6
-    width: int = 512
-    heads: int = 8
-    hidden: int = 2048
-    dropout: float = 0.1
-    """Of embeddings, attention, and what each part of a block adds."""
-    scale_template: bool = False
-    """Whether the template's words are scaled as the answer's are. Not in the paper's code: there the signal
-    of positions drowns them at first, so that what to copy from the template is learned late."""
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads or self.width % 2:
-            raise UsageError(
-                f"a width of {self.width} cannot be shared by {self.heads} heads", "Choose an even multiple."
-            )
+from generators.training.run import Budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +28,11 @@ class Plan:
     evaluate_every: int = 500
     evaluation_examples: int = 2000
 
+    @property
+    def budget(self) -> Budget:
+        """What bounds the run."""
+        return Budget(self.minutes, self.steps, self.evaluate_every)
+
     def rate(self, step: int, width: int) -> float:
         """The learning rate of a step (from 1): lr_scale · width^-½ · min(step^-½, step · warm_up^-1½).
 
@@ -63,7 +47,7 @@ PASSES = 150
 """Over the stories, in the paper's setting."""
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"words": 10_000},
+    "paper": {"vocabulary": 10_000},
     "small": {
         "layers": 3,
         "width": 256,
@@ -75,7 +59,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "minutes": 10.0,
         "evaluate_every": 200,
         "evaluation_examples": 512,
-        "words": 10_000,
+        "vocabulary": 10_000,
     },
 }
 """`paper`: the paper's sizes and settings, 150 passes over the stories. `small` learns something in minutes

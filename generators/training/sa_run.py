@@ -1,12 +1,10 @@
-"""Trains SA on stories: one sentence of each is the blank. Killed at any point, the same run goes on from its
-last evaluation."""
+"""Trains SA on stories: one sentence of each is the blank."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,14 +12,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from generators.self_attention.architecture import Architecture
 from generators.self_attention.checkpoint import card_of, complete, save
-from generators.self_attention.model import SelfAttention, smoothed_loss
-from generators.self_attention.template import Batch, Corpus, held_batches, training_batches
+from generators.self_attention.model import SelfAttention
 from generators.self_attention.vocabulary import EOA, PAD, Vocabulary
-from generators.training.plan import Progress, Report
-from generators.training.sa_plan import Architecture, Plan
-from generators.training.state import STATE_TENSORS, append_log, cut_log, resume, save_state
-from humaneval.errors import InputError
+from generators.training.log import Report
+from generators.training.run import Evaluation, Run, Step
+from generators.training.sa_corpus import Batch, Corpus, held_batches, training_batches
+from generators.training.sa_plan import Plan
+from generators.training.state import Progress
 
 
 class Perplexity(NamedTuple):
@@ -39,12 +38,21 @@ def new_model(architecture: Architecture, vocabulary: Vocabulary, seed: int) -> 
         return SelfAttention(architecture, len(vocabulary))
 
 
-def scored(model: SelfAttention, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Logits (places, ids) and the true ids (places) of every answer in a batch; padding has no place."""
+class Answers(NamedTuple):
+    """What the model says at every place of the answers in a batch, and what is right there."""
+
+    logits: Tensor
+    """(places, ids)."""
+    target: Tensor
+    """(places,) ids."""
+
+
+def scored(model: SelfAttention, batch: Batch) -> Answers:
+    """Score the answers of a batch; padding has no place."""
     template, positions, answer, target = (torch.from_numpy(part).to(model.device) for part in batch)
     states, _ = model(answer, model.remember(template, positions))
     real = target != PAD
-    return model.logits(states[real]), target[real]
+    return Answers(model.logits(states[real]), target[real])
 
 
 def perplexity(model: SelfAttention, batches: Sequence[Batch]) -> Perplexity:
@@ -67,6 +75,20 @@ def _exp(loss: float) -> float:
     return math.exp(min(loss, 700.0))
 
 
+def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    """The mean cross-entropy, in nats, of (places, ids) with 1 - smoothing on the true id and the rest spread
+    evenly over the others but PAD.
+
+    With z the logits and V ids, log p = z - lse(z), and the sum over the V - 2 others is sum(z) - z_true -
+    z_pad - (V - 2) lse.
+    """
+    total = torch.logsumexp(logits, -1)
+    true = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    others = logits.shape[-1] - 2
+    rest = (logits.sum(-1) - true - logits[:, PAD]) / others - total
+    return -((1 - smoothing) * (true - total) + smoothing * rest).mean()
+
+
 def train(
     folder: Path,
     architecture: Architecture,
@@ -80,26 +102,17 @@ def train(
 ) -> Progress:
     """Train until the budget is used, keeping in `folder` the checkpoint with the lowest validation perplexity.
 
-    InputError where the folder has another run's state, where the disk is full, and where the loss is no
-    number any more: what was saved before is still whole.
+    Raises InputError if the folder has another run's state, the disk is full or the loss is no longer a
+    number: what was saved before is still whole.
     """
-    run = _Run(folder, architecture, plan, vocabulary, corpus, validation, device)
-    for batch in training_batches(corpus, plan.seed, plan.batch, run.progress.step):
-        if run.used >= 1:
-            break
-        loss = run.step(batch)
-        if run.progress.step % plan.evaluate_every == 0 or run.used >= 1:
-            line = run.evaluate()
-            append_log(folder, line)
-            run.keep(line)
-            report(line)
-        else:
-            report(run.line(loss))
-    return run.progress
+    return _SelfAttentionRun(folder, architecture, plan, vocabulary, corpus, validation, device).go(
+        report=report
+    )
 
 
-class _Run:
-    """A run: what it trains, and where it stands."""
+class _SelfAttentionRun(Run[Batch]):
+    slower = "Train with a lower --lr-scale."
+    tells_steps = True
 
     def __init__(
         self,
@@ -111,109 +124,57 @@ class _Run:
         validation: Corpus,
         device: str,
     ) -> None:
-        self.folder, self.architecture, self.plan, self.vocabulary = folder, architecture, plan, vocabulary
+        self.architecture, self.plan, self.vocabulary, self.corpus = architecture, plan, vocabulary, corpus
         self.model = new_model(architecture, vocabulary, plan.seed).to(device).train()
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(), lr=0.0, betas=(0.9, 0.997), eps=1e-9, fused=True
-        )
         data = {"stories_sha256": _hash(corpus), "validation_sha256": _hash(validation)}
-        self.fingerprint = {
-            "plan": {name: value for name, value in asdict(plan).items() if name not in ("minutes", "steps")},
-            "stories or vocabulary": [*data.values(), hashlib.sha256(repr(vocabulary).encode()).hexdigest()],
-            "architecture": asdict(architecture),
-        }
         self.made = {
             "from": "scratch",
             "plan": asdict(plan),
             "documents": len(corpus),
             "left_out": corpus.left_out,
+            **data,
         }
-        self.made |= data
-        folder.mkdir(parents=True, exist_ok=True)
-        self.progress = resume(folder, self._any_model, self.optimizer, self.fingerprint)
-        if self.progress.best_step and not complete(folder):
-            raise InputError(
-                f"{folder} has the state of a run, but not its best checkpoint",
-                f"Restore that, or delete {folder / STATE_TENSORS} to train from the start.",
-            )
-        cut_log(folder, self.progress.step)
+        super().__init__(
+            folder,
+            self.model,
+            torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.997), eps=1e-9, fused=True),
+            device=device,
+            seed=plan.seed,
+            budget=plan.budget,
+            fingerprint={
+                "plan": {k: v for k, v in asdict(plan).items() if k not in ("minutes", "steps")},
+                "stories or vocabulary": [
+                    *data.values(),
+                    hashlib.sha256(repr(vocabulary).encode()).hexdigest(),
+                ],
+                "architecture": asdict(architecture),
+            },
+            complete=complete,
+        )
         self.held = held_batches(validation, plan.seed, plan.batch, plan.evaluation_examples)
-        self.began, self.spent_before = time.monotonic(), self.progress.seconds
-        self.losses: list[float] = []
-        """Since the last line of the log."""
 
-    @property
-    def _any_model(self) -> Any:
-        """The state is kept as that of any model with named parameters."""
-        return self.model
+    def rate(self) -> float:
+        return self.plan.rate(self.progress.step + 1, self.architecture.width)
 
-    @property
-    def used(self) -> float:
-        """The part of the budget that is used."""
-        by_steps = self.progress.step / self.plan.steps if self.plan.steps else 0.0
-        return max(self.progress.seconds / (self.plan.minutes * 60), by_steps)
+    def batches(self) -> Iterator[Batch]:
+        return training_batches(self.corpus, self.plan.seed, self.plan.batch, self.progress.step)
 
-    def step(self, batch: Batch) -> float:
-        """One step; its loss."""
-        plan, progress = self.plan, self.progress
-        for group in self.optimizer.param_groups:
-            group["lr"] = plan.rate(progress.step + 1, self.architecture.width)
-        torch.manual_seed(plan.seed * 1_000_003 + progress.step)
-        logits, target = scored(self.model, batch)
-        loss = smoothed_loss(logits, target, plan.smoothing)
+    def step(self, batch: Batch) -> Step:
+        answers = scored(self.model, batch)
+        loss = smoothed_loss(answers.logits, answers.target, self.plan.smoothing)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]  # torch has no type for it
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), plan.clip)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
         self.optimizer.step()
-        self.losses.append(float(loss.detach()))
-        progress.step += 1
-        progress.tokens += len(target)
-        progress.seconds = self.spent_before + time.monotonic() - self.began
-        return self.losses[-1]
+        return Step(float(loss.detach()), len(answers.target))
 
-    def evaluate(self) -> Report:
-        """The log's line of an evaluation, and whether it was better than before."""
-        found, progress = perplexity(self.model, self.held), self.progress
-        progress.seconds = self.spent_before + time.monotonic() - self.began
-        loss, self.losses = sum(self.losses) / len(self.losses), []
-        if not math.isfinite(loss) or not math.isfinite(found.masked):
-            raise InputError(
-                f"the loss is no number any more at step {progress.step}", "Train with a lower --lr-scale."
-            )
-        if found.masked < progress.best:
-            progress.best, progress.best_step, progress.bad_evaluations = found.masked, progress.step, 0
-        else:
-            progress.bad_evaluations += 1
-        return self.line(loss, found)
+    def evaluate(self) -> Evaluation:
+        found = perplexity(self.model, self.held)
+        return Evaluation(found.masked, found.with_ends)
 
-    def keep(self, line: Report) -> None:
-        """Save the state, and the checkpoint before it if it is the best."""
-        progress = self.progress
-        if progress.best_step == progress.step:
-            outcome = {
-                "step": progress.step,
-                "tokens": progress.tokens,
-                "seconds": round(progress.seconds, 1),
-                "masked_perplexity": line.perplexity,
-                "perplexity_with_ends": line.with_ends,
-            }
-            card = card_of(self.vocabulary, {**self.made, **outcome})
-            save(self.folder, self.model, self.architecture, self.vocabulary, card)
-        save_state(self.folder, self._any_model, self.optimizer, progress, self.fingerprint)
-
-    def line(self, loss: float, found: Perplexity | None = None) -> Report:
-        progress = self.progress
-        return Report(
-            progress.step,
-            round(progress.seconds, 3),
-            progress.tokens,
-            loss,
-            self.optimizer.param_groups[0]["lr"],
-            progress.tokens / max(progress.seconds, 1e-9),
-            min(1.0, self.used),
-            found.masked if found else None,
-            found.with_ends if found else None,
-        )
+    def save(self, found: Evaluation, outcome: dict[str, Any]) -> None:
+        card = card_of(self.vocabulary, {**self.made, **outcome})
+        save(self.folder, self.model, self.architecture, self.vocabulary, card)
 
 
 def _hash(corpus: Corpus) -> str:

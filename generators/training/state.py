@@ -4,22 +4,34 @@ leaves both usable."""
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.weights import first_line, save_tensors
-from generators.training.plan import Progress, Report
 from humaneval.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel
 
-STATE_TENSORS, LOG, LOCK = "state.safetensors", "log.jsonl", "lock"
+STATE_TENSORS, LOCK = "state.safetensors", "lock"
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run stands: what the state file keeps."""
+
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    best: float = math.inf
+    best_step: int = 0
+    bad_evaluations: int = 0
+    """Since the best one."""
 
 
 @contextmanager
@@ -40,7 +52,7 @@ def held(folder: Path) -> Iterator[None]:
 
 def save_state(
     folder: Path,
-    model: PreTrainedModel,
+    model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
     progress: Progress,
     fingerprint: dict[str, Any],
@@ -69,7 +81,7 @@ def save_state(
 
 
 def resume(
-    folder: Path, model: PreTrainedModel, optimizer: torch.optim.Optimizer, fingerprint: dict[str, Any]
+    folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, fingerprint: dict[str, Any]
 ) -> Progress:
     """Where the run in `folder` stands, its weights and optimizer put in place; a fresh Progress where there
     is none.
@@ -125,24 +137,3 @@ def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
         else:
             found.append(name)
     return found
-
-
-def cut_log(folder: Path, step: int) -> None:
-    """Drop the lines about steps behind `step`, where the state is: they will be made again."""
-    path = folder / LOG
-    if path.exists():
-        lines = path.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
-        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-
-
-def append_log(folder: Path, line: Report) -> None:
-    """One more line."""
-    with (folder / LOG).open("a", encoding="utf-8") as log:
-        log.write(json.dumps(asdict(line)) + "\n")
-
-
-def read_log(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a run's log, oldest first."""
-    text = (folder / LOG).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines() if line]

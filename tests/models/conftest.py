@@ -15,11 +15,13 @@ pytest.importorskip("torch", reason="torch is missing; to get it: pip install -e
 from generators.checkpoints.sequences import SpecialIds
 from generators.checkpoints.tokenizer import open_tokenizer
 from generators.masks.documents import Document, story_document
-from generators.masks.hierarchical import load_mask
-from generators.training.causal_run import new_model, train
+from generators.masks.named import load_mask
+from generators.training.causal_model import new_model
+from generators.training.causal_run import train
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import MaskedCorpus, mask_corpus
-from generators.training.plan import Architecture, Plan, Progress
+from generators.training.plan import Architecture, Plan
+from generators.training.state import Progress
 from humaneval.stories import bundled_stories, read_stories
 from tests.conftest import lacking
 

@@ -7,8 +7,9 @@ from itertools import product
 from random import Random
 
 from generators.masks.documents import Document, story_document
-from generators.masks.hierarchical import Draw, Granularity, sentence_mask
+from generators.masks.spans import Draw, Granularity
 from humaneval.domain import Blank, Generator, Story
+from tests.masks import sentence_mask
 
 NAMES = ("Ann", "Bob", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jan", "Kim", "Lea")
 PETS = ("cat", "dog", "fox", "goat", "hen", "owl", "pig", "rat", "yak", "mule")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from generators.checkpoints.folder import load
+from generators.checkpoints.loading import load
 from generators.checkpoints.sequences import SpecialIds
 from generators.training.corpus import SEPARATOR
 from generators.training.examples import MaskedCorpus

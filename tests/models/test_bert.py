@@ -30,12 +30,7 @@ from generators.masked.bert import BertFiller, build
 from generators.masked.joining import join, words_of
 from generators.masked.mask_orders import WALKS, Row, Visiting, choose, fill_masks
 from generators.masked.masked_lm import MaskedLM, open_masked_lm
-from generators.training.bert_run import (
-    hidden_places,
-    new_masked_lm,
-    save_masked_lm,
-    train_masked_lm,
-)
+from generators.training.bert_run import hidden_places, new_masked_lm, save_masked_lm, train_masked_lm
 from humaneval.domain import Blank, Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories, read_stories

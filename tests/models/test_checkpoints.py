@@ -18,7 +18,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from generators.checkpoints import folder as module
-from generators.checkpoints.folder import CARD, TOKENIZER, WEIGHTS, Card, load, probe, save
+from generators.checkpoints.card import Card, probe
+from generators.checkpoints.checkpoint import save
+from generators.checkpoints.folder import CARD
+from generators.checkpoints.loading import load
+from generators.checkpoints.tokenizer import TOKENIZER
+from generators.checkpoints.weights import WEIGHTS
 from generators.training.corpus import train_tokenizer
 from humaneval.errors import InputError
 from tests.conftest import ROOT

@@ -15,7 +15,7 @@ from generators.causal.ilm import Ilm
 from generators.causal.ilm import build as build_ilm
 from generators.causal.lm import build as build_lm
 from generators.causal.writer import Decoding
-from generators.checkpoints.folder import load
+from generators.checkpoints.loading import load
 from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Written, choose, draw
 from generators.sampling.filling import ModelGenerator, Shared
 from generators.sampling.flat_forward import is_plain_gpt2

@@ -22,17 +22,18 @@ from generators.masked.bert import BertFiller
 from generators.masked.mask_orders import Visiting
 from generators.masked.masked_lm import open_masked_lm
 from generators.sampling.filling import ModelGenerator, Shared
+from generators.self_attention import sizes as sa_plan
 from generators.self_attention import vocabulary as sa_vocabulary
 from generators.self_attention.generator import build as build_sa
-from generators.self_attention.template import read_corpus, sentences_of
 from generators.sequence.t5 import build as build_t5
-from generators.training import sa_plan
-from generators.training import sa_run as sa_training
+from generators.training import sa_training
 from generators.training.bert_run import new_masked_lm, train_masked_lm
-from generators.training.causal_run import new_model, train
+from generators.training.causal_model import new_model
+from generators.training.causal_run import train
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
 from generators.training.plan import Architecture, Plan
+from generators.training.sa_corpus import read_corpus, sentences_of
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest
 from tests.models.echo import OneSentence, documents, echo_stories, exact
 from tests.models.pairs import pieces_tokenizer, tiny_t5, train_pair, written_on

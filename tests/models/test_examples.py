@@ -12,7 +12,8 @@ import pytest
 
 from generators.checkpoints.sequences import STRATEGIES, SpecialIds, encode
 from generators.masks.documents import Document
-from generators.masks.hierarchical import Granularity, load_mask
+from generators.masks.named import load_mask
+from generators.masks.spans import Granularity
 from generators.training.checkpoint_perplexity import OneSpan
 from generators.training.corpus import CORPORA
 from generators.training.examples import WORDS, Arrays, MaskedCorpus, kept_corpus, mask_corpus

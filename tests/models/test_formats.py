@@ -23,7 +23,10 @@ from generators.checkpoints.sequences import (
     tokenise,
 )
 from generators.masks.documents import Document, story_document
-from generators.masks.hierarchical import Granularity, Hierarchical, MaskedSpan, draw_masks, load_mask
+from generators.masks.drawing import draw_masks
+from generators.masks.hierarchical import Hierarchical
+from generators.masks.named import load_mask
+from generators.masks.spans import Granularity, MaskedSpan
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
 from humaneval.domain import Story

@@ -14,11 +14,12 @@ import torch
 
 from generators.checkpoints.sequences import STRATEGIES, Masked, SpecialIds, Target, encode
 from generators.masks.documents import Document
-from generators.masks.hierarchical import Granularity, load_mask
-from generators.sampling.flat_forward import is_plain_gpt2, losses, place, wanted, weighted_loss
+from generators.masks.named import load_mask
+from generators.masks.spans import Granularity
+from generators.sampling.flat_forward import Batch, is_plain_gpt2, losses, place, wanted, weighted_loss
 from generators.training.examples import MaskedCorpus, mask_corpus
 from generators.training.model_perplexity import Perplexities, perplexities
-from generators.training.packing import Batch, capacity, evaluation_batches, training_batches, weighted
+from generators.training.packing import capacity, evaluation_batches, training_batches, weighted
 from humaneval.errors import InputError
 from tests.models.conftest import small_model
 from tests.models.small_models import tiny_gpt2, tiny_llama

@@ -11,7 +11,7 @@ import pytest
 from generators.causal.ilm import build as build_ilm
 from generators.causal.lm import build as build_lm
 from generators.causal.lm import build_all, build_rev
-from generators.checkpoints.folder import load
+from generators.checkpoints.loading import load
 from generators.checkpoints.sequences import STRATEGIES
 from generators.sampling.decoding import Prompt, Rules, Sampling, draw
 from generators.sampling.filling import Draft, check

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from generators.checkpoints.folder import load
-from generators.training.state import LOG, STATE_TENSORS, read_log
+from generators.checkpoints.loading import load
+from generators.training.log import LOG, read_log
+from generators.training.state import STATE_TENSORS
 from tests.commands import Command
 from tests.conftest import ROOT
 from tests.models.test_training import same_state

@@ -12,11 +12,11 @@ import torch
 from benchmarks import plain
 from generators.checkpoints.sequences import STRATEGIES, SpecialIds, Target, encode
 from generators.masks.documents import Document, story_document
-from generators.masks.hierarchical import load_mask
-from generators.sampling.flat_forward import losses, place, wanted, weighted_loss
-from generators.training.causal_run import new_model
+from generators.masks.named import load_mask
+from generators.sampling.flat_forward import Batch, losses, place, wanted, weighted_loss
+from generators.training.causal_model import new_model
 from generators.training.examples import MaskedCorpus, mask_corpus
-from generators.training.packing import ANSWERS, Batch, share, training_batches, weighted
+from generators.training.packing import ANSWERS, share, training_batches, weighted
 from generators.training.plan import Architecture
 from humaneval.domain import Story
 from tests.models.conftest import small_model

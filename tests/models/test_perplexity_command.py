@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from generators.checkpoints.folder import Card, load, probe, save
+from generators.checkpoints.card import Card, probe
+from generators.checkpoints.checkpoint import save
+from generators.checkpoints.loading import load
 from generators.training.checkpoint_perplexity import GRANULARITIES, MIXTURE
-from generators.training.plan import readable
+from generators.training.log import readable
 from generators.training.published import PUBLISHED, Key
 from tests.commands import Command
 from tests.models.small_models import tiny_gpt2

@@ -22,11 +22,13 @@ from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, BertLMHeadModel
 
 from generators.causal.ilm import build
-from generators.checkpoints.folder import Card, load, probe, save
-from generators.checkpoints.pretrained import open_base
+from generators.checkpoints.base import open_base
+from generators.checkpoints.card import Card, probe
+from generators.checkpoints.checkpoint import save
+from generators.checkpoints.loading import load
 from generators.checkpoints.sequences import SpecialIds
 from generators.checkpoints.weights import distinct
-from generators.masks.hierarchical import Granularity
+from generators.masks.spans import Granularity
 from generators.sampling.decoding import Answer, Prompt, draw
 from humaneval.domain import Gap, GappedText, GeneratorRequest, Story
 from humaneval.errors import InputError

@@ -12,11 +12,12 @@ import torch
 from safetensors.torch import load_file
 
 from generators.causal.ilm import build
-from generators.checkpoints.folder import load, save
-from generators.checkpoints.pretrained import open_base
+from generators.checkpoints.base import open_base
+from generators.checkpoints.checkpoint import save
+from generators.checkpoints.loading import load
 from generators.checkpoints.release import open_release
 from generators.checkpoints.sequences import SpecialIds
-from generators.masks.hierarchical import Granularity
+from generators.masks.spans import Granularity
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest
 from humaneval.errors import InputError
 from humaneval.stories import bundled_stories

@@ -17,22 +17,13 @@ import torch
 from generators.checkpoints.weights import CONFIG, WEIGHTS
 from generators.masks.documents import Document, story_document
 from generators.sampling.filling import ModelGenerator
+from generators.self_attention.architecture import Architecture
 from generators.self_attention.beam_search import Chance, write
 from generators.self_attention.casing import detokenise, truecase
 from generators.self_attention.checkpoint import WORDS, card_of, load, save
 from generators.self_attention.generator import build, repeats
-from generators.self_attention.model import SelfAttention, signal, smoothed_loss
-from generators.self_attention.template import (
-    SEGMENT,
-    Corpus,
-    Template,
-    held_batches,
-    padded,
-    read_corpus,
-    sentences_of,
-    template_of,
-    training_batches,
-)
+from generators.self_attention.model import SelfAttention, signal
+from generators.self_attention.template import SEGMENT, Template, padded, template_of
 from generators.self_attention.vocabulary import (
     BOA,
     BOS,
@@ -44,11 +35,18 @@ from generators.self_attention.vocabulary import (
     UNK,
     UNWRITTEN,
     Vocabulary,
-    learn,
     words_of,
 )
-from generators.training.sa_plan import Architecture, Plan
-from generators.training.sa_run import new_model, perplexity, train
+from generators.training.sa_corpus import (
+    Corpus,
+    held_batches,
+    learn_vocabulary,
+    read_corpus,
+    sentences_of,
+    training_batches,
+)
+from generators.training.sa_plan import Plan
+from generators.training.sa_run import new_model, perplexity, smoothed_loss, train
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from tests.commands import Command
@@ -62,7 +60,7 @@ PIECES = ("Anna had a dog. ", " It was cold. They went home.")
 
 @pytest.fixture(scope="module")
 def vocabulary(bundled: tuple[Document, ...]) -> Vocabulary:
-    return learn((words for document in bundled for words in sentences_of(document)), 300)
+    return learn_vocabulary((words for document in bundled for words in sentences_of(document)), 300)
 
 
 @pytest.fixture(scope="module")
@@ -379,7 +377,7 @@ def test_truecase_and_spaces_are_as_people_write() -> None:
 
 def test_real_sentences_come_back_from_their_words(test_data: Path) -> None:
     documents = real_documents(test_data, "valid.csv")
-    vocabulary = learn((words for document in documents for words in sentences_of(document)), 10_000)
+    vocabulary = learn_vocabulary((words for document in documents for words in sentences_of(document)), 10_000)
     sentences = [d.text[s.start : s.end] for d in documents for s in d.paragraphs[1][1]]
     words = [words_of(one, [(0, len(one))]) for one in sentences]
     spaced = [detokenise(one) == sentence for one, sentence in zip(words, sentences, strict=True)]
@@ -390,7 +388,7 @@ def test_real_sentences_come_back_from_their_words(test_data: Path) -> None:
 
 def test_the_vocabulary_has_the_most_frequent_words_and_their_casing() -> None:
     sentences = [["She", "saw", "Ben", "."], ["Ben", "saw", "TV", "."], ["Saw", "she", '"', "It", '"', "?"]]
-    found = learn(sentences, 3 + 4)
+    found = learn_vocabulary(sentences, 3 + 4)
     assert found.words == ("saw", '"', ".", "ben")
     assert len(found) == len(SPECIAL) + 4
     assert found.cases == {"ben": "Ben"}
@@ -497,7 +495,7 @@ def test_the_command_trains_a_checkpoint_that_fills_stories(command: Command, tm
         "2",
         "--hidden",
         "32",
-        "--words",
+        "--vocabulary",
         "500",
         "--batch",
         "8",
@@ -553,7 +551,7 @@ def test_it_learns_what_the_later_sentences_determine(tmp_path: Path) -> None:
     stories = list(echoes())
     np.random.default_rng(0).shuffle(stories)
     training, held = (list(map(story_document, part)) for part in (stories[40:], stories[:40]))
-    vocabulary = learn((words for document in training for words in sentences_of(document)), 10_000)
+    vocabulary = learn_vocabulary((words for document in training for words in sentences_of(document)), 10_000)
     architecture = Architecture(2, 64, 4, 128, dropout=0.0, scale_template=True)
     plan = Plan(batch=32, warm_up=100, lr_scale=0.2, steps=260, evaluate_every=130)
     train(

@@ -14,8 +14,10 @@ from safetensors.torch import load_file, save_file
 from generators.sampling.decoding import Sampling
 from generators.sampling.filling import ModelGenerator
 from generators.sequence.alignment import align
+from generators.sequence.bart import BartFiller
+from generators.sequence.bart import build as build_bart
 from generators.sequence.encoder_decoder import Drawn, Source, draw_pairs
-from generators.sequence.t5 import BartFiller, T5Filler, build, build_bart
+from generators.sequence.t5 import T5Filler, build
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories

@@ -11,15 +11,18 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from generators.checkpoints.folder import CARD, WEIGHTS, load
+from generators.checkpoints.folder import CARD
+from generators.checkpoints.loading import load
 from generators.checkpoints.sequences import STRATEGIES
-from generators.sampling.flat_forward import place
+from generators.checkpoints.weights import WEIGHTS
+from generators.sampling.flat_forward import Batch, place
 from generators.training.causal_run import train
 from generators.training.examples import MaskedCorpus
+from generators.training.log import LOG, Report, read_log
 from generators.training.model_perplexity import perplexities
-from generators.training.packing import Batch, evaluation_batches
-from generators.training.plan import Plan, Report
-from generators.training.state import LOG, STATE_TENSORS, read_log
+from generators.training.packing import evaluation_batches
+from generators.training.plan import Plan
+from generators.training.state import STATE_TENSORS
 from humaneval.errors import InputError, UsageError
 from tests.models.conftest import Trained, small_model, small_plan
 
@@ -90,7 +93,7 @@ def test_a_run_killed_between_its_log_and_its_state_ends_with_the_same_log(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("generators.training.causal_run.save_state", killed)
+        patch.setattr("generators.training.run.save_state", killed)
         with pytest.raises(KeyboardInterrupt):
             train_small(tmp_path / "killed", "ilm", steps=15)
     assert [line["step"] for line in read_log(tmp_path / "killed")] == [5, 10, 15]

@@ -16,8 +16,8 @@ from generators.masks.documents import (
     story_document,
     verse_document,
 )
-from generators.masks.hierarchical import sentence_mask
 from humaneval.domain import Story
+from tests.masks import sentence_mask
 
 AWKWARD = st.text(
     st.sampled_from("aA. .?!\n\n \t\r\u2028\u0085\u00a0\u3000“”\"'’…🎉👩\u200d🚀e\u0301\u0308\ufb01한"),

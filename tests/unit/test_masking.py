@@ -16,20 +16,14 @@ import pytest
 from scipy.stats import chisquare
 
 from generators.masks.documents import Document, Span, prose_document, story_document, verse_document
-from generators.masks.hierarchical import (
-    TRIES,
-    Draw,
-    Granularity,
-    Hierarchical,
-    MaskedSpan,
-    draw_masks,
-    load_mask,
-    one_span,
-    sentence_mask,
-)
+from generators.masks.drawing import TRIES, draw_masks
+from generators.masks.hierarchical import Hierarchical, one_span
+from generators.masks.named import load_mask
+from generators.masks.spans import Draw, Granularity, MaskedSpan
 from generators.masks.words import word_spans
 from humaneval.domain import Story
 from humaneval.stories import read_stories
+from tests.masks import sentence_mask
 
 DOCUMENT, PARAGRAPH, SENTENCE, NGRAM, WORD = Granularity
 STORY = story_document(
@@ -355,7 +349,7 @@ def test_a_document_that_cannot_be_prepared_has_no_masks() -> None:
 def test_G25_masking_loads_nothing_but_the_standard_library_and_ours() -> None:
     code = (
         "import sys; before = set(sys.modules)\n"
-        "import generators.masks.hierarchical, generators.masks.samples, generators.masks.custom\n"
+        "import generators.masks.named, generators.masks.samples, generators.masks.custom\n"
         "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}"
         " - sys.stdlib_module_names))"
     )

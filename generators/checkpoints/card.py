@@ -1,0 +1,73 @@
+"""The card of a checkpoint, infilling.json: what it is and how it was made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from generators.checkpoints.folder import CARD, file_of
+from generators.checkpoints.tokenizer import PROBE
+from generators.checkpoints.weights import first_line
+from generators.masks.spans import Granularity
+from humaneval.errors import InputError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a checkpoint is: how it was made, and what to check when it is opened."""
+
+    kind: str
+    """The generator kind: lm, lm-rev, lm-all, ilm."""
+    vocabulary: int
+    """Ids without the special ones; the special ids follow."""
+    probe: list[int]
+    training: dict[str, Any] = field(default_factory=dict)
+    blanks: list[str] = field(default_factory=lambda: [str(type) for type in Granularity])
+    """The mask's types of spans: each has a blank token."""
+    mask: str = "hierarchical"
+    corpus: str = "stories"
+    weights: str = ""
+    """SHA-256 of the weights' file, written when it is saved."""
+
+    @property
+    def scratch(self) -> bool:
+        """Whether it goes back to random weights, perhaps by way of other checkpoints of ours."""
+        return bool(self.training.get("began", self.training.get("from", "scratch")) == "scratch")
+
+
+def probe(tokenizer: Tokenizer) -> list[int]:
+    """How the tokenizer reads a text that shows whether it is the same one later."""
+    return list(tokenizer.encode(PROBE, add_special_tokens=False).ids)
+
+
+def read_card(folder: Path) -> Card:
+    """The card of the checkpoint in `folder`. InputError where there is none, or it makes no sense."""
+    path = file_of(folder, CARD)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        card = Card(**{name: values[name] for name in ("kind", "vocabulary", "probe")})
+        later = ("training", "blanks", "mask", "corpus", "weights")
+        card = replace(card, **{name: values[name] for name in later if name in values})
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{folder} is not a checkpoint: it has no {CARD}",
+            "Name the folder that `humaneval train` wrote with --checkpoint.",
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is damaged: {first_line(error)}", "Restore it.") from None
+    fine = (
+        isinstance(card.kind, str)
+        and isinstance(card.vocabulary, int)
+        and isinstance(card.probe, list)
+        and isinstance(card.training, dict)
+        and isinstance(card.blanks, list)
+        and all(isinstance(blank, str) for blank in card.blanks)
+    )
+    if not fine:
+        raise InputError(f"{path} is damaged: a value is of the wrong type", "Restore it.")
+    return card

@@ -1,0 +1,74 @@
+"""A checkpoint that is open, and how it is saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from generators.checkpoints.card import Card
+from generators.checkpoints.folder import CARD, complete, saving, write_json
+from generators.checkpoints.sequences import SpecialIds
+from generators.checkpoints.tokenizer import TOKENIZER, unread
+from generators.checkpoints.weights import CONFIG, WEIGHTS, digest, distinct, input_rows, save_tensors
+from humaneval.errors import InputError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """An opened checkpoint."""
+
+    model: PreTrainedModel
+    tokenizer: Tokenizer
+    card: Card
+    hash: str
+    """SHA-256 of the weights."""
+    unread: Sequence[int] = ()
+    """Ids below the special ones that no text is read as, and that none should be written with: end-of-text
+    and the like."""
+
+    @property
+    def special(self) -> SpecialIds:
+        return SpecialIds(self.card.vocabulary, tuple(self.card.blanks))
+
+
+def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card) -> None:
+    """Write a checkpoint, its weights in full precision. InputError where that fails: the one before is then
+    still whole."""
+    import torch
+
+    weights = {
+        name: (value.to(torch.float32) if value.is_floating_point() else value).contiguous().cpu()
+        for name, value in distinct(model).items()
+    }
+    config = {
+        **json.loads(model.config.to_json_string(use_diff=False)),
+        "architectures": [type(model).__name__],
+        "dtype": "float32",
+    }
+    with saving(folder, complete) as part:
+        save_tensors(weights, part / WEIGHTS, {"format": "pt"})
+        write_json(part / CONFIG, config)
+        (part / TOKENIZER).write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
+        write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
+
+
+def ready(
+    folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card, sha: str, device: str
+) -> Checkpoint:
+    """An opened checkpoint on its device; InputError where the card names another number of ids than the
+    model has."""
+    import torch
+
+    rows, total = input_rows(model), SpecialIds(card.vocabulary, tuple(card.blanks)).total
+    if rows != total:
+        raise InputError(f"{folder} has {rows} embeddings, not {total}", "Its files are of different models.")
+    torch.nn.Module.to(model, device)
+    model.train(False)
+    return Checkpoint(model, tokenizer, card, sha, unread(tokenizer, card.vocabulary))

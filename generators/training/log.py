@@ -1,0 +1,57 @@
+"""The log of a run: one JSON line an evaluation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+LOG = "log.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One line of the log: what a progress bar and a plot need."""
+
+    step: int
+    seconds: float
+    tokens: int
+    loss: float
+    """The mean of the steps since the last line."""
+    learning_rate: float
+    tokens_per_second: float
+    fraction: float
+    """Of the budget that is used."""
+    perplexity: float | None = None
+    """Of masked text (infill_textonly) on the validation examples, where this step was evaluated."""
+    with_ends: float | None = None
+    """The same with the ends of answers (infill)."""
+    context: float | None = None
+    """Of the text around the blanks."""
+
+
+def readable(perplexity: float, decimals: int = 1) -> str:
+    """A perplexity for people: not the 300 digits that a model gone astray may have."""
+    return f"{perplexity:,.{decimals}f}" if perplexity < 1e7 else f"{perplexity:.1e}"
+
+
+def cut_log(folder: Path, step: int) -> None:
+    """Drop the lines about steps behind `step`, where the state is: they will be made again."""
+    path = folder / LOG
+    if path.exists():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [line for line in lines if line.endswith("}") and json.loads(line)["step"] <= step]
+        path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def append_log(folder: Path, line: Report) -> None:
+    """One more line."""
+    with (folder / LOG).open("a", encoding="utf-8") as log:
+        log.write(json.dumps(asdict(line)) + "\n")
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """The lines of a run's log, oldest first."""
+    text = (folder / LOG).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines() if line]
