@@ -53,7 +53,7 @@ def main() -> None:
         for _ in range(options.turns):
             began = time.process_time()
             tokens = tokenise(tokenizer, texts)
-            masked, _ = mask_tokens(tokens, masks, special)
+            masked = mask_tokens(tokens, masks, special).masked
             found = encode(strategy, masked, special)
             rates.append(len(texts) / (time.process_time() - began))
             few = 40

@@ -10,7 +10,6 @@ from humaneval.domain import GeneratorRequest
 from humaneval.errors import UsageError
 
 A = TypeVar("A")
-B = TypeVar("B")
 
 _SWITCH = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
 _READ: dict[str, Callable[[str], Any]] = {
@@ -24,18 +23,14 @@ _READ: dict[str, Callable[[str], Any]] = {
 _WORDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "on or off"}
 
 
-def read_options(request: GeneratorRequest, first: type[A], second: type[B]) -> tuple[A, B]:
-    """The request's options, shared out to two dataclasses by the names of their fields.
+def read_options(request: GeneratorRequest, cls: type[A], *others: type) -> A:
+    """The request's options that are fields of the dataclass `cls`; those of `others` are read elsewhere.
 
-    UsageError names an option that neither has, one that is no number, and what the dataclasses themselves
-    refuse.
+    Raises UsageError for an option that no dataclass has, for one of the wrong type, and for what `cls` itself
+    refuses.
     """
-    names = [field.name for cls in (first, second) for field in fields(cls)]  # type: ignore[arg-type]  # dataclasses
+    names = [field.name for one in (cls, *others) for field in fields(one)]
     request.allow_options(*names)
-    return _values(first, request), _values(second, request)
-
-
-def _values(cls: type[A], request: GeneratorRequest) -> A:
     found: dict[str, Any] = {}
     for field in fields(cls):  # type: ignore[arg-type]  # a dataclass
         if field.name in request.options:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.checkpoints.pretrained import fetch, read_model
+from generators.checkpoints.pretrained import find_folder, read_model
 from generators.checkpoints.tokenizer import NEWLINE, PIECES, TOKENIZER, open_tokenizer
 from generators.checkpoints.weights import CONFIG, DAMAGED, first_line, input_rows, json_object
 from humaneval.errors import InputError, UsageError
@@ -93,7 +93,7 @@ def open_causal_lm(kind: str, name: str, device: str, example: str) -> CausalLM:
 
     UsageError without a name; InputError where anything is missing or does not fit.
     """
-    folder, local = find_folder(kind, name, example), Path(name).expanduser().exists()
+    folder, local = find_model(kind, name, example), Path(name).expanduser().exists()
     found = read_model(folder)
     shown = folder.resolve().name if local else name.split("/")[-1]
     opened = with_tokenizer(found.model, folder, shown, found.sha256)
@@ -101,19 +101,14 @@ def open_causal_lm(kind: str, name: str, device: str, example: str) -> CausalLM:
     return opened
 
 
-def find_folder(kind: str, name: str, example: str) -> Path:
-    """The folder of that name, or the hub's copy of the model of that name. UsageError without a name."""
+def find_model(kind: str, name: str, example: str) -> Path:
+    """The folder of the model of that name. Raises UsageError without a name."""
     if not name:
         raise UsageError(
             f"{kind} needs a model",
             f"Name a folder in the hub's layout or a hub id such as {example} with --checkpoint.",
         )
-    folder = Path(name).expanduser()
-    if not folder.exists():
-        return fetch(name, example=example)
-    if not folder.is_dir():
-        raise InputError(f"{name} is a file, not a model's folder", "Name a folder in the hub's layout.")
-    return folder
+    return find_folder(name, example=example)
 
 
 def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) -> CausalLM:

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from generators.causal.causal_lm import CausalLM, open_causal_lm
-from generators.causal.writer import Decoding, Writer, first_sentence, read_first_sentence, second_begun
+from generators.causal.writer import (
+    Decoding,
+    Reading,
+    Writer,
+    first_sentence,
+    read_first_sentence,
+    second_begun,
+)
 from generators.devices import pick_device
 from generators.options import read_options, refuse_unless
 from generators.sampling.decoding import Rules, Stop, Written
@@ -184,11 +191,11 @@ class Fim(Writer):
     def stop_rule(self) -> Stop:
         return second_begun(self.decode)
 
-    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+    def read(self, written: Written, gap: Gap) -> Reading:
         return read_first_sentence(written.ids, self.decode)
 
     def complete(self, written: Written) -> bool:
-        return first_sentence(self.decode(written.ids))[1]
+        return first_sentence(self.decode(written.ids)).whole
 
 
 def _behind(text: GappedText) -> str:
@@ -246,7 +253,8 @@ def _refuse_typed(opened: CausalLM, ends: Mapping[str, int]) -> None:
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: prefix, suffix, middle, layout, those of `generators.causal.writer.Decoding` and
     `generators.sampling.filling.Shared`."""
-    shared, options = read_options(request, Shared, Options)
+    shared = read_options(request, Shared, Options)
+    options = read_options(request, Options, Shared)
     opened = open_causal_lm("fim", request.checkpoint, pick_device(request.device), EXAMPLE)
     # Which model it is decides what it writes: its name is part of the arm's.
     name = request.name or f"fim-{opened.name}"

@@ -34,10 +34,11 @@ class Ilm(CheckpointFiller):
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: those of `generators.causal.writer.Decoding` and `generators.sampling.filling.Shared`."""
-    filler, shared = open_filler(request, Ilm)
-    if "sentence" not in filler.types:
+    opened = open_filler(request, Ilm)
+    types = opened.filler.types
+    if "sentence" not in types:
         raise InputError(
-            f"{request.checkpoint} has no blank for a sentence, only for {', '.join(filler.types)}",
+            f"{request.checkpoint} has no blank for a sentence, only for {', '.join(types)}",
             "Sentences are filled in by a model that was trained with blanks for them.",
         )
-    return [ModelGenerator(request.name or "ilm", filler, request.seed, shared)]
+    return [ModelGenerator(request.name or "ilm", opened.filler, request.seed, opened.shared)]

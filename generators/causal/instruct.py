@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from generators.causal.causal_lm import CausalLM, find_folder, open_causal_lm, token_named, whole_tokenizer
+from jinja2.exceptions import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from generators.causal.causal_lm import CausalLM, find_model, open_causal_lm, token_named, whole_tokenizer
 from generators.causal.writer import Decoding, Writer, too_long
 from generators.checkpoints.weights import first_line, positions
 from generators.devices import pick_device
+from generators.masks.spans import Granularity
 from generators.options import read_options
 from generators.sampling.decoding import Answer, Prompt, Rules, Written, draw
 from generators.sampling.filling import Draft, ModelGenerator, Shared
@@ -49,9 +53,6 @@ class Template(NamedTuple):
 def open_template(folder: Path, opened: CausalLM) -> Template:
     """The ids around a request by the model's own template. InputError where it has none or it cannot be
     rendered."""
-    from jinja2.exceptions import TemplateError
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
     source = _source(folder, opened)
     if not isinstance(source, str):
         raise InputError(
@@ -122,7 +123,7 @@ class Instruct(Writer):
 
     @property
     def types(self) -> tuple[str, ...]:
-        return ("document", "paragraph", "sentence", "ngram", "word")
+        return tuple(Granularity)
 
     @property
     def rules(self) -> Rules:
@@ -178,8 +179,9 @@ class Instruct(Writer):
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: those of `generators.causal.writer.Decoding` and `generators.sampling.filling.Shared`."""
-    shared, options = read_options(request, Shared, Options)
+    shared = read_options(request, Shared, Options)
+    options = read_options(request, Options, Shared)
     opened = open_causal_lm("instruct", request.checkpoint, pick_device(request.device), EXAMPLE)
-    template = open_template(find_folder("instruct", request.checkpoint, EXAMPLE), opened)
+    template = open_template(find_model("instruct", request.checkpoint, EXAMPLE), opened)
     name = request.name or f"instruct-{opened.name}"
     return [ModelGenerator(name, Instruct(opened, template, request.seed, options), request.seed, shared)]

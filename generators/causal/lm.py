@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from generators.causal.writer import (
     MAY_HAVE_ENDED,
     CheckpointFiller,
+    Reading,
     build_from,
     first_sentence,
     read_first_sentence,
@@ -38,13 +39,13 @@ class Lm(CheckpointFiller):
         """Stop once a second sentence has begun."""
         return second_begun(self.decode)
 
-    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+    def read(self, written: Written, gap: Gap) -> Reading:
         """The first sentence, and how many tokens it takes."""
         return read_first_sentence(written.ids, self.decode)
 
     def complete(self, written: Written) -> bool:
         """Whether another sentence follows."""
-        return first_sentence(self.decode(written.ids))[1]
+        return first_sentence(self.decode(written.ids)).whole
 
 
 class LmAll(Lm):
@@ -99,7 +100,7 @@ class LmRev(CheckpointFiller):
 
         return stop
 
-    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+    def read(self, written: Written, gap: Gap) -> Reading:
         """The last sentence, and how many tokens it takes."""
         text = self.decode(written.ids[::-1])
         sentences = split_sentences(text)
@@ -107,7 +108,7 @@ class LmRev(CheckpointFiller):
         tokens = len(written.ids)
         while tokens and normalise(self.decode(written.ids[: tokens - 1][::-1])).endswith(sentence):
             tokens -= 1
-        return sentence, tokens
+        return Reading(sentence, tokens)
 
     def complete(self, written: Written) -> bool:
         """Whether the end of another sentence stands before it."""

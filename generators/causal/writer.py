@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from generators.checkpoints.checkpoint import Checkpoint
 from generators.checkpoints.loading import load
@@ -33,6 +33,13 @@ CLOSING = "\"'”’)]"
 _CLOSE = re.escape(CLOSING)
 MAY_HAVE_ENDED = re.compile(rf"[{SENTENCE_ENDS}][{_CLOSE}]*\s+\S")
 """Where another sentence may have begun: it is worth asking the splitter."""
+
+
+class Reading(NamedTuple):
+    """An answer as text, and how many of the tokens that were written it takes."""
+
+    text: str
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +167,9 @@ class Writer(ABC):
         most = gap.max_words or (1 if gap.type == "word" else 0)
         return Answer(tuple(forced), gap.type in ("paragraph", "document"), gap.min_words, most)
 
-    def read(self, written: Written, gap: Gap) -> tuple[str, int]:
+    def read(self, written: Written, gap: Gap) -> Reading:
         """The answer as text, and how many of the tokens it is."""
-        return self.decode(written.ids), len(written.ids)
+        return Reading(self.decode(written.ids), len(written.ids))
 
     def complete(self, written: Written) -> bool:
         """Whether what was not ended is whole all the same."""
@@ -217,10 +224,17 @@ def too_long(tokens: int, most: int) -> Draft:
     )
 
 
-def first_sentence(text: str) -> tuple[str, bool]:
-    """The first sentence of a text, and whether another one follows: only then is it known to be whole."""
+class FirstSentence(NamedTuple):
+    """The first sentence of a text. It is known to be whole only if another one follows."""
+
+    text: str
+    whole: bool
+
+
+def first_sentence(text: str) -> FirstSentence:
+    """The first sentence of a text; empty if there is none."""
     sentences = split_sentences(text)
-    return (sentences[0] if sentences else "", len(sentences) > 1)
+    return FirstSentence(sentences[0] if sentences else "", len(sentences) > 1)
 
 
 def second_begun(decode: Callable[[Sequence[int]], str]) -> Stop:
@@ -228,37 +242,43 @@ def second_begun(decode: Callable[[Sequence[int]], str]) -> Stop:
 
     def stop(ids: Sequence[int]) -> bool:
         text = decode(ids)
-        return bool(MAY_HAVE_ENDED.search(text)) and first_sentence(text)[1]
+        return bool(MAY_HAVE_ENDED.search(text)) and first_sentence(text).whole
 
     return stop
 
 
-def read_first_sentence(ids: Sequence[int], decode: Callable[[Sequence[int]], str]) -> tuple[str, int]:
+def read_first_sentence(ids: Sequence[int], decode: Callable[[Sequence[int]], str]) -> Reading:
     """The first sentence that ids write, and how many of them it takes."""
-    sentence, _ = first_sentence(decode(ids))
+    sentence = first_sentence(decode(ids)).text
     tokens = len(ids)
     while tokens and normalise(decode(ids[: tokens - 1])).startswith(sentence):
         tokens -= 1
-    return sentence, tokens
+    return Reading(sentence, tokens)
 
 
-def open_filler(
-    request: GeneratorRequest, strategy: type[CheckpointFiller]
-) -> tuple[CheckpointFiller, Shared]:
-    """The filler of a request, and the options that all models share."""
+class OpenedFiller(NamedTuple):
+    """A filler, and the options that all models share."""
+
+    filler: CheckpointFiller
+    shared: Shared
+
+
+def open_filler(request: GeneratorRequest, strategy: type[CheckpointFiller]) -> OpenedFiller:
+    """The filler of a request."""
     kind = strategy.kind
     if not request.checkpoint:
         raise UsageError(
             f"{kind} needs a checkpoint",
             f"Train one with `humaneval train {kind}`, then name its folder with --checkpoint.",
         )
-    shared, decoding = read_options(request, Shared, Decoding)
+    shared = read_options(request, Shared, Decoding)
+    decoding = read_options(request, Decoding, Shared)
     folder = Path(request.checkpoint)
     checkpoint = load(folder, kind=kind, device=pick_device(request.device))
-    return strategy(checkpoint, folder, request.seed, decoding), shared
+    return OpenedFiller(strategy(checkpoint, folder, request.seed, decoding), shared)
 
 
 def build_from(request: GeneratorRequest, strategy: type[CheckpointFiller]) -> Sequence[ModelGenerator]:
     """The generator of a request."""
-    filler, shared = open_filler(request, strategy)
-    return [ModelGenerator(request.name or strategy.kind, filler, request.seed, shared)]
+    opened = open_filler(request, strategy)
+    return [ModelGenerator(request.name or strategy.kind, opened.filler, request.seed, opened.shared)]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from generators.checkpoints.folder import CARD, NEXT
 from generators.checkpoints.loading import load
-from generators.checkpoints.pretrained import fetch, read_model
+from generators.checkpoints.pretrained import find_folder, read_model
 from generators.checkpoints.sequences import SpecialIds
 from generators.checkpoints.tokenizer import check_byte_level, open_tokenizer
-from generators.checkpoints.weights import CONFIG, WEIGHTS, input_rows, positions
+from generators.checkpoints.weights import input_rows, positions
 from humaneval.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,14 +40,7 @@ def open_base(
     `seed` draws the rows of the special tokens; `context` is how many tokens it must be able to read;
     `tokenizer` stands in for the model's own. InputError where anything is missing or does not fit.
     """
-    folder = Path(name).expanduser()
-    local = folder.exists()
-    if not local:
-        folder = fetch(name)
-    elif not folder.is_dir():
-        raise InputError(
-            f"{name} is a file, not a model's folder", f"Name a folder with {CONFIG} and {WEIGHTS}."
-        )
+    folder, local = find_folder(name), Path(name).expanduser().exists()
     known = (CARD, NEXT, RELEASED_TYPES)
     if any((folder / file).exists() for file in known):
         base = _continued(folder, blanks)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from generators.checkpoints.folder import CARD, file_of
 from generators.checkpoints.tokenizer import PROBE
-from generators.checkpoints.weights import first_line
+from generators.checkpoints.weights import WEIGHTS, digest, first_line
 from generators.masks.spans import Granularity
 from humaneval.errors import InputError
 
@@ -43,6 +43,28 @@ class Card:
 def probe(tokenizer: Tokenizer) -> list[int]:
     """How the tokenizer reads a text that shows whether it is the same one later."""
     return list(tokenizer.encode(PROBE, add_special_tokens=False).ids)
+
+
+def card_of_kind(folder: Path, kind: str | None) -> Card:
+    """The card of a checkpoint of that kind, or of any. Raises InputError as `read_card` does, and for
+    another kind."""
+    card = read_card(folder)
+    if kind is not None and card.kind != kind:
+        raise InputError(
+            f"{folder} is a checkpoint of kind {card.kind!r}, not {kind!r}", f"Use --generator {card.kind}."
+        )
+    return card
+
+
+def check_weights(folder: Path, card: Card) -> str:
+    """The SHA-256 of the weights. Raises InputError if the card was written with others."""
+    found = digest([file_of(folder, WEIGHTS)])
+    if card.weights not in ("", found):
+        raise InputError(
+            f"{WEIGHTS} in {folder} is not the file that {CARD} was written with",
+            "Copy the whole folder again.",
+        )
+    return found
 
 
 def read_card(folder: Path) -> Card:

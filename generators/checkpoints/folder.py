@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,13 @@ def sync(path: Path) -> None:
 def file_of(folder: Path, name: str) -> Path:
     ready = folder / NEXT / name
     return ready if ready.exists() else folder / name
+
+
+def refuse_missing(folder: Path, names: Iterable[str]) -> None:
+    """Raise InputError if the folder lacks one of the files."""
+    for name in names:
+        if not file_of(folder, name).exists():
+            raise InputError(f"{folder} lacks {name}", "Copy the whole folder, or train again.")
 
 
 def complete(folder: Path) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from generators.checkpoints.card import Card, probe, read_card
+from generators.checkpoints.card import Card, card_of_kind, check_weights, probe, read_card
 from generators.checkpoints.checkpoint import Checkpoint, ready
-from generators.checkpoints.folder import CARD, file_of, is_release
+from generators.checkpoints.folder import file_of, is_release, refuse_missing
 from generators.checkpoints.release import open_release, release_card
 from generators.checkpoints.tokenizer import TOKENIZER, open_tokenizer
-from generators.checkpoints.weights import CONFIG, WEIGHTS, build_model, digest, fill
+from generators.checkpoints.weights import CONFIG, WEIGHTS, build_model, fill
 from humaneval.errors import InputError
 
 
@@ -20,14 +20,8 @@ def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Check
     """
     if is_release(folder):
         return open_release(folder, kind=kind or "ilm", device=device)
-    card = read_card(folder)
-    if kind is not None and card.kind != kind:
-        raise InputError(
-            f"{folder} is a checkpoint of kind {card.kind!r}, not {kind!r}", f"Use --generator {card.kind}."
-        )
-    for name in (CONFIG, WEIGHTS, TOKENIZER):
-        if not file_of(folder, name).exists():
-            raise InputError(f"{folder} lacks {name}", "Copy the whole folder, or train again.")
+    card = card_of_kind(folder, kind)
+    refuse_missing(folder, (CONFIG, WEIGHTS, TOKENIZER))
     tokenizer = open_tokenizer(file_of(folder, TOKENIZER))
     if probe(tokenizer) != card.probe:
         raise InputError(
@@ -36,13 +30,7 @@ def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Check
         )
     model = build_model(file_of(folder, CONFIG))
     fill(model, file_of(folder, WEIGHTS))
-    sha = digest([file_of(folder, WEIGHTS)])
-    if card.weights not in ("", sha):
-        raise InputError(
-            f"{WEIGHTS} in {folder} is not the file that {CARD} was written with",
-            "Copy the whole folder again.",
-        )
-    return ready(folder, model, tokenizer, card, sha, device)
+    return ready(folder, model, tokenizer, card, check_weights(folder, card), device)
 
 
 def peek(folder: Path) -> Card:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from generators.checkpoints.folder import RELEASED
@@ -44,6 +45,16 @@ def find_tokenizer(name: str) -> Tokenizer:
     tokenizer = open_tokenizer(path if path.exists() else fetch(name, weights=False))
     check_byte_level(tokenizer, name)
     return tokenizer
+
+
+def find_folder(name: str, *, example: str = "gpt2") -> Path:
+    """The folder of that name, or the hub's copy of the model of that name. Raises InputError for a file."""
+    folder = Path(name).expanduser()
+    if not folder.exists():
+        return fetch(name, example=example)
+    if not folder.is_dir():
+        raise InputError(f"{name} is a file, not a model's folder", "Name a folder in the hub's layout.")
+    return folder
 
 
 def fetch(name: str, *, weights: bool = True, example: str = "gpt2") -> Path:
@@ -157,8 +168,6 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def _reason(error: Exception) -> str:
-    from pickle import UnpicklingError
-
     if isinstance(error, UnpicklingError):
         return f"{RELEASED} holds more than tensors, and was not opened"
     return first_line(error)

@@ -140,10 +140,17 @@ def tokenise(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Tokens]:
     return tokens
 
 
+class MaskedTokens(NamedTuple):
+    """Masked examples, and how many spans of each were merged into the one before."""
+
+    masked: Masked
+    merged: Ints
+
+
 def mask_tokens(
     tokens: Sequence[Tokens], masks: Sequence[Sequence[Sequence[MaskedSpan]]], special: SpecialIds
-) -> tuple[Masked, Ints]:
-    """The masks of each document, in tokens, and how many spans of each example were merged into the one before.
+) -> MaskedTokens:
+    """The masks of each document, in tokens.
 
     A span becomes all tokens with a character of it, first to last; a token may begin with the space before a
     word, and then belongs to the span with the word. Where two spans meet in one token, one blank (the
@@ -187,7 +194,7 @@ def mask_tokens(
         firsts=firsts[head],
         lasts=lasts[tail],
     )
-    return masked, np.bincount(example[merged], minlength=len(counts))
+    return MaskedTokens(masked, np.bincount(example[merged], minlength=len(counts)))
 
 
 def encode(strategy: str, masked: Masked, special: SpecialIds) -> Examples:

@@ -56,8 +56,8 @@ class Budget:
                 self._on_the_way -= cost
 
     def _cost(self, tokens: Tokens) -> Decimal:
-        price_in, price_out = self._options.prices
-        return tokens.read * price_in + tokens.written * price_out
+        prices = self._options.prices
+        return tokens.read * prices.read + tokens.written * prices.written
 
 
 def most_tokens(body: Mapping[str, Any], written: int) -> Tokens:

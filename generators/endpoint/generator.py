@@ -192,7 +192,8 @@ def build_completions(request: GeneratorRequest) -> Sequence[Generator]:
 
 
 def _open(request: GeneratorRequest) -> tuple[Shared, Answers]:
-    shared, options = read_options(request, Shared, EndpointOptions)
+    shared = read_options(request, Shared, EndpointOptions)
+    options = read_options(request, EndpointOptions, Shared)
     if request.checkpoint:
         raise UsageError(
             f"{request.kind} reads no checkpoint", "Name the model as the server does: --option model=NAME."

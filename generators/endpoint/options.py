@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
 
 from urllib3.exceptions import LocationParseError
 from urllib3.util import Url, parse_url
@@ -16,6 +17,13 @@ from humaneval.errors import UsageError
 URL_VARIABLE = "HUMANEVAL_ENDPOINT_URL"
 KEY_VARIABLE = "OPENAI_API_KEY"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class Prices(NamedTuple):
+    """What a token costs that is read, and one that is written."""
+
+    read: Decimal
+    written: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +75,9 @@ class EndpointOptions:
             raise UsageError("no model is named", "Name it as the server does: --option model=NAME.")
 
     @property
-    def prices(self) -> tuple[Decimal, Decimal]:
-        """Of a token that is read, and of one that is written."""
-        return _amount(self.price_in) / 1_000_000, _amount(self.price_out) / 1_000_000
+    def prices(self) -> Prices:
+        """The prices of single tokens."""
+        return Prices(_amount(self.price_in) / 1_000_000, _amount(self.price_out) / 1_000_000)
 
     @property
     def most(self) -> Decimal | None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from generators.devices import pick_device
 from generators.masked.mask_orders import OWN, WORDS, Row, Visiting, fill_masks
 from generators.masked.masked_lm import DEFAULT, MaskedLM, open_masked_lm
+from generators.masks.spans import Granularity
 from generators.options import read_options
 from generators.sampling.filling import Draft, ModelGenerator, Shared
 from humaneval.domain import GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
@@ -41,7 +42,7 @@ class BertFiller:
     opened: MaskedLM
     visiting: Visiting
     seed: int
-    types: tuple[str, ...] = ("document", "paragraph", "sentence", "ngram", "word")
+    types: tuple[str, ...] = tuple(Granularity)
     several: bool = True
     titled: bool = False
     needs_original: bool = True
@@ -123,7 +124,9 @@ class BertFiller:
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: order, sampling, temperature, top_k, top_p, steps, rounds, and those that every model has."""
     own = OWN.get(request.options.get("order", ""), {})
-    visiting, shared = read_options(replace(request, options={**own, **request.options}), Visiting, Shared)
+    filled_up = replace(request, options={**own, **request.options})
+    visiting = read_options(filled_up, Visiting, Shared)
+    shared = read_options(filled_up, Shared, Visiting)
     opened = open_masked_lm(request.checkpoint or DEFAULT, pick_device(request.device))
     # Which BERT it is decides what it writes: its name is part of the arm's.
     name = request.name or f"bert-{opened.name}"

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from generators.masked.masked_lm import MaskedLM
 from generators.options import refuse_unless
 from generators.sampling.decoding import limited, pick, uniforms
 
 if TYPE_CHECKING:
     import torch
-
-    from generators.masked.masked_lm import MaskedLM
 
 
 @dataclass(frozen=True, slots=True)

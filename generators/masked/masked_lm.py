@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from generators.checkpoints.pretrained import architectures, fetch, open_weights
+from generators.checkpoints.pretrained import architectures, find_folder, open_weights
 from generators.checkpoints.tokenizer import PIECES, TOKENIZER, open_tokenizer
 from generators.checkpoints.weights import DAMAGED, first_line, input_rows, json_object, positions
 from generators.masked.joining import join, words_of
@@ -115,7 +115,7 @@ def open_masked_lm(name: str, device: str) -> MaskedLM:
     """
     from transformers import AutoModelForMaskedLM
 
-    folder, local = find_folder(name), Path(name).expanduser().exists()
+    folder, local = find_folder(name, example=DEFAULT), Path(name).expanduser().exists()
     found = open_weights(
         folder,
         AutoModelForMaskedLM,
@@ -133,16 +133,6 @@ def open_masked_lm(name: str, device: str) -> MaskedLM:
     _refuse_blind(opened, name)
     opened.model.to(device)  # type: ignore[arg-type]  # transformers wraps it and loses its types
     return opened
-
-
-def find_folder(name: str) -> Path:
-    """The folder of that name, or the hub's copy of the model of that name."""
-    folder = Path(name).expanduser()
-    if not folder.exists():
-        return fetch(name, example=DEFAULT)
-    if not folder.is_dir():
-        raise InputError(f"{name} is a file, not a model's folder", "Name a folder in the hub's layout.")
-    return folder
 
 
 def _offset(model: PreTrainedModel) -> int:

@@ -25,8 +25,11 @@ class Span(NamedTuple):
     end: int
 
 
-Paragraph = tuple[Span, tuple[Span, ...]]
-"""A paragraph and its sentences."""
+class Paragraph(NamedTuple):
+    """Where a paragraph lies, and where its sentences do."""
+
+    span: Span
+    sentences: tuple[Span, ...]
 
 
 class Document(NamedTuple):
@@ -54,7 +57,8 @@ def story_document(story: Story) -> Document:
         sentences.append(Span(at, at + len(sentence)))
         at += len(sentence) + 1
     head = Span(0, len(title))
-    return Document(text, ((head, (head,)), (Span(len(title) + 1, len(text)), tuple(sentences))), metadata=1)
+    body = Span(len(title) + 1, len(text))
+    return Document(text, (Paragraph(head, (head,)), Paragraph(body, tuple(sentences))), metadata=1)
 
 
 def prose_document(text: str) -> Document:
@@ -65,7 +69,7 @@ def prose_document(text: str) -> Document:
         if line.start < line.end:
             cut = sentence_spans(text[line.start : line.end])
             sentences = tuple(Span(line.start + start, line.start + end) for start, end in cut)
-            paragraphs.append((line, sentences))
+            paragraphs.append(Paragraph(line, sentences))
     return Document(text, tuple(paragraphs))
 
 
@@ -77,7 +81,7 @@ def verse_document(text: str) -> Document:
         if line.start < line.end:
             stanza.append(line)
         elif stanza:
-            paragraphs.append((Span(stanza[0].start, stanza[-1].end), tuple(stanza)))
+            paragraphs.append(Paragraph(Span(stanza[0].start, stanza[-1].end), tuple(stanza)))
             stanza = []
     return Document(text, tuple(paragraphs))
 

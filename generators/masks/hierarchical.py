@@ -111,11 +111,11 @@ def _tree(document: Document, only: Granularity | None) -> _Tree:
     spans: list[tuple[int, int]] = [(0, len(text))] if whole and text else []
     inner: dict[int, tuple[Granularity, int]] = {}
     ends: list[int] = []
-    for paragraph, parts in document.paragraphs:
+    for paragraph, sentence_spans in document.paragraphs:
         outer = len(spans)
         if paragraphs:
             spans.append(paragraph)
-        for part in parts:
+        for part in sentence_spans:
             at = len(spans)
             if sentences:
                 spans.append(part)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,11 +136,9 @@ def draw(
         logits = run.read()
         for step in range(max(room)):
             limits.apply(logits, active)
-            tokens, logprobs = choose(logits.float(), sampling, chance[:, step])
-            fed = [
-                row.take(token, logprob)
-                for row, token, logprob in zip(active, tokens.tolist(), logprobs.tolist(), strict=True)
-            ]
+            chosen = choose(logits.float(), sampling, chance[:, step])
+            drawn = zip(active, chosen.tokens.tolist(), chosen.logprobs.tolist(), strict=True)
+            fed = [row.take(token, logprob) for row, token, logprob in drawn]
             going = [at for at, row in enumerate(active) if not row.finished and step + 1 < room[row.number]]
             if not going:
                 break
@@ -240,16 +238,22 @@ class _Limits:
                 logits[which.to(logits.device)[:, None], banned] = never
 
 
-def choose(logits: Tensor, sampling: Sampling, chance: Tensor) -> tuple[Tensor, Tensor]:
-    """One token a row of (B, V) logits by (B,) numbers from 0 to 1, and (B,) its log-probability at
-    temperature 1."""
+class Chosen(NamedTuple):
+    """(B,) tokens, and their log-probabilities at temperature 1."""
+
+    tokens: Tensor
+    logprobs: Tensor
+
+
+def choose(logits: Tensor, sampling: Sampling, chance: Tensor) -> Chosen:
+    """Choose one token for each row of (B, V) logits, by (B,) random numbers from 0 to 1."""
     import torch
 
     shares = torch.softmax(logits / sampling.temperature, dim=-1)
     kept = limited(shares, sampling.top_p, sampling.top_k, reference=sampling.nucleus == "reference")
     tokens = pick(kept, chance)
     plain = shares if sampling.temperature == 1.0 else torch.softmax(logits, dim=-1)
-    return tokens, plain.gather(-1, tokens.unsqueeze(-1)).squeeze(-1).log()
+    return Chosen(tokens, plain.gather(-1, tokens.unsqueeze(-1)).squeeze(-1).log())
 
 
 def limited(shares: Tensor, top_p: float, top_k: int = 0, *, reference: bool = False) -> Tensor:

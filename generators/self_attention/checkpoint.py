@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from generators.checkpoints import folder as common
-from generators.checkpoints.card import Card, read_card
-from generators.checkpoints.folder import CARD
+from generators.checkpoints.card import Card, card_of_kind, check_weights
+from generators.checkpoints.folder import CARD, file_of, refuse_missing, saving, write_json
 from generators.checkpoints.tokenizer import PROBE
 from generators.checkpoints.weights import CONFIG, DAMAGED, WEIGHTS, digest, fill, first_line, save_tensors
 from generators.self_attention.architecture import Architecture
@@ -43,44 +42,31 @@ def save(
     folder: Path, model: SelfAttention, architecture: Architecture, vocabulary: Vocabulary, card: Card
 ) -> None:
     """Write a checkpoint. InputError where that fails: the one before is then still whole."""
-    with common.saving(folder, complete) as part:
+    with saving(folder, complete) as part:
         weights = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items()}
         save_tensors(weights, part / WEIGHTS, {"format": "pt"})
-        common.write_json(part / CONFIG, {"model_type": KIND, **asdict(architecture)})
+        write_json(part / CONFIG, {"model_type": KIND, **asdict(architecture)})
         save_vocabulary(vocabulary, part / WORDS)
-        common.write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
+        write_json(part / CARD, asdict(replace(card, weights=digest([part / WEIGHTS]))))
 
 
 def complete(folder: Path) -> bool:
     """Whether the folder has all files of a checkpoint of SA."""
-    return all(common.file_of(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, WORDS))
+    return all(file_of(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, WORDS))
 
 
 def load(folder: Path, device: str = "cpu") -> Opened:
     """Open a checkpoint. InputError where a file is missing, damaged or of another model, or it is of another
     kind."""
-    card = read_card(folder)
-    if card.kind != KIND:
-        raise InputError(
-            f"{folder} is a checkpoint of kind {card.kind!r}, not {KIND!r}", f"Use --generator {card.kind}."
-        )
-    files = {name: common.file_of(folder, name) for name in (CONFIG, WEIGHTS, WORDS)}
-    for name, path in files.items():
-        if not path.exists():
-            raise InputError(f"{folder} lacks {name}", "Copy the whole folder, or train again.")
-    vocabulary = open_vocabulary(files[WORDS])
+    card = card_of_kind(folder, KIND)
+    refuse_missing(folder, (CONFIG, WEIGHTS, WORDS))
+    vocabulary = open_vocabulary(file_of(folder, WORDS))
     if len(vocabulary) != card.vocabulary or vocabulary.read(PROBE) != card.probe:
         raise InputError(f"the vocabulary in {folder} is not the model's", f"Restore its {WORDS}.")
-    model = SelfAttention(_architecture(files[CONFIG]), len(vocabulary))
+    model = SelfAttention(_architecture(file_of(folder, CONFIG)), len(vocabulary))
     any_model: Any = model
-    fill(any_model, files[WEIGHTS])
-    sha = digest([files[WEIGHTS]])
-    if card.weights not in ("", sha):
-        raise InputError(
-            f"{WEIGHTS} in {folder} is not the file that {CARD} was written with",
-            "Copy the whole folder again.",
-        )
-    return Opened(model.to(device).eval(), vocabulary, card, sha)
+    fill(any_model, file_of(folder, WEIGHTS))
+    return Opened(model.to(device).eval(), vocabulary, card, check_weights(folder, card))
 
 
 def _architecture(config: Path) -> Architecture:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from generators.devices import pick_device
 from generators.options import read_options, refuse_unless
 from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
 from generators.self_attention.casing import detokenise, truecase
@@ -137,7 +138,8 @@ def _refused(template: Template) -> Draft:
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: those of Options here and of Shared."""
-    shared, options = read_options(request, Shared, Options)
+    shared = read_options(request, Shared, Options)
+    options = read_options(request, Options, Shared)
     if shared.tries > 1 and options.decoding != "sampled":
         raise UsageError(
             f"sa's {options.decoding} decoding writes the same at every try",
@@ -149,7 +151,6 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
             "Train one with `humaneval train sa`, then name its folder with --checkpoint.",
         )
     try:
-        from generators.devices import pick_device
         from generators.self_attention.checkpoint import load
 
         device = pick_device(request.device)

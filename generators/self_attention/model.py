@@ -48,6 +48,15 @@ class Cache:
         return Cache([(keys[index], values[index]) for keys, values in self.layers])
 
 
+class Read(NamedTuple):
+    """What the model makes of answers."""
+
+    states: Tensor
+    """(batch, length, width) after each word."""
+    cache: Cache
+    """What to go on with."""
+
+
 def signal(positions: Tensor, width: int) -> Tensor:
     """(…) whole numbers to (…, width): sines, then cosines, of waves from 1 to 10,000 long in equal
     ratios."""
@@ -140,8 +149,8 @@ class SelfAttention(nn.Module):
 
     def forward(
         self, answer: Tensor, memory: Memory, cache: Cache | None = None, *, segment: int = 1, start: int = 0
-    ) -> tuple[Tensor, Cache]:
-        """The state (batch, length, width) after each word of answers, and the cache to go on with.
+    ) -> Read:
+        """Read answers, or their next words.
 
         `answer`: ids (batch, length) from `<BOA>` on; with a cache the one next id, which is the word number
         `start`. `segment`: the blank's, 1 for the first one. Padding stands at the end only, so no word sees
@@ -153,7 +162,7 @@ class SelfAttention(nn.Module):
         for at, block in enumerate(self.blocks):
             x, kept = block(x, memory.layers[at], memory.seen, cache.layers[at] if cache else None)
             layers.append(kept)
-        return self.norm(x), Cache(layers)
+        return Read(self.norm(x), Cache(layers))
 
     def logits(self, states: Tensor) -> Tensor:
         """(…, width) to (…, ids): inner products with the embeddings."""

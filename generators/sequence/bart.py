@@ -82,7 +82,8 @@ class BartFiller(PairFiller):
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """BART and its like: a folder or a hub id. Options: temperature, top_p, longest, and those of every
     model."""
-    shared, options = read_options(request, Shared, Seq2SeqOptions)
+    shared = read_options(request, Shared, Seq2SeqOptions)
+    options = read_options(request, Seq2SeqOptions, Shared)
     opened = open_pair(request.checkpoint or BART, request.device, BART)
     lacking = [name for name in ("<s>", MASK) if name not in opened.control]
     if lacking:

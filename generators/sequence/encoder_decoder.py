@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from generators.checkpoints.pretrained import architectures, fetch, open_weights
+from generators.checkpoints.pretrained import architectures, find_folder, open_weights
 from generators.checkpoints.tokenizer import TOKENIZER, open_tokenizer
-from generators.checkpoints.weights import CONFIG, DAMAGED, WEIGHTS, positions
+from generators.checkpoints.weights import CONFIG, DAMAGED, positions
 from generators.devices import pick_device
 from generators.sampling.decoding import Sampling, choose, uniforms
 from humaneval.errors import InputError
@@ -77,14 +77,7 @@ def rows(model: PreTrainedModel) -> int:
 def open_pair(name: str, device: str, example: str) -> Opened:
     """The model in a folder of the hub's layout or of a hub id. InputError where anything is missing or does
     not fit."""
-    folder = Path(name).expanduser()
-    local = folder.exists()
-    if not local:
-        folder = fetch(name, example=example)
-    elif not folder.is_dir():
-        raise InputError(
-            f"{name} is a file, not a model's folder", f"Name a folder with {CONFIG} and {WEIGHTS}."
-        )
+    folder, local = find_folder(name, example=example), Path(name).expanduser().exists()
     from transformers import AutoModelForSeq2SeqLM
 
     def refuse_others(folder: Path) -> None:
@@ -96,12 +89,13 @@ def open_pair(name: str, device: str, example: str) -> Opened:
                 )
 
     refuse_others(folder)
-    model, sha = open_weights(
+    found = open_weights(
         folder,
         AutoModelForSeq2SeqLM,
         unused=lambda name: bool(UNUSED.search(name)),
         refuse_others=refuse_others,
     )
+    model = found.model
     tokenizer, control = open_reader(folder)
     ids = max([*tokenizer.get_vocab().values(), *control.values()]) + 1
     if ids > rows(model):
@@ -111,11 +105,18 @@ def open_pair(name: str, device: str, example: str) -> Opened:
     layers: Any = model
     layers.to(pick_device(device))
     shown = folder.resolve().name if local else name
-    return Opened(model, tokenizer, control, f"{shown} sha256:{sha}")
+    return Opened(model, tokenizer, control, f"{shown} sha256:{found.sha256}")
 
 
-def open_reader(folder: Path) -> tuple[Tokenizer, dict[str, int]]:
-    """The tokenizer in a folder without its control tokens, and their ids by name.
+class Reader(NamedTuple):
+    """A tokenizer without its control tokens, and their ids by name."""
+
+    tokenizer: Tokenizer
+    control: dict[str, int]
+
+
+def open_reader(folder: Path) -> Reader:
+    """The tokenizer in a folder.
 
     A vocabulary of scored pieces holds the control tokens as pieces, too, and would find them in a story:
     there they get names that no text has.
@@ -138,7 +139,7 @@ def open_reader(folder: Path) -> tuple[Tokenizer, dict[str, int]]:
             if id < len(pieces):
                 pieces[id][0] = f"\0{id}"
         tokenizer = Tokenizer.from_str(json.dumps(values))
-    return tokenizer, control
+    return Reader(tokenizer, control)
 
 
 class Drawn(NamedTuple):
@@ -200,7 +201,7 @@ def draw_pairs(
         for step in range(steps):
             logits = model(encoder_outputs=read, decoder_input_ids=new, **fixed).logits[:, -1].float()
             logits.index_fill_(-1, banned, float("-inf"))
-            chosen = choose(logits, sampling, chance[:, step].to(device))[0].tolist()
+            chosen = choose(logits, sampling, chance[:, step].to(device)).tokens.tolist()
             for row, token in enumerate(chosen):
                 if not running[row]:
                     continue

@@ -87,7 +87,8 @@ class T5Filler(PairFiller):
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """T5 and its like: a folder or a hub id. Options: temperature, top_p, longest, and those of every
     model."""
-    shared, options = read_options(request, Shared, Seq2SeqOptions)
+    shared = read_options(request, Shared, Seq2SeqOptions)
+    options = read_options(request, Seq2SeqOptions, Shared)
     opened = open_pair(request.checkpoint or T5, request.device, T5)
     names = [f"<extra_id_{number}>" for number in range(len(opened.control))]
     sentinels = tuple(opened.control[name] for name in names if name in opened.control)

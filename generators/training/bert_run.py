@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from generators.checkpoints.pretrained import quiet
 from generators.checkpoints.tokenizer import PIECES, TOKENIZER
+from generators.masked.masked_lm import MaskedLM
 from humaneval.domain import Story
 from humaneval.errors import InputError
-
-if TYPE_CHECKING:
-    from generators.masked.masked_lm import MaskedLM
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SINGLE = 0.15
@@ -41,8 +40,6 @@ def new_masked_lm(
     import torch
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import BertConfig, BertForMaskedLM
-
-    from generators.checkpoints.pretrained import quiet
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
@@ -158,8 +155,6 @@ def _loss(opened: MaskedLM, examples: Sequence[tuple[list[int], list[int]]]) -> 
 
 def save_masked_lm(opened: MaskedLM, source: Path, out: Path) -> None:
     """The model in the hub's layout, with the tokenizer's files of the folder that it was opened from."""
-    from generators.checkpoints.pretrained import quiet
-
     model: Any = opened.model
     with quiet():
         model.save_pretrained(out)

@@ -266,12 +266,13 @@ def _mask_chunk(work: _Work, tokenizer: Tokenizer, mask: MaskFunction) -> _Chunk
     for cause, count in undrawn.items():
         left_out[f"{UNDRAWN} ({cause})"] = count
     tokens = [tokens[number] for number in kept]
-    masked, merged = mask_tokens(tokens, masks, work.special)
+    in_tokens = mask_tokens(tokens, masks, work.special)
+    masked = in_tokens.masked
     fits = masked.fits()
     if not fits.all():
         left_out["examples longer than the context"] = int((~fits).sum())
-    if merged.any():
-        left_out["spans merged with the one before (nothing lost)"] = int(merged.sum())
+    if in_tokens.merged.any():
+        left_out["spans merged with the one before (nothing lost)"] = int(in_tokens.merged.sum())
     owners = np.repeat(np.arange(len(kept)), np.array([len(one) for one in masks], dtype=np.int64))[fits]
     spans = np.repeat(fits, np.diff(masked.bounds))
     bounds = np.concatenate([[0], np.cumsum(np.diff(masked.bounds)[fits])])

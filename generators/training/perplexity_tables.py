@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.table import Table
 
@@ -45,7 +46,14 @@ def lost(score: Score) -> int:
     return sum(count for cause, count in score.left_out.items() if "nothing lost" not in cause)
 
 
-def paper_tables(scores: Sequence[Score]) -> list[tuple[str, Table]]:
+class TitledTable(NamedTuple):
+    """A table, and the title above it; none if empty."""
+
+    title: str
+    table: Table
+
+
+def paper_tables(scores: Sequence[Score]) -> list[TitledTable]:
     """A title and a table for each granularity, numbered as in the paper: strategies by rows, ours beside its
     value."""
     tables = []
@@ -69,7 +77,7 @@ def paper_tables(scores: Sequence[Score]) -> list[tuple[str, Table]]:
                 row = {s.corpus: s for s in here if s.strategy == strategy and s.scratch == scratch}
                 if row:
                     table.add_row(*_row(row, here, corpora, strategy, scratch, granularity))
-        tables.append((title, table))
+        tables.append(TitledTable(title, table))
     return tables
 
 

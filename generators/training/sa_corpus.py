@@ -122,7 +122,7 @@ def read_corpus(documents: Iterable[Document], vocabulary: Vocabulary) -> Corpus
 def sentences_of(document: Document) -> list[list[str]]:
     """The words of each sentence of a document, its title and the like left out."""
     paragraphs = document.paragraphs[document.metadata :]
-    found = (words_of(document.text, [span]) for _, sentences in paragraphs for span in sentences)
+    found = (words_of(document.text, [span]) for paragraph in paragraphs for span in paragraph.sentences)
     return [words for words in found if words]
 
 

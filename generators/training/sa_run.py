@@ -50,7 +50,7 @@ class Answers(NamedTuple):
 def scored(model: SelfAttention, batch: Batch) -> Answers:
     """Score the answers of a batch; padding has no place."""
     template, positions, answer, target = (torch.from_numpy(part).to(model.device) for part in batch)
-    states, _ = model(answer, model.remember(template, positions))
+    states = model(answer, model.remember(template, positions)).states
     real = target != PAD
     return Answers(model.logits(states[real]), target[real])
 

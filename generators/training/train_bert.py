@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from generators.masked.masked_lm import find_folder, open_masked_lm
+from generators.checkpoints.pretrained import find_folder
+from generators.masked.masked_lm import DEFAULT, open_masked_lm
 from generators.training.bert_run import new_masked_lm, save_masked_lm, train_masked_lm
 from generators.training.corpus import sound_stories
 from humaneval.errors import UsageError
@@ -30,7 +31,7 @@ def train_bert(given: dict[str, Any], device: str) -> None:
     with TemporaryDirectory() as room:
         if base is None:
             new_masked_lm(Path(room), stories, seed=given["seed"])
-        source = find_folder(base or room)
+        source = find_folder(base or room, example=DEFAULT)
         opened = open_masked_lm(base or room, device)
         result = train_masked_lm(
             opened,

@@ -182,7 +182,7 @@ def test_options_that_make_no_sense_together_are_refused(
 def test_what_is_no_number_is_refused(option: tuple[str, str], train: Train, tmp_path: Path) -> None:
     said = train("--bundled", *option)
     assert (said.code, said.out) == (2, "")
-    assert f"{option[1]} is no number" in said.err
+    assert f"{option[1]} is not a number" in said.err
     assert not (tmp_path / "out").exists()
 
 

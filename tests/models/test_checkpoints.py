@@ -17,10 +17,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from generators.checkpoints import folder as module
 from generators.checkpoints.card import Card, probe
 from generators.checkpoints.checkpoint import save
-from generators.checkpoints.folder import CARD
+from generators.checkpoints.folder import CARD, NEXT, PART
 from generators.checkpoints.loading import load
 from generators.checkpoints.tokenizer import TOKENIZER
 from generators.checkpoints.weights import WEIGHTS
@@ -225,8 +224,8 @@ def test_a_save_that_is_stopped_at_any_point_leaves_the_old_set_or_the_new(
         # Whatever was left behind, the next save is through.
         save(copy, model, tokenizer, card)
         assert load(copy).card.training == {"step": 2}
-        assert not (copy / module.NEXT).exists()
-        assert not (copy / module.PART).exists()
+        assert not (copy / NEXT).exists()
+        assert not (copy / PART).exists()
         stop += 1
     assert seen == {"through", "new", "old"}
     assert stop > 8
@@ -245,7 +244,7 @@ def test_a_file_that_cannot_grow_leaves_the_checkpoint_whole(folder: Path, size:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert error.value.hint == "The one before it is still whole."
     assert load(folder).hash == before.hash
-    assert not (folder / module.PART).exists()
+    assert not (folder / PART).exists()
 
 
 @pytest.fixture
@@ -284,7 +283,8 @@ def test_a_full_disk_leaves_the_checkpoint_whole(folder: Path, small_disk: Path)
 SAVING = """
 import sys, torch
 from pathlib import Path
-from generators.checkpoints.folder import load, save
+from generators.checkpoints.checkpoint import save
+from generators.checkpoints.loading import load
 opened = load(Path(sys.argv[1]))
 print("ready", flush=True)
 while True:

@@ -270,7 +270,7 @@ def test_a_name_that_is_no_folder_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("offline", ["0", "1"])
 def test_a_hub_that_cannot_be_reached_is_one_clear_line(offline: str, tmp_path: Path) -> None:
     script = (
-        "from generators.checkpoints.pretrained import open_base\nfrom humaneval.errors import"
+        "from generators.checkpoints.base import open_base\nfrom humaneval.errors import"
         " InputError\ntry: open_base('gpt2', blanks=('sentence',))\nexcept InputError as error:"
         " print(error.message, '|', error.hint)"
     )
@@ -341,7 +341,7 @@ def hub(gpt2: Path) -> Iterator[str]:
 @pytest.mark.slow
 def test_a_model_of_the_hub_is_fetched_once_and_then_found_without_it(hub: str, tmp_path: Path) -> None:
     script = (
-        "import json, sys\nfrom generators.checkpoints.pretrained import open_base\nfrom humaneval.errors"
+        "import json, sys\nfrom generators.checkpoints.base import open_base\nfrom humaneval.errors"
         " import InputError\ntry: print(json.dumps(open_base(sys.argv[1],"
         " blanks=('sentence',)).origin))\nexcept InputError as error: print(error.message)"
     )

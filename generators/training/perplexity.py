@@ -5,17 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.console import Console
 
+from generators.checkpoints.loading import load, peek
+from generators.devices import pick_device
+from generators.training.checkpoint_perplexity import Score, granularities, score
+from generators.training.corpus import Texts
 from generators.training.options import CORPUS, DEVICE, FILE, FOLDER, JSON, SEEDS, SKIP_BAD
+from generators.training.perplexity_tables import (
+    NOT_COMPARABLE,
+    TitledTable,
+    comparable,
+    paper_tables,
+    plain_table,
+)
 from generators.training.sources import corpus_named, texts_named
 from humaneval.errors import PrerequisiteError, UsageError
-
-if TYPE_CHECKING:
-    from generators.training.checkpoint_perplexity import Score
-    from generators.training.corpus import Texts
 
 CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all")
 
@@ -53,10 +61,6 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example
     scored."""
     try:
-        from generators.checkpoints.loading import load, peek
-        from generators.devices import pick_device
-        from generators.training.checkpoint_perplexity import granularities, score
-
         device = pick_device(given["device"])
     except ModuleNotFoundError as error:
         raise PrerequisiteError(
@@ -108,31 +112,28 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
 
 
 def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
-    from rich.console import Console
-
-    from generators.training.perplexity_tables import NOT_COMPARABLE, comparable, paper_tables, plain_table
-
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=160)
-    for number, (title, one) in enumerate(paper_tables(scores) if table else [("", plain_table(scores))]):
+    tables = paper_tables(scores) if table else [TitledTable("", plain_table(scores))]
+    for number, shown in enumerate(tables):
         if number:
             console.print()
-        if title:
-            console.print(title, style="bold")
-        console.print(one)
+        if shown.title:
+            console.print(shown.title, style="bold")
+        console.print(shown.table)
     causes: dict[str, int] = dict(texts.left_out)
-    for score in scores:
-        causes |= {cause: max(count, causes.get(cause, 0)) for cause, count in score.left_out.items()}
+    for one in scores:
+        causes |= {cause: max(count, causes.get(cause, 0)) for cause, count in one.left_out.items()}
     for cause, count in causes.items():
         click.echo(f"{texts.source}: {count:,} {cause}", err=True)
     if table and not comparable(scores):
         click.echo(NOT_COMPARABLE, err=True)
-    if table and not any(score.strategy == "lm" for score in scores if score.granularity == "sentence"):
+    if table and not any(one.strategy == "lm" for one in scores if one.granularity == "sentence"):
         click.echo("Length is that of an LM's examples as 1: score an LM, too, to see it.", err=True)
-    if len({score.mask for score in scores if score.granularity == "mixture"}) > 1:
+    if len({one.mask for one in scores if one.granularity == "mixture"}) > 1:
         click.echo("Each mixture is of the checkpoint's own mask: these cannot be compared.", err=True)
-    if len({score.vocabulary for score in scores}) > 1:
+    if len({one.vocabulary for one in scores}) > 1:
         click.echo(
             "These checkpoints have different vocabularies: their perplexities cannot be compared.", err=True
         )
