@@ -214,21 +214,20 @@ def _simulate(models: bool) -> None:
 def _wait_for_me(app: App) -> None:
     """Open the worker site, wait until something was submitted, and say how each guess went."""
     from humaneval.crowd.addresses import preview_urls
-    from humaneval.crowd.collect import collect
-    from humaneval.crowd.endpoints import endpoint
+    from humaneval.crowd.collect import collect_work
     from humaneval.store.engine import reading
     from humaneval.store.queries import response_lines
     from humaneval.study.stored import get_study
 
-    url = preview_urls(app.engine, STUDY, endpoint("local", app.settings))[0]
+    at = app.study_at("local", STUDY)
+    url = preview_urls(at.study, at.platform.endpoint)[0]
     say(
         f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer, send. Waiting for you; Ctrl-C"
         " stops."
     )
     if _has_screen():
         webbrowser.open(url)
-    platform = app.platform("local", STUDY)
-    while not collect(app.engine, STUDY, platform).submissions:
+    while not collect_work(at).submissions:
         time.sleep(1)
     say("\nThank you! This is how it went:")
     with reading(app.engine) as session:

@@ -35,7 +35,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "approve": ("humaneval.cli.approve:approve", "Approve submitted work; undo a rejection."),
     "reject": ("humaneval.cli.approve:reject", "Reject submitted work, with a reason."),
     "bonus": ("humaneval.cli.bonus:bonus", "Pay a bonus, once."),
-    "compensate": ("humaneval.cli.notify:compensate", "Pay somebody whose work was lost."),
+    "compensate": ("humaneval.cli.compensate:compensate", "Pay somebody whose work was lost."),
     "notify": ("humaneval.cli.notify:notify", "Write to workers."),
     "worker": ("humaneval.cli.worker:worker", "List, exclude and block workers."),
     "extend": ("humaneval.cli.extend:extend", "Keep a study's HITs up longer."),

@@ -96,7 +96,7 @@ def _gathered(
     from humaneval.report.from_study import study_report
     from humaneval.study.scores import collected
 
-    source = collected(app.engine, study, tests=tests)
+    source = collected(app.study(study), tests=tests)
     analysis = source.analysis()
     data = study_report(
         app.engine, study, analysis.table, title=title, analysis=analysis, summary=summary, commands=commands

@@ -124,7 +124,7 @@ def score(
         if details:
             from humaneval.study.scores import collected
 
-            analysis = collected(app.engine, study, tests=tests, everything=everything).analysis(level)
+            analysis = collected(app.study(study), tests=tests, everything=everything).analysis(level)
         table = (
             analysis.table
             if analysis
@@ -195,7 +195,7 @@ def _score_counts(counts: Path, margin: float, level: float, as_json: bool) -> N
 def _additions(app: App, study: str) -> tuple[Addition, ...]:
     from humaneval.study.enlarge import additions_of
 
-    return additions_of(app.engine, study)
+    return additions_of(app.study(study))
 
 
 def _given(flags: dict[str, Any]) -> bool:
@@ -237,4 +237,4 @@ def study_table(
     scored as such."""
     from humaneval.study.scores import collected
 
-    return collected(app.engine, study, tests=tests, everything=everything).table(level)
+    return collected(app.study(study), tests=tests, everything=everything).table(level)

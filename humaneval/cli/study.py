@@ -66,9 +66,9 @@ def create(
 
     Prints what `study plan` says of it: what it can find out, what cues alone would score, what it costs.
     """
+    from humaneval.study.create import create_study
     from humaneval.study.file import read_study_file
     from humaneval.study.presets import preset_over
-    from humaneval.study.stored import create_study
 
     given = {
         "generators": None if generators is None else [part.strip() for part in generators.split(",")],
@@ -156,11 +156,11 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
             )
         return
     if key:
-        emit(study_key(app.engine, name))
+        emit(study_key(app.study(name)))
         return
     with reading(app.engine) as session:
         row = get_study(session, name)
-        settings, rows, additions = settings_of(row), len(row.rows), stored_additions(session, row)
+        settings, rows, additions = settings_of(row), len(row.rows), stored_additions(session, row.id)
         facts: dict[str, Any] = {
             "study": name,
             "rows": rows,

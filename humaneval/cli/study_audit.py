@@ -26,7 +26,7 @@ def audit(app: App, name: str, as_json: bool) -> None:
     """Count how balanced the design of the study NAME is: as planned, and in the answers that count."""
     from humaneval.study.audit import audit as count
 
-    found = count(app.engine, name)
+    found = count(app.study(name))
     simulated = is_simulated(app, name)
     if as_json:
         emit({**found.to_json(), "simulated": simulated})

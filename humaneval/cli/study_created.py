@@ -38,8 +38,8 @@ def _planned(app: App, name: str) -> tuple[Plan, Outlook, Sequence[CueScore]]:
     from humaneval.planning.forecast import outlook
     from humaneval.study.plan import cues_of, plan_of_study
 
-    planned = plan_of_study(app.engine, name)
-    return planned, outlook(planned), cues_of(app.engine, name)
+    planned = plan_of_study(app.study(name))
+    return planned, outlook(planned), cues_of(app.study(name))
 
 
 def _cause(error: Exception) -> str:

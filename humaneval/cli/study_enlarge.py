@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.run import App, acting, emit, say
+from humaneval.cli.run import App, RunOptions, acting, emit, say
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.text import counted
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--yes", is_flag=True, help="Yes, add them: do not ask.")
 @acting
-def enlarge(
-    app: App, name: str, annotators: int, reason: str, yes: bool, dry_run: bool, as_json: bool
-) -> None:
+def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: str, yes: bool) -> None:
     """Give the study NAME more rows, also when it is up. Its first rows stay; every report says that it was done.
 
     Says what they cost and what was added before, and asks. Each call adds anew. The next `publish` puts up
@@ -40,20 +38,20 @@ def enlarge(
     from humaneval.study.enlarge import enlarge as add
     from humaneval.study.enlarge import propose
 
-    proposed = propose(app.engine, name, annotators)
-    if dry_run:
-        if as_json:
+    proposed = propose(app.study(name), annotators)
+    if options.dry_run:
+        if options.as_json:
             emit({"study": name, **proposed.to_json()})
         else:
             _tell(name, annotators, proposed)
             say("Nothing was added.")
         return
-    if not as_json:
+    if not options.as_json:
         _tell(name, annotators, proposed)
     if not yes:
         _confirm(name, annotators, proposed)
-    made = add(app.engine, name, annotators, reason.strip(), rows_before=proposed.rows_before)
-    if as_json:
+    made = add(app.study(name), annotators, reason.strip(), rows_before=proposed.rows_before)
+    if options.as_json:
         emit({"study": name, **proposed.to_json(), **made.to_json()})
         return
     say(f"Study {name!r} now has {counted(made.rows_after, 'row')}; it had {made.rows_before:,}.")

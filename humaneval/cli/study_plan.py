@@ -87,9 +87,9 @@ def plan(
     if replaced := preset_over(file, preset):
         say(replaced, err=True)
     planned = (
-        plan_of(read_study_file(file, preset=preset)[0]) if name is None else plan_of_study(app.engine, name)
+        plan_of(read_study_file(file, preset=preset)[0]) if name is None else plan_of_study(app.study(name))
     )
-    cues: Sequence[CueScore] = () if name is None else cues_of(app.engine, name)
+    cues: Sequence[CueScore] = () if name is None else cues_of(app.study(name))
     given: dict[str, Any] = {
         "annotators": annotators,
         "expected_score": score,

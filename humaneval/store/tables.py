@@ -70,6 +70,11 @@ class StoryRow(Base):
     sentence5: Mapped[str]
     created_at: Mapped[datetime] = mapped_column(default=now)
 
+    @property
+    def sentences(self) -> tuple[str, str, str, str, str]:
+        """The story's five sentences, in order."""
+        return self.sentence1, self.sentence2, self.sentence3, self.sentence4, self.sentence5
+
 
 class GeneratorRow(Base):
     __tablename__ = "generators"

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.scoring.scores import CHANCE
@@ -24,12 +24,11 @@ from humaneval.store.tables import (
     RowPassageRow,
     RowRow,
     StoryRow,
-    StudyRow,
     WorkerRow,
 )
 from humaneval.study.enlarge import Addition, additions_of
 from humaneval.study.file import DesignSection
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 
 class Range(NamedTuple):
@@ -136,11 +135,10 @@ class _Passage(NamedTuple):
     choice: int = 0
 
 
-def audit(engine: Engine, name: str) -> Audit:
-    """Count the plan and the answers of study `name`."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        design = settings_of(study).design
+def audit(study: Study) -> Audit:
+    """Count the plan and the answers of the study."""
+    design = study.settings.design
+    with reading(study.engine) as session:
         planned = _planned(session, study)
         endpoints = _endpoints(session, study)
         counted = _counted(session, study, endpoints)
@@ -149,18 +147,18 @@ def audit(engine: Engine, name: str) -> Audit:
     analysed = {passage.row for passage in counted}
     rows = {passage.row for passage in planned}
     return Audit(
-        study=name,
+        study=study.name,
         rows=Rows(len(rows), len(answered), len(analysed), len(answered - analysed)),
         balance=_balance(design, planned, counted),
         generators=_generators(design, planned, counted),
         chance_nominal=CHANCE,
         chance_achieved=_chance(design, counted),
         stories_twice=twice,
-        additions=additions_of(engine, name),
+        additions=additions_of(study),
     )
 
 
-def _planned(session: Session, study: StudyRow) -> list[_Passage]:
+def _planned(session: Session, study: Study) -> list[_Passage]:
     lines = session.execute(
         select(RowRow.id, RowPassageRow.place, GeneratorRow.name, PassageRow.position, StoryRow.key)
         .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
@@ -176,7 +174,7 @@ def _planned(session: Session, study: StudyRow) -> list[_Passage]:
     ]
 
 
-def _endpoints(session: Session, study: StudyRow) -> Sequence[str]:
+def _endpoints(session: Session, study: Study) -> Sequence[str]:
     """Where answers came from; rehearsals only where there is nothing else."""
     found = session.scalars(
         select(AssignmentRow.endpoint)
@@ -186,7 +184,7 @@ def _endpoints(session: Session, study: StudyRow) -> Sequence[str]:
     return [one for one in found if one not in TEST_ENDPOINTS] or found
 
 
-def _counted(session: Session, study: StudyRow, endpoints: Sequence[str]) -> list[_Passage]:
+def _counted(session: Session, study: Study, endpoints: Sequence[str]) -> list[_Passage]:
     """Answers of forms that were neither rejected nor excluded."""
     lines = session.execute(
         select(
@@ -216,7 +214,7 @@ def _counted(session: Session, study: StudyRow, endpoints: Sequence[str]) -> lis
     ]
 
 
-def _answered_rows(session: Session, study: StudyRow, endpoints: Sequence[str]) -> set[int | None]:
+def _answered_rows(session: Session, study: Study, endpoints: Sequence[str]) -> set[int | None]:
     return set(
         session.scalars(
             select(AssignmentRow.row_id).where(
@@ -229,7 +227,7 @@ def _answered_rows(session: Session, study: StudyRow, endpoints: Sequence[str]) 
     )
 
 
-def _stories_twice(session: Session, study: StudyRow, endpoints: Sequence[str]) -> tuple[StoryTwice, ...]:
+def _stories_twice(session: Session, study: Study, endpoints: Sequence[str]) -> tuple[StoryTwice, ...]:
     """Over every answer that came in, whether it counts or not: the worker has met the story."""
     met = func.count()
     lines = session.execute(

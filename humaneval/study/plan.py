@@ -3,7 +3,7 @@ score."""
 
 from __future__ import annotations
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.design.rows import Cell, make_design
@@ -11,9 +11,9 @@ from humaneval.domain import Role
 from humaneval.planning.cues import CueScore, Shown, cue_scores, word_counts
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
-from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RowRow, StoryRow, StudyRow
+from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow
 from humaneval.study.file import StudyFile
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study, row_count
 
 
 def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
@@ -54,15 +54,12 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
     )
 
 
-def plan_of_study(engine: Engine, name: str) -> Plan:
-    """The plan of the stored study `name`, with the rows that it has and the stories that are there for more
-    of them."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        settings = settings_of(study)
-        rows = session.scalar(select(func.count()).where(RowRow.study_id == study.id))
-        stories = max(_stories_left(session, settings), _stories_of(session, study))
-        return plan_of(settings, stories=stories, rows=rows or 0)
+def plan_of_study(study: Study) -> Plan:
+    """The plan of a stored study, with the rows that it has and the stories that are there for more of
+    them."""
+    with reading(study.engine) as session:
+        stories = max(_stories_left(session, study.settings), _stories_of(session, study))
+        return plan_of(study.settings, stories=stories, rows=row_count(session, study.id))
 
 
 def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
@@ -90,11 +87,10 @@ def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
     return made.rows, (systems[0], systems[1]) if plan.comparisons else ("human", systems[0])
 
 
-def cues_of(engine: Engine, name: str) -> tuple[CueScore, ...]:
-    """What cues alone would score on the passages of study `name`, Control aside. Words are rare by all
-    stored stories."""
-    with reading(engine) as session:
-        study = get_study(session, name)
+def cues_of(study: Study) -> tuple[CueScore, ...]:
+    """What cues alone would score on the passages of the study, without the Control. Word frequencies are
+    counted over all stored stories."""
+    with reading(study.engine) as session:
         passages = session.scalars(
             select(PassageRow)
             .where(PassageRow.study_id == study.id, PassageRow.role != str(Role.CONTROL))
@@ -105,13 +101,13 @@ def cues_of(engine: Engine, name: str) -> tuple[CueScore, ...]:
         return cue_scores(shown, word_counts(_sentences(session)))
 
 
-def stories_of(engine: Engine, name: str) -> int:
-    """How many stories the passages of study `name` come from."""
-    with reading(engine) as session:
-        return _stories_of(session, get_study(session, name))
+def stories_of(study: Study) -> int:
+    """How many stories the passages of the study come from."""
+    with reading(study.engine) as session:
+        return _stories_of(session, study)
 
 
-def _stories_of(session: Session, study: StudyRow) -> int:
+def _stories_of(session: Session, study: Study) -> int:
     query = select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id)
     return session.scalar(query) or 0
 
