@@ -92,18 +92,7 @@ def publish(
     with progress(f"Publishing to {endpoint}", plan.hits, unit="HITs") as advance:
         result = publish_hits(at, public_url=app.settings.public_url, keys=plan.keys, advance=advance)
     if options.as_json:
-        emit(
-            {
-                "endpoint": endpoint,
-                "made": result.made,
-                "adopted": found_again + result.adopted,
-                "already_up": result.already_up - found_again,
-                "lost_rows": plan.lost_rows,
-                "assignments": result.assignments,
-                "cost": str(plan.cost.total),
-                "preview_urls": list(result.preview_urls),
-            }
-        )
+        emit(_result_document(at, plan, result, found_again))
         return
     _tell_result(at, result, found_again)
     if static:
@@ -158,6 +147,21 @@ def _plan_document(at: StudyAtPlatform, plan: PublishPlan) -> dict[str, object]:
         "fees": str(plan.cost.fees),
         "fees_unsplit": str(plan.fees_unsplit),
         "hourly": str(plan.hourly),
+    }
+
+
+def _result_document(
+    at: StudyAtPlatform, plan: PublishPlan, result: PublishResult, found_again: int
+) -> dict[str, object]:
+    return {
+        "endpoint": at.endpoint,
+        "made": result.made,
+        "adopted": found_again + result.adopted,
+        "already_up": result.already_up - found_again,
+        "lost_rows": plan.lost_rows,
+        "assignments": result.assignments,
+        "cost": str(plan.cost.total),
+        "preview_urls": list(result.preview_urls),
     }
 
 

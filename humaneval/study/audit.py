@@ -4,9 +4,10 @@ were made."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations, product
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
@@ -251,55 +252,54 @@ def _stories_twice(session: Session, study: Study, endpoints: Sequence[str]) -> 
 def _balance(
     design: DesignSection, planned: Sequence[_Passage], counted: Sequence[_Passage]
 ) -> tuple[AuditCount, ...]:
-    # A control that is in every row, where the others are in some, is no part of what is to be even.
+    # A control that is in every row, while other generators are in some, is not meant to be even.
     partial = design.row_size < len(design.generators)
     even = [name for name in design.generators if not (partial and name == design.control)]
-    aside = f" ({design.control} aside)" if len(even) < len(design.generators) else ""
-    ordered = [(a, b) for a in even for b in even if a != b]
-    blanks = sorted({(one.story, one.position) for one in planned})
-    passages = sorted({(one.story, one.position, one.generator) for one in planned})
+    without = f" (without {design.control})" if len(even) < len(design.generators) else ""
     forms, done = _by_form(planned), _by_form(counted)
+
+    def spread(what: str, cells: Iterable[Any], cell_of: Callable[[_Passage], Any]) -> AuditCount:
+        """How evenly passages are spread over `cells`."""
+        return _line(what, list(cells), map(cell_of, planned), map(cell_of, counted))
+
+    places = range(1, design.row_size + 1)
     lines = [
+        spread(f"generator × position{without}", product(even, design.positions), _GENERATOR_AT),
+        spread(f"generator × place in the form{without}", product(even, places), _GENERATOR_PLACE),
         _line(
-            f"generator × position{aside}",
-            [(g, at) for g in even for at in design.positions],
-            *([(one.generator, one.position) for one in of] for of in (planned, counted)),
+            f"ordered neighbours{without}", list(permutations(even, 2)), _neighbours(forms), _neighbours(done)
         ),
-        _line(
-            f"generator × place in the form{aside}",
-            [(g, at) for g in even for at in range(1, design.row_size + 1)],
-            *([(one.generator, one.place) for one in of] for of in (planned, counted)),
-        ),
-        _line(f"ordered neighbours{aside}", ordered, *(_neighbours(of) for of in (forms, done))),
     ]
     if partial:
         together = [tuple(sorted(pair)) for pair in combinations(even, 2)]
         lines.append(
-            _line(f"pairs in one form{aside}", together, *(_together(of, even) for of in (forms, done)))
+            _line(f"pairs in one form{without}", together, _together(forms, even), _together(done, even))
         )
-    lines += [
-        _line(
-            "responses per blank",
-            blanks,
-            *([(one.story, one.position) for one in of] for of in (planned, counted)),
-        ),
-        _line(
-            "responses per passage",
-            passages,
-            *([(one.story, one.position, one.generator) for one in of] for of in (planned, counted)),
-        ),
-    ]
-    repeats = {form: len(of) - len({one.story for one in of}) for form, of in forms.items()}
-    seen = {form: len(of) - len({one.story for one in of}) for form, of in done.items()}
-    lines.append(
-        AuditCount(
-            "stories met twice in a form",
-            len(repeats),
-            Range(min(repeats.values()), max(repeats.values())),
-            Range(min(seen.values()), max(seen.values())) if seen else None,
-        )
+    return (
+        *lines,
+        spread("responses per blank", sorted({_BLANK(one) for one in planned}), _BLANK),
+        spread("responses per passage", sorted({_PASSAGE(one) for one in planned}), _PASSAGE),
+        _met_twice(forms, done),
     )
-    return tuple(lines)
+
+
+_GENERATOR_AT = attrgetter("generator", "position")
+_GENERATOR_PLACE = attrgetter("generator", "place")
+_BLANK = attrgetter("story", "position")
+_PASSAGE = attrgetter("story", "position", "generator")
+
+
+def _met_twice(forms: Mapping[int, Sequence[_Passage]], done: Mapping[int, Sequence[_Passage]]) -> AuditCount:
+    """How many passages of a form show a story that the form has shown before."""
+    planned, seen = (
+        [len(of) - len({one.story for one in of}) for of in each.values()] for each in (forms, done)
+    )
+    return AuditCount(
+        "stories met twice in a form",
+        len(planned),
+        Range(min(planned), max(planned)),
+        Range(min(seen), max(seen)) if seen else None,
+    )
 
 
 def _line(what: str, cells: Sequence[Any], planned: Iterable[Any], achieved: Iterable[Any]) -> AuditCount:

@@ -3,12 +3,14 @@ score."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.design.rows import Cell, make_design
 from humaneval.domain import Role
-from humaneval.planning.cues import CueScore, Shown, cue_scores, word_counts
+from humaneval.planning.cues import CueScore, CuePassage, cue_scores, word_counts
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, StoryRow
@@ -62,11 +64,18 @@ def plan_of_study(study: Study) -> Plan:
         return plan_of(study.settings, stories=stories, rows=row_count(session, study.id))
 
 
-def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
-    """The plan's forms, as `study create` would lay them out, and which two generators to simulate, the
-    higher first.
+class Draft(NamedTuple):
+    """Forms laid out for a plan, and the two generators that a simulation compares."""
 
-    Raises DesignError where there are too few stories for a form.
+    rows: tuple[tuple[Cell, ...], ...]
+    pair: tuple[str, str]
+    """The one with the higher score first."""
+
+
+def draft(plan: Plan) -> Draft:
+    """The plan's forms, as `study create` would lay them out.
+
+    Raises DesignError if there are too few stories for a form.
     """
     others = plan.generators - plan.always
     named = ["human"] * bool(plan.below_human)
@@ -84,7 +93,8 @@ def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
         responses_per_passage=plan.responses_per_passage,
         control="control",
     )
-    return made.rows, (systems[0], systems[1]) if plan.comparisons else ("human", systems[0])
+    pair = (systems[0], systems[1]) if plan.comparisons else ("human", systems[0])
+    return Draft(made.rows, pair)
 
 
 def cues_of(study: Study) -> tuple[CueScore, ...]:
@@ -97,7 +107,7 @@ def cues_of(study: Study) -> tuple[CueScore, ...]:
             .options(joinedload(PassageRow.generator))
             .order_by(PassageRow.id)
         )
-        shown = [Shown(tuple(one.sentences), one.generator.name, one.position) for one in passages]
+        shown = [CuePassage(tuple(one.sentences), one.generator.name, one.position) for one in passages]
         return cue_scores(shown, word_counts(_sentences(session)))
 
 

@@ -269,9 +269,9 @@ def test_a_partial_study_is_stored_and_audited_without_its_control(
     assert all("control" in {generator for *_, generator, _ in row} for row in shown(sqlite_engine))
     counts = {line.what: line.planned for line in audit(open_study(sqlite_engine, "study")).balance}
     # Four others in pairs: 6 blocks, 3 places, 5 positions.
-    assert counts["generator × position (control aside)"] == (6, 6)
-    assert counts["generator × place in the form (control aside)"] == (10, 10)
-    assert counts["pairs in one form (control aside)"] == (10, 10)
+    assert counts["generator × position (without control)"] == (6, 6)
+    assert counts["generator × place in the form (without control)"] == (10, 10)
+    assert counts["pairs in one form (without control)"] == (10, 10)
     assert counts["stories met twice in a form"] == (0, 0)
 
 
