@@ -24,15 +24,16 @@ from sqlalchemy import Engine
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.form_page import external_question
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.publish import plan, publish
+from humaneval.crowd.publish import plan_hits, publish_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import GeneratorRequest
 from humaneval.infills.generate import blanks_of, build, run
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import open_current
 from humaneval.store.stories import add_stories
 from humaneval.stories import bundled_stories
+from humaneval.study.create import create_study
 from humaneval.study.file import read_study_file
-from humaneval.study.stored import create_study
 
 PER_HIT = 9
 
@@ -75,8 +76,8 @@ def asked(platform: MTurk, engine: Engine) -> dict[str, Any]:
         unique_id="bench",
     )
     study(engine, "warm", 1)
-    plan(engine, "warm", platform)
-    publish(engine, "warm", platform, public_url="http://localhost:8730")
+    plan_hits(open_study_at(engine, "warm", platform))
+    publish_hits(open_study_at(engine, "warm", platform), public_url="http://localhost:8730")
     platform.client.meta.events.unregister("provide-client-params.mturk.CreateHIT", unique_id="bench")
     return seen[0]
 
@@ -113,10 +114,12 @@ def main() -> None:
         for number in range(given.rounds):
             name = f"round{number}"
             study(engine, name, given.hits)
-            plan(engine, name, platform)
+            plan_hits(open_study_at(engine, name, platform))
             before = bare(platform.client, given.hits, f"{name}a", request)
             began = time.perf_counter()
-            made = publish(engine, name, platform, public_url="http://localhost:8730").made
+            made = publish_hits(
+                open_study_at(engine, name, platform), public_url="http://localhost:8730"
+            ).made
             ours = made / (time.perf_counter() - began)
             after = bare(platform.client, given.hits, f"{name}b", request)
             print(

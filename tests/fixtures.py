@@ -30,8 +30,8 @@ from humaneval.store.migrate import upgrade
 from humaneval.store.stories import add_stories
 from humaneval.store.types import Base
 from humaneval.stories import bundled_stories
+from humaneval.study.create import create_study
 from humaneval.study.file import StudyFile, read_study_file
-from humaneval.study.stored import create_study
 from humaneval.web.app import create_app, running
 from tests.conftest import ROOT
 

@@ -6,84 +6,61 @@ from decimal import Decimal
 
 import click
 
-from humaneval.cli.run import App, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.crowd.bonus import pay_bonus
+from humaneval.fees import money
 
 
 @click.command()
 @click.argument("study")
 @click.argument("assignment")
-@click.option("--amount", required=True, metavar="DOLLARS", help="For example 0.50.")
-@click.option("--reason", required=True, help="The worker reads it.")
+@click.option("--amount", required=True, metavar="DOLLARS", help="The bonus, for example 0.50.")
+@click.option("--reason", required=True, help="The reason, which the worker reads.")
 @click.option(
     "--purpose",
     default="bonus",
     show_default=True,
-    help="A second bonus for the same work needs a purpose of its own.",
+    help="What the bonus is for. A second bonus for the same work needs another purpose.",
 )
 @to_option
 @spending
 @acting
 def bonus(
     app: App,
+    options: RunOptions,
     study: str,
     assignment: str,
     amount: str,
     reason: str,
     purpose: str,
     endpoint: str,
-    live: bool,
-    spend: str | None,
-    dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Pay the worker of ASSIGNMENT a bonus. Running the same command again pays nothing more."""
-    from humaneval.crowd.bonus import pay_bonus
-    from humaneval.fees import money
-
-    platform = app.platform(endpoint, study)
-    dollars = money(amount)
-    cost = platform.bonus_cost(dollars)
-    if dry_run:
-        found = pay_bonus(
-            app.engine,
-            study,
-            platform,
-            assignment=assignment,
-            amount=dollars,
-            reason=reason,
-            purpose=purpose,
-            dry_run=True,
-        )
-        would = cost.total if found.state == "due" else Decimal("0.00")
-        if as_json:
-            emit(
-                {
-                    "study": study,
-                    "endpoint": endpoint,
-                    "assignment": assignment,
-                    "purpose": purpose,
-                    "state": found.state,
-                    "would_cost": str(would),
-                }
-            )
-        elif found.state == "due":
+    at, dollars = app.study_at(endpoint, study), money(amount)
+    cost = at.platform.bonus_cost(dollars)
+    if not options.dry_run:
+        confirm_spending(at.platform.endpoint, cost.total, options, due=dollars > 0)
+    paid = pay_bonus(
+        at,
+        assignment=assignment,
+        amount=dollars,
+        reason=reason,
+        purpose=purpose,
+        dry_run=options.dry_run,
+    )
+    facts = {"study": at.name, "endpoint": at.endpoint, "assignment": assignment, "purpose": purpose}
+    if options.dry_run:
+        would = cost.total if paid.state == "due" else Decimal("0.00")
+        if options.as_json:
+            emit({**facts, "state": paid.state, "would_cost": str(would)})
+        elif paid.state == "due":
             say(f"Would pay ${dollars} at {endpoint} for {purpose!r}: ${would} with fees. Nothing was done.")
         else:
-            say(f"${dollars} for {purpose!r}: {found.state}. Nothing was done.")
-        return
-    confirm_spending(
-        platform.endpoint.spends_money and dollars > 0, endpoint, cost.total, live=live, spend=spend
-    )
-    paid = pay_bonus(
-        app.engine, study, platform, assignment=assignment, amount=dollars, reason=reason, purpose=purpose
-    )
-    if as_json:
+            say(f"${dollars} for {purpose!r}: {paid.state}. Nothing was done.")
+    elif options.as_json:
         emit(
             {
-                "study": study,
-                "endpoint": endpoint,
-                "assignment": assignment,
-                "purpose": purpose,
+                **facts,
                 "amount": str(paid.amount),
                 "fee": str(paid.fee),
                 "paid_now": paid.paid_now,

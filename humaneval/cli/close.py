@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.run import App, acting, emit, say, to_option
+from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
+from humaneval.crowd.close import close_all
 from humaneval.text import counted
 
 
@@ -18,24 +19,22 @@ from humaneval.text import counted
     default=10,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for who is still at work.",
+    help="How long to wait for workers who are still at work.",
 )
 @to_option
 @acting
-def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_json: bool) -> None:
+def close(app: App, options: RunOptions, study: str, wait: float, endpoint: str) -> None:
     """Take the HITs of STUDY down and delete them at the platform. Everything collected stays here.
 
-    Refused while anything is not collected, or neither approved nor rejected. Nobody who has accepted a HIT
-    loses it: while somebody is still at work the HITs are only taken down (exit code 3); close again when
-    they are done.
+    Refused while anything is not collected, or neither approved nor rejected. No worker loses an accepted
+    HIT: while somebody is still at work, the HITs are only taken down (exit code 3). Close again when they
+    are done.
     """
-    from humaneval.crowd.close import close_all
-
-    done = close_all(app.engine, study, app.platform(endpoint, study), wait=wait, dry_run=dry_run)
-    if as_json:
-        emit({"study": study, "endpoint": endpoint, "dry_run": dry_run, **asdict(done)})
+    done = close_all(app.study_at(endpoint, study), wait=wait, dry_run=options.dry_run)
+    if options.as_json:
+        emit({"study": study, "endpoint": endpoint, "dry_run": options.dry_run, **asdict(done)})
         return
-    if dry_run:
+    if options.dry_run:
         say(
             f"Would delete {done.hits} HITs at {endpoint}; {done.in_hand} people are still at work. Nothing"
             " was done."
@@ -48,4 +47,7 @@ def close(app: App, study: str, wait: float, endpoint: str, dry_run: bool, as_js
             f" --to {endpoint} names them."
         )
     if done.final_rejections:
-        say(f"{done.final_rejections} rejections {'could' if dry_run else 'can'} then no longer be undone.")
+        say(
+            f"{done.final_rejections} rejections {'could' if options.dry_run else 'can'} then no longer be"
+            " undone."
+        )

@@ -1,4 +1,4 @@
-"""`collect`: bring submitted work home. Any time, any number of times."""
+"""`collect`: fetch submitted work. Any time, any number of times."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from dataclasses import asdict
 
 import click
 
-from humaneval.cli.run import App, acting, emit, say, to_option
+from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
+from humaneval.crowd.collect import Collected, collect_work, would_collect
+from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.progress import progress
 
 
 @click.command()
 @click.argument("study")
 @to_option
 @acting
-def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -> None:
+def collect(app: App, options: RunOptions, study: str, endpoint: str) -> None:
     """Fetch all submitted work of STUDY, compare it with our server's copy, and store the responses."""
-    from humaneval.crowd.collect import collect as fetch
-    from humaneval.crowd.collect import would_collect
-    from humaneval.progress import progress
-
-    if dry_run:
-        waiting = would_collect(app.engine, study, app.platform(endpoint, study))
-        if as_json:
+    at = app.study_at(endpoint, study)
+    if options.dry_run:
+        waiting = would_collect(at)
+        if options.as_json:
             emit({"study": study, "endpoint": endpoint, **waiting._asdict()})
         else:
             say(
@@ -29,46 +30,47 @@ def collect(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -
                 " stored."
             )
         return
-
     with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
-        found = fetch(app.engine, study, app.platform(endpoint, study), advance)
-    if as_json:
+        found = collect_work(at, advance)
+    if options.as_json:
         emit({"study": study, "endpoint": endpoint, **asdict(found)})
-        return
+    else:
+        _tell(at, found)
+
+
+def _tell(at: StudyAtPlatform, found: Collected) -> None:
     say(f"{found.submissions} submitted, {found.new} of them new; {found.responses} responses in all.")
     if not found.submissions:
-        _tell_elsewhere(app, study, endpoint)
+        _tell_elsewhere(at)
     if found.rebuilt:
-        say(f"{found.rebuilt} never reached our server and were taken from {endpoint}'s answers.")
+        say(f"{found.rebuilt} never reached our server and were taken from {at.endpoint}'s answers.")
     if found.not_handed_over:
         say(
-            f"{found.not_handed_over} answered on our server but not submitted at {endpoint}: kept, not"
+            f"{found.not_handed_over} answered on our server but not submitted at {at.endpoint}: kept, not"
             " scored."
         )
     for work in found.unpaid:
         say(f"  {work.assignment} of {work.worker}")
     if found.unpaid:
         say(
-            f"Who lost work through our fault is paid by: humaneval compensate {study} ASSIGNMENT --to"
-            f" {endpoint}"
+            f"If work was lost through our fault, pay for it with: humaneval compensate {at.name} ASSIGNMENT"
+            f" --to {at.endpoint}"
         )
     if found.strays:
         say(
             f"{found.strays} submitted that match no form of this study:"
-            f" {', '.join(found.stray_assignments)}. Kept, not scored. Approve or reject each by its id;"
-            f" {endpoint} approves and pays what nobody decides about, when the study's auto_approval_days"
-            " are over."
+            f" {', '.join(found.stray_assignments)}. They are kept, not scored. Approve or reject each by its"
+            f" id. {at.endpoint} approves and pays what is still undecided when the study's"
+            " auto_approval_days are over."
         )
     for reason in found.not_listed:
-        say(f"Somebody is not on the exclusion list yet; the next `collect` tries again: {reason}")
+        say(f"A worker is not on the exclusion list yet; the next `collect` tries again: {reason}")
     for difference in found.differences:
         say(f"Differs: {difference}")
 
 
-def _tell_elsewhere(app: App, study: str, endpoint: str) -> None:
-    """Where else the study is up, if it is: it may be there that people answered."""
-    from humaneval.crowd.status import study_status
-
-    for line in study_status(app.engine, study):
-        if line.endpoint != endpoint:
-            say(f"The study is also up at {line.endpoint}: humaneval collect {study} --to {line.endpoint}")
+def _tell_elsewhere(at: StudyAtPlatform) -> None:
+    """Say where else the study is up: people may have answered there."""
+    for line in study_status(at.study):
+        if line.endpoint != at.endpoint:
+            say(f"The study is also up at {line.endpoint}: humaneval collect {at.name} --to {line.endpoint}")

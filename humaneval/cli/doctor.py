@@ -10,8 +10,11 @@ from urllib.request import urlopen
 import click
 
 from humaneval.cli.run import App, emit, json_option, say, to_option, with_app
-from humaneval.crowd.doctor import Finding
+from humaneval.crowd.doctor import Finding, look
 from humaneval.errors import HumanEvalError
+from humaneval.running.rehearsal import rehearse
+from humaneval.running.screenshots import HOW_TO_GET, find_chromium
+from humaneval.store.engine import open_engine
 
 
 @click.command()
@@ -55,8 +58,6 @@ def _python() -> Finding:
 
 
 def _database(app: App) -> Finding:
-    from humaneval.store.engine import open_engine
-
     try:
         engine = open_engine(app.settings.database)
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
@@ -70,8 +71,6 @@ def _database(app: App) -> Finding:
 
 
 def _chromium() -> Finding:
-    from humaneval.running.screenshots import HOW_TO_GET, find_chromium
-
     found = find_chromium()
     return Finding(
         "Chromium",
@@ -90,13 +89,10 @@ def _servers(app: App) -> list[Finding]:
 
 
 def _study(app: App, study: str, endpoint: str) -> list[Finding]:
-    from humaneval.crowd.doctor import look
-    from humaneval.running.rehearsal import rehearse
-
-    platform = app.platform(endpoint, study)
+    at = app.study_at(endpoint, study)
     return [
-        *look(app.engine, study, platform, app.settings.public_url),
-        *rehearse(app.engine, study, as_new_marketplace=endpoint == "local"),
+        *look(at, app.settings.public_url),
+        *rehearse(at.study, as_new_marketplace=endpoint == "local"),
     ]
 
 

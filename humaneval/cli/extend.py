@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.run import App, acting, emit, say, to_option
+from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
+from humaneval.crowd.extend import expire_all, extend_all, to_change
+from humaneval.crowd.study_at import StudyAtPlatform
 
 
 @click.command()
 @click.argument("study")
-@click.option("--days", type=click.FloatRange(min=0, min_open=True, max=365), required=True, help="From now.")
+@click.option(
+    "--days",
+    type=click.FloatRange(min=0, min_open=True, max=365),
+    required=True,
+    help="How many days from now.",
+)
 @to_option
 @acting
-def extend(app: App, study: str, days: float, endpoint: str, dry_run: bool, as_json: bool) -> None:
+def extend(app: App, options: RunOptions, study: str, days: float, endpoint: str) -> None:
     """Let the HITs of STUDY be found for so many days from now."""
-    from humaneval.crowd.extend import extend_all
-
-    if dry_run:
-        _dry(app, study, endpoint, "extend", as_json)
+    at = app.study_at(endpoint, study)
+    if options.dry_run:
+        _tell_plan(at, "extend", options)
         return
-    changed = extend_all(app.engine, study, app.platform(endpoint, study), days)
-    if as_json:
+    changed = extend_all(at, days)
+    if options.as_json:
         emit({"study": study, "endpoint": endpoint, "extended": changed})
     else:
         say(f"{changed} HITs at {endpoint} can be found for {days:g} days from now.")
@@ -30,15 +36,14 @@ def extend(app: App, study: str, days: float, endpoint: str, dry_run: bool, as_j
 @click.argument("study")
 @to_option
 @acting
-def expire(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) -> None:
-    """Take the HITs of STUDY off the list. Who has accepted one can still finish and is paid."""
-    from humaneval.crowd.extend import expire_all
-
-    if dry_run:
-        _dry(app, study, endpoint, "expire", as_json)
+def expire(app: App, options: RunOptions, study: str, endpoint: str) -> None:
+    """Take the HITs of STUDY off the list. A worker who has accepted one can still finish and is paid."""
+    at = app.study_at(endpoint, study)
+    if options.dry_run:
+        _tell_plan(at, "expire", options)
         return
-    expired = expire_all(app.engine, study, app.platform(endpoint, study))
-    if as_json:
+    expired = expire_all(at)
+    if options.as_json:
         emit(
             {
                 "study": study,
@@ -54,11 +59,9 @@ def expire(app: App, study: str, endpoint: str, dry_run: bool, as_json: bool) ->
         )
 
 
-def _dry(app: App, study: str, endpoint: str, verb: str, as_json: bool) -> None:
-    from humaneval.crowd.extend import to_change
-
-    hits = len(to_change(app.engine, study, app.platform(endpoint, study), dry_run=True))
-    if as_json:
-        emit({"study": study, "endpoint": endpoint, f"would_{verb}": hits})
+def _tell_plan(at: StudyAtPlatform, verb: str, options: RunOptions) -> None:
+    hits = len(to_change(at, dry_run=True))
+    if options.as_json:
+        emit({"study": at.name, "endpoint": at.endpoint, f"would_{verb}": hits})
     else:
-        say(f"Would {verb} {hits} HITs at {endpoint}. Nothing was done.")
+        say(f"Would {verb} {hits} HITs at {at.endpoint}. Nothing was done.")

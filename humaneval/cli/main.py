@@ -44,7 +44,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "approve": "humaneval.cli.approve:approve",
         "reject": "humaneval.cli.approve:reject",
         "bonus": "humaneval.cli.bonus:bonus",
-        "compensate": "humaneval.cli.notify:compensate",
+        "compensate": "humaneval.cli.compensate:compensate",
         "notify": "humaneval.cli.notify:notify",
         "worker": "humaneval.cli.worker:worker",
     },

@@ -1,4 +1,4 @@
-"""`publish`: put a study up. Run again after a kill it goes on; run again when done it does nothing."""
+"""`publish`: put a study up. After a kill, run it again and it goes on; once done, it does nothing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.publish_links import publish_links
-from humaneval.cli.run import App, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.publish_links import LinkOptions, publish_links
+from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.crowd.adopt import adopt
+from humaneval.crowd.endpoints import require_public_https
+from humaneval.crowd.publish import PublishResult, publish_hits
+from humaneval.crowd.publish_plan import PublishPlan, plan_hits
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
+from humaneval.progress import progress
 
 
 @click.command()
@@ -21,30 +27,32 @@ from humaneval.errors import UsageError
 @click.option(
     "--top-up",
     is_flag=True,
-    help='Hand the rows of excluded annotators out again, where the study says top_up = "ask".',
+    help='Hand out the rows of excluded annotators again, if the study says top_up = "ask".',
 )
 @click.option(
     "--people",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="With --to link: a CSV with one line a person; each gets a link of their own.",
+    help="With --to link: a CSV file with one person a line; each person gets a personal link.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="With --people: where to write the list with its links.",
+    help="With --people: the file for the list with its links.",
 )
-@click.option("--panel", is_flag=True, help="With --to link: a link to which a panel adds its own ids.")
+@click.option("--panel", is_flag=True, help="With --to link: make a link to which a panel adds its own ids.")
 @click.option(
     "--places",
     type=click.IntRange(min=1),
     help=(
-        "With --to link: for how many. [default: as many as it has; a new link as many as the study has rows]"
+        "With --to link: how many people the link takes."
+        " [default: as many as it has; a new link as many as the study has rows]"
     ),
 )
 @spending
 @acting
 def publish(
     app: App,
+    options: RunOptions,
     study: str,
     endpoint: str,
     static: bool,
@@ -53,102 +61,112 @@ def publish(
     out: Path | None,
     panel: bool,
     places: int | None,
-    live: bool,
-    spend: str | None,
-    dry_run: bool,
-    as_json: bool,
 ) -> None:
     """Publish STUDY as HITs of at most 9 assignments each, below the platform's higher fee; or as links.
 
-    By link (--to link) people come to our own form server: an open link for anybody, a personal one for each
-    line of --people, or one for a panel that adds its ids to the address.
+    With --to link, people come to our own form server: by an open link for anybody, by a personal link for
+    each line of --people, or by one for a panel that adds its ids to the address.
     """
     if endpoint == "link":
-        if static or live or spend:
+        if static or options.live or options.spend:
             raise UsageError("--static, --live and --spend are not for links")
-        publish_links(app, study, people, out, panel, places, top_up=top_up, dry_run=dry_run, as_json=as_json)
+        links = LinkOptions(people, out, panel, places)
+        publish_links(app.study_at(endpoint, study), app.settings.public_url, links, options, top_up=top_up)
         return
     if people or out or panel or places:
         raise UsageError("--people, --out, --panel and --places go with --to link")
-    from humaneval.crowd import publish as publishing
-    from humaneval.crowd.endpoints import require_public_https
-    from humaneval.progress import progress
-
-    platform = app.platform(endpoint, study)
+    at = app.study_at(endpoint, study)
     if not static:
-        require_public_https(platform.endpoint, app.settings)
-    # What an interrupted run has put up is neither to be made nor to be paid for again.
-    found_again = 0 if dry_run else publishing.adopt(app.engine, study, platform)
-    plan = publishing.plan(app.engine, study, platform, static=static, top_up=top_up, dry_run=dry_run)
-    if plan.lost_rows and not (dry_run or as_json) and sys.stdin.isatty():
-        question = (
-            f"{plan.lost_rows} rows were lost to excluded annotators. Hand them out again at {endpoint}?"
-        )
-        if click.confirm(question, err=True):
-            plan = publishing.plan(app.engine, study, platform, static=static, top_up=True)
-    cost = plan.cost
-    if not as_json:
-        say(
-            f"{endpoint}: {plan.hits} HITs with {plan.assignments} assignments to put up, {plan.already_up}"
-            " up already."
-        )
-        if plan.lost_rows:
-            say(f"{plan.lost_rows} rows were lost to excluded annotators; --top-up hands them out again.")
-        say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
-        if plan.fees_unsplit > cost.fees:
-            say(
-                f"In HITs of 10 assignments or more the fees would be ${plan.fees_unsplit}: so it is split,"
-                " at most 9 to a HIT."
-            )
-        say(
-            f"Pay: ${plan.hourly} an hour for who takes the {plan.expected_minutes:g} minutes that you"
-            " expect."
-        )
-    if dry_run:
-        if as_json:
-            emit(
-                {
-                    "endpoint": endpoint,
-                    "hits": plan.hits,
-                    "assignments": plan.assignments,
-                    "already_up": plan.already_up,
-                    "lost_rows": plan.lost_rows,
-                    "cost": str(cost.total),
-                    "rewards": str(cost.rewards),
-                    "fees": str(cost.fees),
-                    "fees_unsplit": str(plan.fees_unsplit),
-                    "hourly": str(plan.hourly),
-                }
-            )
+        require_public_https(at.platform.endpoint, app.settings)
+    # HITs that an interrupted run put up are neither made nor paid for again.
+    found_again = 0 if options.dry_run else adopt(at)
+    plan = _plan(at, options, static, top_up)
+    if not options.as_json:
+        _tell_plan(at, plan)
+    if options.dry_run:
+        if options.as_json:
+            emit(_plan_document(at, plan))
         return
     if plan.hits:
-        confirm_spending(platform.endpoint.spends_money, endpoint, cost.total, live=live, spend=spend)
+        confirm_spending(at.platform.endpoint, plan.cost.total, options)
     with progress(f"Publishing to {endpoint}", plan.hits, unit="HITs") as advance:
-        result = publishing.publish(
-            app.engine, study, platform, public_url=app.settings.public_url, keys=plan.keys, advance=advance
-        )
-    if as_json:
-        emit(
-            {
-                "endpoint": endpoint,
-                "made": result.made,
-                "adopted": found_again + result.adopted,
-                "already_up": result.already_up - found_again,
-                "lost_rows": plan.lost_rows,
-                "assignments": result.assignments,
-                "cost": str(cost.total),
-                "preview_urls": list(result.preview_urls),
-            }
-        )
+        result = publish_hits(at, public_url=app.settings.public_url, keys=plan.keys, advance=advance)
+    if options.as_json:
+        emit(_result_document(at, plan, result, found_again))
         return
-    adopted = f", {found_again} found again after an interrupted run" if found_again else ""
-    say(f"Published {result.made} HITs at {endpoint}{adopted}.")
-    for url in result.preview_urls:
-        say(f"Workers find it at {url}")
+    _tell_result(at, result, found_again)
     if static:
         say(
             "Only `collect` keeps one person from taking several of these static HITs: run it often while"
             " they are up."
         )
-    if not static and endpoint == "local":
+    elif endpoint == "local":
         say(f"The forms must be served at {app.settings.public_url}: humaneval serve")
+
+
+def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) -> PublishPlan:
+    """The plan; at a terminal somebody is asked whether lost rows are handed out again."""
+    plan = plan_hits(at, static=static, top_up=top_up, dry_run=options.dry_run)
+    if not plan.lost_rows or options.dry_run or options.as_json or not sys.stdin.isatty():
+        return plan
+    question = (
+        f"{plan.lost_rows} rows were lost to excluded annotators. Hand them out again at {at.endpoint}?"
+    )
+    return plan_hits(at, static=static, top_up=True) if click.confirm(question, err=True) else plan
+
+
+def _tell_plan(at: StudyAtPlatform, plan: PublishPlan) -> None:
+    cost = plan.cost
+    say(
+        f"{at.endpoint}: {plan.hits} HITs with {plan.assignments} assignments to put up, {plan.already_up}"
+        " up already."
+    )
+    if plan.lost_rows:
+        say(f"{plan.lost_rows} rows were lost to excluded annotators; --top-up hands them out again.")
+    say(f"Cost if all are approved: ${cost.rewards} rewards + ${cost.fees} fees = ${cost.total}.")
+    if plan.fees_unsplit > cost.fees:
+        say(
+            f"In HITs of 10 assignments or more the fees would be ${plan.fees_unsplit}, so each HIT has at"
+            " most 9."
+        )
+    say(
+        f"Pay: ${plan.hourly} an hour for an annotator who takes the {plan.expected_minutes:g} minutes that"
+        " you expect."
+    )
+
+
+def _plan_document(at: StudyAtPlatform, plan: PublishPlan) -> dict[str, object]:
+    return {
+        "endpoint": at.endpoint,
+        "hits": plan.hits,
+        "assignments": plan.assignments,
+        "already_up": plan.already_up,
+        "lost_rows": plan.lost_rows,
+        "cost": str(plan.cost.total),
+        "rewards": str(plan.cost.rewards),
+        "fees": str(plan.cost.fees),
+        "fees_unsplit": str(plan.fees_unsplit),
+        "hourly": str(plan.hourly),
+    }
+
+
+def _result_document(
+    at: StudyAtPlatform, plan: PublishPlan, result: PublishResult, found_again: int
+) -> dict[str, object]:
+    return {
+        "endpoint": at.endpoint,
+        "made": result.made,
+        "adopted": found_again + result.adopted,
+        "already_up": result.already_up - found_again,
+        "lost_rows": plan.lost_rows,
+        "assignments": result.assignments,
+        "cost": str(plan.cost.total),
+        "preview_urls": list(result.preview_urls),
+    }
+
+
+def _tell_result(at: StudyAtPlatform, result: PublishResult, found_again: int) -> None:
+    adopted = f", {found_again} found again after an interrupted run" if found_again else ""
+    say(f"Published {result.made} HITs at {at.endpoint}{adopted}.")
+    for url in result.preview_urls:
+        say(f"Workers find it at {url}")

@@ -111,7 +111,7 @@ def _gathered(
     tests: bool = False,
     commands: tuple[str, ...] = (),
 ) -> tuple[ReportData, Collected]:
-    source = collected(app.engine, study, tests=tests)
+    source = collected(app.study(study), tests=tests)
     analysis = source.analysis()
     data = study_report(
         app.engine, study, analysis.table, title=title, analysis=analysis, summary=summary, commands=commands

@@ -1,22 +1,27 @@
-"""`review`: look through what came in."""
+"""`review`: list collected work, and approve it."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import click
+from rich.table import Column, Table
 
+from humaneval.cli.approve import approve_and_tell
 from humaneval.cli.run import (
     SIMULATED,
     App,
+    RunOptions,
     acting,
     console,
     emit,
-    is_simulated,
     say,
     spending,
     to_option,
 )
+from humaneval.crowd.review import Reviewed, review_work
+from humaneval.study.stored import is_simulated
 
 
 @click.command()
@@ -26,79 +31,67 @@ from humaneval.cli.run import (
     "--approve",
     "approve_all",
     is_flag=True,
-    help="Approve everything that is submitted, excluded or not: work is paid.",
+    help="Approve all submitted work, excluded or not: work is paid.",
 )
 @spending
 @acting
-def review(
-    app: App,
-    study: str,
-    endpoint: str,
-    approve_all: bool,
-    live: bool,
-    spend: str | None,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all: bool) -> None:
     """List collected work with what the study's own rule excludes, and approve it with --approve.
 
-    An excluded annotator is paid like any other: exclusion is about scores, not about money. Nothing is ever
-    rejected here: `reject` does that, by id and with a reason.
+    An excluded annotator is paid like any other: exclusion concerns scores, not money. Nothing is rejected
+    here: `reject` does that, by id and with a reason.
     """
-    from humaneval.cli.approve import approve_work
-    from humaneval.crowd.review import review as look_through
-
-    work = look_through(app.engine, study, endpoint)
-    approved = 0
+    opened = app.study(study)
+    work, approved = review_work(opened, endpoint), 0
     if approve_all:
-        approved = approve_work(
-            app,
-            study,
-            endpoint,
-            None,
-            "",
-            live,
-            spend,
-            dry_run=dry_run,
-            as_json=as_json,
-            quiet=as_json or not dry_run,
-        )
-        work = look_through(app.engine, study, endpoint)
-    states = Counter(line.state for line in work)
-    reasons = Counter(line.excluded for line in work if line.excluded)
-    if as_json:
-        emit(
-            {
-                "study": study,
-                "endpoint": endpoint,
-                "simulated": is_simulated(app, study),
-                "states": dict(states),
-                "excluded": dict(reasons),
-                "approved_now": approved,
-                "assignments": [
-                    {
-                        "assignment": line.external_id,
-                        "worker": line.worker,
-                        "state": line.state,
-                        "answered": line.answered,
-                        "seconds": line.seconds,
-                        "excluded": line.excluded,
-                        "auto_approval_at": line.auto_approval_at,
-                        "differences": line.differences,
-                    }
-                    for line in work
-                ],
-            }
-        )
+        quietly = options.silenced(options.as_json or not options.dry_run)
+        approved = approve_and_tell(app.at(endpoint, opened), quietly)
+        work = review_work(opened, endpoint)
+    simulated = is_simulated(opened)
+    if options.as_json:
+        emit(_document(study, endpoint, work, simulated=simulated, approved=approved))
         return
-    if is_simulated(app, study):
+    if simulated:
         say(SIMULATED)
-    from rich.table import Column, Table
+    if work and not approve_all:
+        console().print(_table(work))
+    _tell_counts(work)
+    _tell_strays(study, endpoint, work)
+    if approve_all and not options.dry_run:
+        say(f"{approved} approved at {endpoint} now.")
+    else:
+        _tell_waiting(study, endpoint, work)
 
+
+def _document(
+    study: str, endpoint: str, work: Sequence[Reviewed], *, simulated: bool, approved: int
+) -> dict[str, object]:
+    return {
+        "study": study,
+        "endpoint": endpoint,
+        "simulated": simulated,
+        "states": dict(Counter(line.state for line in work)),
+        "excluded": dict(Counter(line.excluded for line in work if line.excluded)),
+        "approved_now": approved,
+        "assignments": [
+            {
+                "assignment": line.external_id,
+                "worker": line.worker,
+                "state": line.state,
+                "answered": line.answered,
+                "seconds": line.seconds,
+                "excluded": line.excluded,
+                "auto_approval_at": line.auto_approval_at,
+                "differences": line.differences,
+            }
+            for line in work
+        ],
+    }
+
+
+def _table(work: Sequence[Reviewed]) -> Table:
     table = Table(
-        Column(
-            "Assignment", no_wrap=True, min_width=max((len(line.external_id) for line in work), default=0)
-        ),
+        Column("Assignment", no_wrap=True, min_width=max(len(line.external_id) for line in work)),
         Column("Worker", no_wrap=True, min_width=13),
         "State",
         Column("Seconds", justify="right"),
@@ -108,42 +101,49 @@ def review(
         header_style="bold",
     )
     for line in work:
+        gaps = f" ({line.answered} of {line.passages} answered)" if line.answered < line.passages else ""
         table.add_row(
             line.external_id,
             line.worker,
             line.state,
             f"{line.seconds:.0f}" if line.seconds else "—",
-            (line.excluded or "—")
-            + (f" ({line.answered} of {line.passages} answered)" if line.answered < line.passages else ""),
+            (line.excluded or "—") + gaps,
         )
-    if work and not approve_all:
-        console().print(table)
-    say(
-        f"{len(work)} collected:"
-        f" {', '.join(f'{n} {state}' for state, n in sorted(states.items())) or 'none'}."
-    )
+    return table
+
+
+def _tell_counts(work: Sequence[Reviewed]) -> None:
+    states = Counter(line.state for line in work)
+    reasons = Counter(line.excluded for line in work if line.excluded)
+    say(f"{len(work)} collected: {_listed(states) or 'none'}.")
     if reasons:
-        say(
-            "Excluded by the study's rule:"
-            f" {', '.join(f'{n} {reason}' for reason, n in sorted(reasons.items()))}."
-        )
-    undecided = [line for line in work if line.state == "submitted"]
-    waiting = [line for line in undecided if line.passages]
-    if strays := len(undecided) - len(waiting):
+        say(f"Excluded by the study's rule: {_listed(reasons)}.")
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
+
+
+def _tell_strays(study: str, endpoint: str, work: Sequence[Reviewed]) -> None:
+    strays = sum(line.state == "submitted" and not line.passages for line in work)
+    if strays:
         say(
             f"{strays} of them match no form of this study. Approve or reject each by its id: humaneval"
             f" approve {study} ID --to {endpoint}"
         )
+
+
+def _tell_waiting(study: str, endpoint: str, work: Sequence[Reviewed]) -> None:
+    waiting = [line for line in work if line.state == "submitted" and line.passages]
+    if not waiting:
+        return
     deadlines = [line.auto_approval_at for line in waiting if line.auto_approval_at]
-    if approve_all and not dry_run:
-        say(f"{approved} approved at {endpoint} now.")
-    elif waiting:
-        when = (
-            f"; {endpoint} approves the first by itself at {min(deadlines):%Y-%m-%d %H:%M} UTC"
-            if deadlines
-            else ""
-        )
-        say(
-            f"{len(waiting)} wait for approval{when}. Approve them all with: humaneval review {study} --to"
-            f" {endpoint} --approve"
-        )
+    when = (
+        f"; {endpoint} approves the first automatically at {min(deadlines):%Y-%m-%d %H:%M} UTC"
+        if deadlines
+        else ""
+    )
+    say(
+        f"{len(waiting)} wait for approval{when}. Approve them all with: humaneval review {study} --to"
+        f" {endpoint} --approve"
+    )

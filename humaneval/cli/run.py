@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,13 +19,37 @@ if TYPE_CHECKING:
     from rich.console import Console
     from sqlalchemy import Engine
 
-    from humaneval.crowd.platform import Platform
+    from humaneval.crowd.platform import Endpoint
+    from humaneval.crowd.study_at import StudyAtPlatform
+    from humaneval.study.stored import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a verb is to run, as the command line says."""
+
+    live: bool = False
+    """Real money may be spent."""
+    spend: str | None = None
+    """The sum that may be spent, in dollars."""
+    dry_run: bool = False
+    as_json: bool = False
+    quiet: bool = False
+    """Nothing is printed: another verb prints the outcome."""
+
+    def silenced(self, quiet: bool) -> RunOptions:
+        """The same options, quiet or not."""
+        return replace(self, quiet=quiet)
+
+
 class App:
-    """One run of one verb."""
+    """One run of one verb.
+
+    A study and its database are imported only when they are asked for: every verb uses this module, and some
+    need neither.
+    """
 
     def __init__(self, flags: dict[str, object]) -> None:
         self._flags = flags
@@ -47,17 +72,27 @@ class App:
         open_current(engine)
         return engine
 
-    def platform(self, name: str, study: str) -> Platform:
-        """The platform behind `--to NAME`, as `study` uses it."""
-        from humaneval.crowd.endpoints import endpoint
+    def study(self, name: str) -> Study:
+        """The study called `name`."""
+        from humaneval.study.stored import open_study
+
+        return open_study(self.engine, name)
+
+    def study_at(self, endpoint: str, name: str) -> StudyAtPlatform:
+        """The study called `name` at the platform behind `--to ENDPOINT`."""
+        return self.at(endpoint, self.study(name))
+
+    def at(self, endpoint: str, study: Study) -> StudyAtPlatform:
+        """An opened study at the platform behind `--to ENDPOINT`."""
+        from humaneval.crowd import endpoints
         from humaneval.crowd.link import Link
         from humaneval.crowd.mturk.platform import MTurk
-        from humaneval.study.stored import settings_of_study
+        from humaneval.crowd.study_at import StudyAtPlatform
 
-        where = endpoint(name, self.settings)
-        if name == "link":
-            return Link(where, self.engine, pay=settings_of_study(self.engine, study).link.pay)
-        return MTurk(where, profile=self.settings.aws_profile, keys=self.settings.market_keys)
+        settings, where = self.settings, endpoints.endpoint(endpoint, self.settings)
+        if endpoint == "link":
+            return StudyAtPlatform(study, Link(where, study.engine, pay=study.settings.link.pay))
+        return StudyAtPlatform(study, MTurk(where, profile=settings.aws_profile, keys=settings.market_keys))
 
 
 def with_app(function: F) -> F:
@@ -79,11 +114,9 @@ SIMULATED = "Simulated annotators: these numbers say nothing about people."
 
 def is_simulated(app: App, study: str) -> bool:
     """Whether programs answer this study."""
-    from humaneval.store.engine import reading
-    from humaneval.study.stored import get_study
+    from humaneval.study import stored
 
-    with reading(app.engine) as session:
-        return get_study(session, study).simulated
+    return stored.is_simulated(app.study(study))
 
 
 def spending(function: F) -> F:
@@ -97,11 +130,20 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 
 def acting(function: F) -> F:
-    """Give a verb that does something at a platform --dry-run, --json, and an App as its first argument."""
+    """Give a verb that does something at a platform --dry-run and --json.
+
+    Its first arguments are an App and RunOptions, which also hold --live and --spend (see `spending`).
+    """
     dry_run = click.option(
         "--dry-run", is_flag=True, help="Only say what would be done; nothing is sent or written."
     )
-    return dry_run(json_option(with_app(function)))
+
+    @wraps(function)
+    def call(app: App, /, **values: Any) -> Any:
+        told = {name: values.pop(name) for name in ("live", "spend", "dry_run", "as_json") if name in values}
+        return function(app, RunOptions(**told), **values)
+
+    return dry_run(json_option(with_app(call)))  # type: ignore[return-value]  # as in with_app
 
 
 to_option = click.option(
@@ -132,20 +174,20 @@ def console() -> Console:
     return Console(file=sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False)
 
 
-def confirm_spending(
-    spends_money: bool, where: str, total: Decimal, *, live: bool, spend: str | None
-) -> None:
-    """Real money goes out only with --live and the exact sum, by flag or typed at the prompt.
+def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *, due: bool = True) -> None:
+    """Real money is spent only with --live and the exact sum, by flag or typed at the prompt.
 
-    A sum that is given has to be right also where no real money goes out.
+    A sum that is given must be right even if no real money is spent, or nothing is `due`.
     """
-    if not spends_money:
+    where, spend = endpoint.name, options.spend
+    if not (endpoint.spends_money and due):
         if spend is not None:
             _refuse_other_sum(spend, total)
         return
-    if not live:
+    if not options.live:
         raise UsageError(
-            f"{where} spends real money: ${total}", f"Say so with --live and the sum: --live --spend {total}"
+            f"{where} spends real money: ${total}",
+            f"Confirm it with --live and the sum: --live --spend {total}",
         )
     if spend is None:
         if not sys.stdin.isatty():

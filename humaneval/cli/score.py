@@ -183,7 +183,8 @@ def _read(file: Path) -> Imported:
 def _score_study(
     app: App, study: str, tests: bool, everything: bool, level: float | None, details: bool, as_json: bool
 ) -> None:
-    source = collected(app.engine, study, tests=tests, everything=everything)
+    opened = app.study(study)
+    source = collected(opened, tests=tests, everything=everything)
     scored = source.analysis(level) if details else source.table(level)
     facts = study_facts(app, study)
     if everything:
@@ -197,7 +198,7 @@ def _score_study(
             f"{facts['forms_set_aside']} forms are left out: rejected, or by people who had taken part"
             " before. --all counts them."
         )
-    tell_additions(additions_of(app.engine, study))
+    tell_additions(additions_of(opened))
 
 
 def _tell(scored: ScoreTable | Analysis, simulated: bool) -> None:
@@ -215,5 +216,5 @@ def study_facts(app: App, study: str) -> dict[str, Any]:
     return {
         "simulated": is_simulated(app, study),
         "forms_set_aside": aside,
-        "design_additions": [each.to_json() for each in additions_of(app.engine, study)],
+        "design_additions": [each.to_json() for each in additions_of(app.study(study))],
     }

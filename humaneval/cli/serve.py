@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from humaneval.cli.run import App, say, with_app
+from humaneval.web.app import create_app, run
+from humaneval.web.excluding import Excluder
 
 
 @click.command()
@@ -12,12 +14,9 @@ from humaneval.cli.run import App, say, with_app
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on. [default: 8730]")
 @with_app
 def serve(app: App, host: str | None, port: int | None) -> None:
-    """Serve the annotators' forms until Ctrl-C. They must be reachable under `public_url`."""
-    from humaneval.web.app import create_app, run
-    from humaneval.web.excluding import Excluder
-
+    """Serve the annotators' forms until Ctrl-C. Browsers must be able to reach them under `public_url`."""
     host, port = host or app.settings.host, app.settings.port if port is None else port
-    excluder = Excluder(app.engine, app.platform)
+    excluder = Excluder(app.study_at)
     application = create_app(app.settings, app.engine, excluder.answered)
 
     def announce() -> None:

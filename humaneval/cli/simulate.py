@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from humaneval.cli.publish_links import panel_address
 from humaneval.cli.run import App, emit, json_option, say, with_app
+from humaneval.crowd.addresses import is_static, preview_urls
+from humaneval.crowd.endpoints import endpoint
+from humaneval.crowd.link import panel_address
 from humaneval.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from humaneval.simulated import Skills
+from humaneval.progress import progress
+from humaneval.simulated import Crowd, Skills, follow_links, work_through
+from humaneval.simulated.annotator import Key
+from humaneval.simulated.marketplace import Worked
+from humaneval.store.engine import reading
+from humaneval.store.queries import rows_in
+from humaneval.study.stored import Study, mark_simulated, study_key
 
 
 @click.command()
@@ -75,36 +81,20 @@ def simulate(
     `humaneval serve` and, for --to local, `humaneval market serve` must be running. With a control in the
     study, say what it takes to notice it: --skill control=1.
     """
-    from humaneval.crowd.addresses import is_static, preview_urls
-    from humaneval.crowd.endpoints import endpoint
-    from humaneval.progress import progress
-    from humaneval.simulated import Crowd, follow_links, work_through
-    from humaneval.study.stored import mark_simulated, row_count, settings_of_study, study_key
-
-    urls = preview_urls(app.engine, study, endpoint(where, app.settings))
+    opened = app.study(study)
+    urls = preview_urls(opened, endpoint(where, app.settings))
     if not urls:
         raise UsageError(f"study {study!r} is not up at {where}", f"humaneval publish {study} --to {where}")
-    if is_static(app.engine, study, "local"):
+    if is_static(opened, "local"):
         raise UsageError(
             f"study {study!r} was published with --static: its page works in a browser only",
             "Simulated annotators run no scripts: rehearse with another study, published without --static.",
         )
-    settings = settings_of_study(app.engine, study)
-    crowd = Crowd(
-        annotators or row_count(app.engine, study),
-        parse_skills(skills, settings.design.generators),
-        careless,
-        seed,
-    )
-    key = read_key(key_file) if key_file else study_key(app.engine, study)
-    mark_simulated(app.engine, study)
-    with progress("Simulated annotators", crowd.size, unit="annotators") as advance:
-        if where == "link":
-            ids = (f"simulated-{seed}-{{number}}", f"simulated-session-{seed}-{{number}}")
-            # A panel's ids do no harm to links of other kinds.
-            worked = follow_links(crowd, [panel_address(app, study, url, ids) for url in urls], key, advance)
-        else:
-            worked = work_through(crowd, urls[0], key, advance)
+    generators = opened.settings.design.generators
+    crowd = Crowd(annotators or _rows(opened), parse_skills(skills, generators), careless, seed)
+    key = read_key(key_file) if key_file else study_key(opened)
+    mark_simulated(opened)
+    worked = _answer(opened, where, urls, crowd, key)
     if as_json:
         emit(
             {
@@ -117,11 +107,27 @@ def simulate(
         )
         return
     say(f"{worked.submitted} simulated annotators submitted; {worked.found_nothing} found nothing to do.")
-    for generator in settings.design.generators:
+    for generator in generators:
         say(
             f"  {generator}: skill {crowd.skills.of(generator):g}, true score"
             f" {crowd.skills.true_score(generator):.0%}"
         )
+
+
+def _rows(study: Study) -> int:
+    with reading(study.engine) as session:
+        return rows_in(session, study.id)
+
+
+def _answer(study: Study, where: str, urls: Sequence[str], crowd: Crowd, key: Key) -> Worked:
+    """Send the crowd to the study's pages."""
+    with progress("Simulated annotators", crowd.size, unit="annotators") as advance:
+        if where != "link":
+            return work_through(crowd, urls[0], key, advance)
+        # A panel's ids do no harm to links of other kinds.
+        worker, session = f"simulated-{crowd.seed}-{{number}}", f"simulated-session-{crowd.seed}-{{number}}"
+        links = [panel_address(study.settings, url, worker=worker, session=session) for url in urls]
+        return follow_links(crowd, links, key, advance)
 
 
 def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
@@ -137,8 +143,6 @@ def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
 
 def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]) -> Skills:
     """`0.5` for all, `ilm=0.4` for one."""
-    from humaneval.simulated import Skills
-
     default, by_generator = 0.0, {}
     for text in texts:
         name, equals, number = text.rpartition("=")

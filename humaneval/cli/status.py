@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from humaneval.cli.run import SIMULATED, App, emit, is_simulated, json_option, say, with_app
+from humaneval.cli.run import SIMULATED, App, emit, json_option, say, with_app
+from humaneval.crowd.reconcile import Reconciled, reconcile
+from humaneval.crowd.status import EndpointStatus, study_status
+from humaneval.store.types import now
+from humaneval.study.stored import is_simulated
 from humaneval.text import counted
-
-if TYPE_CHECKING:
-    from humaneval.crowd.reconcile import Reconciled
-    from humaneval.crowd.status import EndpointStatus
 
 
 @click.command()
 @click.argument("study")
 @click.option(
     "--reconcile",
+    "with_books",
     is_flag=True,
     help="Ask each marketplace for its own books, and compare bonuses, approvals and the balance.",
 )
 @json_option
 @with_app
-def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
+def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     """Say for each endpoint of STUDY how many forms are submitted and usable, when the rest will be, and the
     cost.
 
@@ -32,21 +31,20 @@ def status(app: App, study: str, reconcile: bool, as_json: bool) -> None:
     and can come. At a marketplace run `collect` first: what was submitted since the last time is not known
     here.
     """
-    from humaneval.crowd.status import study_status
-
-    lines = study_status(app.engine, study)
-    books = {line.endpoint: _books(app, study, line.endpoint) for line in lines if reconcile}
+    opened = app.study(study)
+    lines, simulated = study_status(opened), is_simulated(opened)
+    books = {line.endpoint: reconcile(app.at(line.endpoint, opened)) for line in lines if with_books}
     if as_json:
         emit(
             {
                 "study": study,
-                "simulated": is_simulated(app, study),
+                "simulated": simulated,
                 "endpoints": [line._asdict() for line in lines],
-                **({"books": {name: each._asdict() for name, each in books.items()}} if reconcile else {}),
+                **({"books": {name: each._asdict() for name, each in books.items()}} if with_books else {}),
             }
         )
         return
-    if is_simulated(app, study):
+    if simulated:
         say(SIMULATED)
     if not lines:
         say(f"{study} is not published. Next: humaneval publish {study} --to local")
@@ -76,8 +74,6 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
 
 
 def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None:
-    from humaneval.store.types import now
-
     done_at = f"{line.about_done_at:%Y-%m-%d %H:%M} UTC" if line.about_done_at else "—"
     say(
         f"{line.endpoint}: {line.submitted} of {line.planned} submitted, {line.usable} usable; about done at"
@@ -119,12 +115,6 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
         say(f"  {line.answered} not collected yet: humaneval collect {study} --to link")
     elif line.answered:
         say(f"  {line.answered} answered on our server and not yet submitted.")
-
-
-def _books(app: App, study: str, endpoint: str) -> Reconciled:
-    from humaneval.crowd.reconcile import reconcile
-
-    return reconcile(app.engine, study, app.platform(endpoint, study))
 
 
 def _say_books(books: Reconciled, endpoint: str) -> None:

@@ -1,20 +1,20 @@
-"""`worker`: who took part, who may not, and who may again."""
+"""`worker`: who took part, who is kept out, and who may take part again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 import click
+from rich.table import Table
 
-from humaneval.cli.run import App, acting, console, emit, json_option, say, to_option, with_app
-
-if TYPE_CHECKING:
-    from humaneval.crowd.workers import Turned
+from humaneval.cli.run import App, RunOptions, acting, console, emit, json_option, say, to_option, with_app
+from humaneval.crowd.workers import Turned, block_workers, exclude_workers, list_workers
 
 
 @click.group()
 def worker() -> None:
-    """The people of a study. They are named by pseudonym, or by the platform's own id; only pseudonyms are
+    """Manage the people of a study. Name them by pseudonym, or by the platform's own id; only pseudonyms are
     printed."""
 
 
@@ -24,19 +24,16 @@ def worker() -> None:
 @json_option
 @with_app
 def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
-    """List who has opened a form of STUDY, what became of it, and who is kept out.
+    """List the workers who have opened a form of STUDY, what became of it, and who is kept out.
 
-    "Done" is how many forms somebody has done of those that they may do; "not counted", how many of them the
-    study's own rule leaves out of the scores. Who has done all of theirs gets on the study's exclusion list.
+    "Done" counts the forms that a worker has done, of those that the worker may do. "Not counted" counts the
+    forms that the study's own rule leaves out of the scores. A worker who has done all forms is put on the
+    study's exclusion list.
     """
-    from humaneval.crowd.workers import list_workers
-
-    people = list_workers(app.engine, study, endpoint)
+    people = list_workers(app.study(study), endpoint)
     if as_json:
         emit({"study": study, "endpoint": endpoint, "workers": [one._asdict() for one in people]})
         return
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("Worker")
     for heading in ("Done", "Approved", "Rejected", "Not counted", "Paid"):
@@ -58,72 +55,85 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
     say(f"{len(people)} workers at {endpoint}.")
 
 
+def changing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a verb that changes what workers may do STUDY, WORKERS, --to, --dry-run and --json."""
+    workers = click.argument("workers", nargs=-1, required=True)
+    return click.argument("study")(workers(to_option(acting(function))))
+
+
+def reason_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """--reason of a block."""
+    return click.option(
+        "--reason",
+        default=None if required else "",
+        required=required,
+        help="The reason, for your records; the worker does not see it.",
+    )
+
+
 @worker.command()
-@click.argument("study")
-@click.argument("workers", nargs=-1, required=True)
-@click.option("--reason", required=True, help="For you; the worker does not see it.")
-@to_option
-@acting
+@reason_option(required=True)
+@changing
 def block(
-    app: App, study: str, workers: tuple[str, ...], reason: str, endpoint: str, dry_run: bool, as_json: bool
+    app: App, options: RunOptions, study: str, workers: tuple[str, ...], reason: str, endpoint: str
 ) -> None:
-    """Block WORKERS from everything of this account, not only STUDY. Mechanical Turk may suspend who is
+    """Block WORKERS from all work of this account, not only STUDY. Mechanical Turk may suspend workers who are
     blocked often.
 
-    To keep people out of a study use `exclude`: it harms nobody.
+    To keep people out of one study, use `exclude`: it does not affect their standing.
     """
-    from humaneval.crowd.workers import block as turn
-
-    platform = app.platform(endpoint, study)
-    done = turn(app.engine, study, platform, workers, reason=reason, dry_run=dry_run)
-    _report("blocked", study, endpoint, done, dry_run, as_json)
+    done = block_workers(app.study_at(endpoint, study), workers, reason=reason, dry_run=options.dry_run)
+    _report("blocked", study, endpoint, done, options)
 
 
 @worker.command()
-@click.argument("study")
-@click.argument("workers", nargs=-1, required=True)
-@click.option("--reason", default="", help="For you; the worker does not see it.")
-@to_option
-@acting
+@reason_option(required=False)
+@changing
 def unblock(
-    app: App, study: str, workers: tuple[str, ...], reason: str, endpoint: str, dry_run: bool, as_json: bool
+    app: App, options: RunOptions, study: str, workers: tuple[str, ...], reason: str, endpoint: str
 ) -> None:
     """Let blocked WORKERS in again."""
-    from humaneval.crowd.workers import block as turn
-
-    platform = app.platform(endpoint, study)
-    done = turn(app.engine, study, platform, workers, reason=reason, on=False, dry_run=dry_run)
-    _report("unblocked", study, endpoint, done, dry_run, as_json)
+    at = app.study_at(endpoint, study)
+    done = block_workers(at, workers, reason=reason, on=False, dry_run=options.dry_run)
+    _report("unblocked", study, endpoint, done, options)
 
 
 @worker.command()
-@click.argument("study")
-@click.argument("workers", nargs=-1, required=True)
-@click.option("--undo", is_flag=True, help="Take them off the list: they may do as many forms again.")
-@to_option
-@acting
-def exclude(
-    app: App, study: str, workers: tuple[str, ...], undo: bool, endpoint: str, dry_run: bool, as_json: bool
-) -> None:
+@changing
+def exclude(app: App, options: RunOptions, study: str, workers: tuple[str, ...], endpoint: str) -> None:
     """Put WORKERS on the exclusion list of STUDY: they cannot take it, nor a study that excludes its
     participants.
 
-    Who has done a form is put there by itself. Ids that were never seen here are taken, too: your own lab,
-    for example, or the participants of an earlier survey.
+    A worker who has done a form is put there automatically. Ids that are new here are accepted, too: your own
+    lab, for example, or the participants of an earlier survey.
     """
-    from humaneval.crowd.workers import exclude as turn
-
-    platform = app.platform(endpoint, study)
-    done = turn(app.engine, study, platform, workers, on=not undo, dry_run=dry_run)
-    _report("readmitted" if undo else "excluded", study, endpoint, done, dry_run, as_json)
+    done = exclude_workers(app.study_at(endpoint, study), workers, dry_run=options.dry_run)
+    _report("excluded", study, endpoint, done, options)
 
 
-def _report(word: str, study: str, endpoint: str, done: Turned, dry_run: bool, as_json: bool) -> None:
-    if as_json:
+@worker.command()
+@changing
+def include(app: App, options: RunOptions, study: str, workers: tuple[str, ...], endpoint: str) -> None:
+    """Take WORKERS off the exclusion list of STUDY.
+
+    Workers who have done all their forms may do as many again, with stories that are new to them.
+    """
+    done = exclude_workers(app.study_at(endpoint, study), workers, on=False, dry_run=options.dry_run)
+    _report("readmitted", study, endpoint, done, options)
+
+
+def _report(word: str, study: str, endpoint: str, done: Turned, options: RunOptions) -> None:
+    if options.as_json:
         emit(
-            {"study": study, "endpoint": endpoint, "dry_run": dry_run, word: done.now, "before": done.before}
+            {
+                "study": study,
+                "endpoint": endpoint,
+                "dry_run": options.dry_run,
+                word: done.now,
+                "before": done.before,
+            }
         )
-    elif dry_run:
+    elif options.dry_run:
         say(f"{done.now} would be {word} at {endpoint}; {done.before} are so already.")
     else:
         say(f"{done.now} {word} at {endpoint}; {done.before} were so already.")

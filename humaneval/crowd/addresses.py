@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.link import Invitation
 from humaneval.crowd.platform import HIT_GONE, Endpoint, PaidBonus, Platform, Submission
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.tables import HitRow, OutboxRow, StudyRow
-from humaneval.study.stored import get_study
+from humaneval.store.tables import HitRow, OutboxRow
+from humaneval.study.stored import Study
 
 T = TypeVar("T")
 
@@ -30,17 +31,16 @@ class UpHit(NamedTuple):
     external_id: str
 
 
-def hits_of(session: Session, study: StudyRow, endpoint: str) -> Sequence[HitRow]:
+def hits_of(session: Session, study: Study, endpoint: str) -> Sequence[HitRow]:
     """Every HIT, or link of ours, that was planned for the study at this endpoint."""
     return session.scalars(
         select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint).order_by(HitRow.id)
     ).all()
 
 
-def preview_urls(engine: Engine, name: str, endpoint: Endpoint) -> tuple[str, ...]:
+def preview_urls(study: Study, endpoint: Endpoint) -> tuple[str, ...]:
     """Where workers find what is up."""
-    with reading(engine) as session:
-        study = get_study(session, name)
+    with reading(study.engine) as session:
         answers = session.scalars(
             select(OutboxRow.answer)
             .where(
@@ -55,16 +55,15 @@ def preview_urls(engine: Engine, name: str, endpoint: Endpoint) -> tuple[str, ..
         )
 
 
-def is_static(engine: Engine, name: str, endpoint: str) -> bool:
+def is_static(study: Study, endpoint: str) -> bool:
     """Whether the study's pages at this endpoint are static."""
-    with reading(engine) as session:
-        return any(hit.row_id is not None for hit in hits_of(session, get_study(session, name), endpoint))
+    with reading(study.engine) as session:
+        return any(hit.row_id is not None for hit in hits_of(session, study, endpoint))
 
 
-def links_of(engine: Engine, name: str, endpoint: Endpoint, invitations: Sequence[Invitation]) -> list[str]:
+def links_of(study: Study, endpoint: Endpoint, invitations: Sequence[Invitation]) -> list[str]:
     """The addresses of invitations that are up, in their order."""
-    with reading(engine) as session:
-        study = get_study(session, name)
+    with reading(study.engine) as session:
         rows = session.scalars(
             select(OutboxRow).where(
                 OutboxRow.study_id == study.id,
@@ -79,7 +78,7 @@ def links_of(engine: Engine, name: str, endpoint: Endpoint, invitations: Sequenc
         ]
 
 
-def refuse_closed(study: StudyRow, endpoint: str, hits: Sequence[HitRow]) -> None:
+def refuse_closed(study: Study, endpoint: str, hits: Sequence[HitRow]) -> None:
     """Raise UsageError where HITs of the study at this endpoint were deleted: then it was closed there, or
     half so."""
     deleted = sum(hit.closed_at is not None for hit in hits)
@@ -90,23 +89,23 @@ def refuse_closed(study: StudyRow, endpoint: str, hits: Sequence[HitRow]) -> Non
         )
 
 
-def refuse_elsewhere(engine: Engine, name: str, platform: Platform) -> None:
+def refuse_elsewhere(at: StudyAtPlatform) -> None:
     """Raise PlatformError where the platform has none of the study's HITs: it is another one of the same name.
 
     One call as a rule; none where nothing is up. A platform that forgot some of them, and not all, is the
     right one.
     """
-    endpoint = platform.endpoint
-    hits = up(engine, name, endpoint.name)
-    if not hits or platform.knows(hits[-1].external_id):
+    endpoint = at.platform.endpoint
+    hits = up(at.study, at.endpoint)
+    if not hits or at.platform.knows(hits[-1].external_id):
         return
-    with reading(engine) as session:
+    with reading(at.engine) as session:
         keys = [session.get_one(HitRow, hit.id).key for hit in hits]
-    if platform.find(keys):
+    if at.platform.find(keys):
         return
     right = "HUMANEVAL_MARKET_URL" if endpoint.name == "local" else "AWS_PROFILE"
     raise PlatformError(
-        f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs that study {name!r} put up:"
+        f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs that study {at.name!r} put up:"
         " it is another one, or they were deleted there",
         f"Nothing was changed. Set {right} to where they are; if that is gone for good, make another study.",
         nothing_done=True,
@@ -142,14 +141,12 @@ def refuse_gone(endpoint: str, gone: Sequence[str], others: str) -> None:
         )
 
 
-def up(engine: Engine, name: str, endpoint: str) -> list[UpHit]:
+def up(study: Study, endpoint: str) -> list[UpHit]:
     """The study's HITs that were put up on this endpoint and not closed, as far as our database knows (see
     `adopt`)."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        hits = hits_of(session, study, endpoint)
+    with reading(study.engine) as session:
         return [
             UpHit(hit.id, hit.external_id)
-            for hit in hits
+            for hit in hits_of(session, study, endpoint)
             if hit.external_id is not None and hit.closed_at is None
         ]

@@ -7,7 +7,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
@@ -15,18 +15,19 @@ from humaneval.crowd.ledger import (
     APPROVE,
     REJECT,
     approval_subject,
+    assignment_cost,
     find_assignment,
     rejection_done,
     reward_paid,
 )
 from humaneval.crowd.letter_text import plain_words
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform
-from humaneval.crowd.platform import Cost, Platform
+from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.platform import Cost
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, StudyRow
+from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
-from humaneval.study.stored import get_study, settings_of
 
 UNDO_DAYS = 30
 """From the submission on: so long a rejection can be undone."""
@@ -47,10 +48,8 @@ class Pending(NamedTuple):
     cost: Cost
 
 
-def approve(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+def approve_work(
+    at: StudyAtPlatform,
     *,
     assignments: Collection[str] | None = None,
     feedback: str = "",
@@ -63,33 +62,31 @@ def approve(
     platform refuses does not stop the others; PartialError says how many are left and why.
     """
     feedback = plain_words("feedback", feedback, needed=False)
-    refuse_elsewhere(engine, name, platform)
-    with writing(engine) as session:
-        study = hold_study(session, name)
-        chosen = _to_approve(session, study, platform.endpoint.name, assignments, undo_rejection)
-        work = [_intended(session, study, APPROVE, assignment, {}) for assignment in chosen]
+    refuse_elsewhere(at)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        chosen = _to_approve(session, at, assignments, undo_rejection)
+        work = [_intended(session, at, APPROVE, assignment, {}) for assignment in chosen]
 
     def pay(one: _Work) -> None:
         def record(session: Session, _: None) -> dict[str, str]:
             assignment = session.get_one(AssignmentRow, one.assignment_id)
             assignment.state, assignment.reviewed_at = "approved", now()
-            reward_paid(session, session.get_one(StudyRow, assignment.study_id), platform, assignment)
+            reward_paid(session, at, assignment)
             return {"assignment": one.external_id}
 
         perform(
-            engine,
+            at.engine,
             one.intent,
-            lambda: platform.approve(one.external_id, feedback, override=undo_rejection),
+            lambda: at.platform.approve(one.external_id, feedback, override=undo_rejection),
             record,
         )
 
     return _each("approved", work, pay, advance)
 
 
-def reject(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+def reject_work(
+    at: StudyAtPlatform,
     *,
     assignments: Collection[str],
     reason: str,
@@ -100,11 +97,11 @@ def reject(
     Nothing rejects by itself: no rule, no timer, no page. Work that was approved stays so: UsageError.
     """
     reason = plain_words("reason", reason)
-    refuse_elsewhere(engine, name, platform)
-    with writing(engine) as session:
-        study = hold_study(session, name)
-        chosen = _to_reject(session, study, platform.endpoint.name, assignments)
-        work = [_intended(session, study, REJECT, assignment, {"reason": reason}) for assignment in chosen]
+    refuse_elsewhere(at)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        chosen = _to_reject(session, at, assignments)
+        work = [_intended(session, at, REJECT, assignment, {"reason": reason}) for assignment in chosen]
 
     def refuse(one: _Work) -> None:
         def record(session: Session, _: None) -> dict[str, str]:
@@ -113,15 +110,13 @@ def reject(
             rejection_done(session, assignment)
             return {"assignment": one.external_id}
 
-        perform(engine, one.intent, lambda: platform.reject(one.external_id, reason), record)
+        perform(at.engine, one.intent, lambda: at.platform.reject(one.external_id, reason), record)
 
     return _each("rejected", work, refuse, advance)
 
 
 def would_approve(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+    at: StudyAtPlatform,
     assignments: Collection[str] | None = None,
     *,
     undo_rejection: bool = False,
@@ -130,32 +125,26 @@ def would_approve(
 
     Asks the platform nothing: before the sum is confirmed no call is made.
     """
-    with reading(engine) as session:
-        study = get_study(session, name)
-        chosen = _to_approve(session, study, platform.endpoint.name, assignments, undo_rejection)
-        settings = settings_of(study)
-        costs = [
-            platform.cost(settings.hit.reward, size, masters=settings.participants.masters).each(size)
-            for size in (session.get_one(HitRow, one.hit_id).assignments for one in chosen)
-        ]
+    with reading(at.engine) as session:
+        chosen = _to_approve(session, at, assignments, undo_rejection)
+        costs = [assignment_cost(at, session.get_one(HitRow, one.hit_id).assignments) for one in chosen]
     zero = Decimal("0.00")
     cost = Cost(sum((one.rewards for one in costs), zero), sum((one.fees for one in costs), zero))
     return Pending(tuple(one.external_id for one in chosen), cost)
 
 
-def would_reject(engine: Engine, name: str, platform: Platform, assignments: Collection[str]) -> Pending:
+def would_reject(at: StudyAtPlatform, assignments: Collection[str]) -> Pending:
     """Which of the assignments named a rejection would be about; it costs nothing."""
-    refuse_elsewhere(engine, name, platform)
-    with reading(engine) as session:
-        chosen = _to_reject(session, get_study(session, name), platform.endpoint.name, assignments)
+    refuse_elsewhere(at)
+    with reading(at.engine) as session:
+        chosen = _to_reject(session, at, assignments)
     zero = Decimal("0.00")
     return Pending(tuple(one.external_id for one in chosen), Cost(zero, zero))
 
 
 def _to_approve(
     session: Session,
-    study: StudyRow,
-    endpoint: str,
+    at: StudyAtPlatform,
     assignments: Collection[str] | None,
     undo_rejection: bool,
 ) -> Sequence[AssignmentRow]:
@@ -163,14 +152,14 @@ def _to_approve(
         return session.scalars(
             select(AssignmentRow)
             .where(
-                AssignmentRow.study_id == study.id,
-                AssignmentRow.endpoint == endpoint,
+                AssignmentRow.study_id == at.id,
+                AssignmentRow.endpoint == at.endpoint,
                 AssignmentRow.state == "submitted",
                 ~AssignmentRow.is_stray,  # a person decides about these, one by one
             )
             .order_by(AssignmentRow.id)
         ).all()
-    found = [find_assignment(session, study.id, endpoint, external_id) for external_id in assignments]
+    found = [find_assignment(session, at, external_id) for external_id in assignments]
     rejected = [assignment for assignment in found if assignment.state == "rejected"]
     if rejected and not undo_rejection:
         raise PlatformError(
@@ -192,9 +181,9 @@ def _to_approve(
 
 
 def _to_reject(
-    session: Session, study: StudyRow, endpoint: str, assignments: Collection[str]
+    session: Session, at: StudyAtPlatform, assignments: Collection[str]
 ) -> Sequence[AssignmentRow]:
-    found = [find_assignment(session, study.id, endpoint, external_id) for external_id in assignments]
+    found = [find_assignment(session, at, external_id) for external_id in assignments]
     approved = [assignment.external_id for assignment in found if assignment.state == "approved"]
     if approved:
         raise PlatformError(
@@ -204,11 +193,11 @@ def _to_reject(
 
 
 def _intended(
-    session: Session, study: StudyRow, operation: str, assignment: AssignmentRow, request: dict[str, str]
+    session: Session, at: StudyAtPlatform, operation: str, assignment: AssignmentRow, request: dict[str, str]
 ) -> _Work:
     row = intend(
         session,
-        study_id=study.id,
+        study_id=at.id,
         endpoint=assignment.endpoint,
         operation=operation,
         subject=approval_subject(assignment),
@@ -216,8 +205,7 @@ def _intended(
         request=request,
     )
     row.request = request
-    intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
-    return _Work(intent, assignment.id, assignment.external_id)
+    return _Work(intent_of(row), assignment.id, assignment.external_id)
 
 
 def _each(word: str, work: Sequence[_Work], decide: Callable[[_Work], None], advance: Advance) -> int:

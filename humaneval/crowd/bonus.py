@@ -6,15 +6,16 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.ledger import BONUS, find_assignment
 from humaneval.crowd.letter_text import plain_words
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform
-from humaneval.crowd.platform import Cost, Platform
+from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
+from humaneval.crowd.platform import Cost
 from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.fees import money
 from humaneval.store.engine import writing
@@ -33,10 +34,16 @@ class BonusPaid(NamedTuple):
     state: str
 
 
+class Terms(NamedTuple):
+    """What a bonus is, in dollars, and why it is paid. The worker reads the reason."""
+
+    amount: Decimal
+    fee: Decimal
+    reason: str
+
+
 def pay_bonus(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+    at: StudyAtPlatform,
     *,
     assignment: str,
     amount: Decimal,
@@ -44,92 +51,122 @@ def pay_bonus(
     purpose: str,
     dry_run: bool = False,
 ) -> BonusPaid:
-    """Pay a bonus once for each (assignment, purpose); a second one needs a purpose of its own. `dry_run`
-    only looks.
+    """Pay a bonus once for each (assignment, purpose). A second bonus needs a purpose of its own.
 
-    Raises UsageError when the purpose was used with another amount.
+    `dry_run` only looks. Raises UsageError if the purpose was used with another amount.
     """
     amount = money(amount)
     if amount < 0:
         raise UsageError(f"a bonus of {amount} makes no sense")
     reason, purpose = plain_words("reason", reason), plain_words("purpose", purpose, MAX_PURPOSE)
-    refuse_elsewhere(engine, name, platform)
-    endpoint = platform.endpoint.name
-    cost = platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
-    with writing(engine) as session:
-        study = hold_study(session, name)
-        work = find_assignment(session, study.id, endpoint, assignment)
-        worker = external_worker_id(session, work.worker_id)
-        payment = session.scalar(
-            select(PaymentRow).where(
-                PaymentRow.endpoint == endpoint,
-                PaymentRow.assignment_id == work.id,
-                PaymentRow.kind == BONUS,
-                PaymentRow.purpose == purpose,
-            )
-        )
-        subject = _bonus_subject(work, purpose)
-        if payment is not None and _never_paid(session, payment, subject):
-            payment.amount, payment.fee, payment.reason = amount, cost.fees, reason
-            payment.state = "due" if amount else "nothing due"
-        if payment is not None and payment.amount != amount:
-            raise UsageError(
-                f"a bonus of ${payment.amount} for {purpose!r} is already {payment.state}",
-                "Give another bonus a purpose of its own: --purpose NAME.",
-            )
-        if payment is None:
-            payment = PaymentRow(
-                study_id=study.id,
-                endpoint=endpoint,
-                assignment_id=work.id,
-                kind=BONUS,
-                purpose=purpose,
-                amount=amount,
-                fee=cost.fees,
-                reason=reason,
-                state="due" if amount else "nothing due",
-            )
-            session.add(payment)
-            session.flush()
+    refuse_elsewhere(at)
+    cost = at.platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        work = find_assignment(session, at, assignment)
+        payment = _payment(session, at, work, purpose, Terms(amount, cost.fees, reason))
         state = payment.state
         if dry_run:
             session.rollback()
+        if dry_run or state != "due":
             return BonusPaid(amount, cost.fees, False, state)
-        if state != "due":
-            return BonusPaid(amount, cost.fees, False, state)
-        hit = session.get_one(HitRow, work.hit_id)
-        row = intend(
-            session,
-            study_id=study.id,
-            endpoint=endpoint,
-            operation=BONUS,
-            subject=subject,
-            key=hit.key,
-            request={"amount": str(amount), "reason": reason},
-        )
-        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
-        payment_id, reason = payment.id, payment.reason
-        alike = _alike(session, work, payment)
+        bonus = _intended(session, at, work, payment)
+    _pay(at, bonus)
+    return BonusPaid(amount, cost.fees, True, "paid")
 
+
+class _Bonus(NamedTuple):
+    """A bonus that is intended and due."""
+
+    intent: Intent
+    payment_id: int
+    assignment: str
+    worker: str
+    amount: Decimal
+    reason: str
+    alike: int
+    """How many other bonuses look the same at the platform."""
+
+
+def _payment(
+    session: Session, at: StudyAtPlatform, work: AssignmentRow, purpose: str, terms: Terms
+) -> PaymentRow:
+    """The ledger's line for this bonus, made if it is not there. UsageError if it has another amount."""
+    payment = session.scalar(
+        select(PaymentRow).where(
+            PaymentRow.endpoint == at.endpoint,
+            PaymentRow.assignment_id == work.id,
+            PaymentRow.kind == BONUS,
+            PaymentRow.purpose == purpose,
+        )
+    )
+    state = "due" if terms.amount else "nothing due"
+    if payment is None:
+        payment = PaymentRow(
+            study_id=at.id,
+            endpoint=at.endpoint,
+            assignment_id=work.id,
+            kind=BONUS,
+            purpose=purpose,
+            amount=terms.amount,
+            fee=terms.fee,
+            reason=terms.reason,
+            state=state,
+        )
+        session.add(payment)
+        session.flush()
+        return payment
+    if _never_paid(session, payment, _bonus_subject(work, purpose)):
+        payment.amount, payment.fee, payment.reason = terms
+        payment.state = state
+    if payment.amount != terms.amount:
+        raise UsageError(
+            f"a bonus of ${payment.amount} for {purpose!r} is already {payment.state}",
+            "Give another bonus a purpose of its own: --purpose NAME.",
+        )
+    return payment
+
+
+def _intended(session: Session, at: StudyAtPlatform, work: AssignmentRow, payment: PaymentRow) -> _Bonus:
+    row = intend(
+        session,
+        study_id=at.id,
+        endpoint=at.endpoint,
+        operation=BONUS,
+        subject=_bonus_subject(work, payment.purpose),
+        key=session.get_one(HitRow, work.hit_id).key,
+        request={"amount": str(payment.amount), "reason": payment.reason},
+    )
+    return _Bonus(
+        intent_of(row),
+        payment.id,
+        work.external_id,
+        external_worker_id(session, work.worker_id),
+        payment.amount,
+        payment.reason,
+        _alike(session, work, payment),
+    )
+
+
+def _pay(at: StudyAtPlatform, bonus: _Bonus) -> None:
     def pay() -> None:
-        # An earlier try may have paid; the platform forgets the token after a while, but not the payment.
-        if intent.attempted:
+        # An earlier try may have paid. The platform forgets the token after a while, but not the payment.
+        if bonus.intent.attempted:
             paid = [
-                bonus
-                for bonus in platform.bonuses(assignment)
-                if (bonus.amount, bonus.reason) == (amount, reason)
+                there
+                for there in at.platform.bonuses(bonus.assignment)
+                if (there.amount, there.reason) == (bonus.amount, bonus.reason)
             ]
-            if len(paid) > alike:
+            if len(paid) > bonus.alike:
                 return
-        platform.bonus(assignment, worker, amount, reason, intent.token)
+        at.platform.bonus(bonus.assignment, bonus.worker, bonus.amount, bonus.reason, bonus.intent.token)
 
     def record(session: Session, _: None) -> dict[str, str]:
-        paid = session.get_one(PaymentRow, payment_id)
+        paid = session.get_one(PaymentRow, bonus.payment_id)
         paid.state, paid.paid_at = "paid", now()
-        return {"amount": str(amount)}
+        return {"amount": str(bonus.amount)}
 
-    perform(engine, intent, pay, record)
-    return BonusPaid(amount, cost.fees, True, "paid")
+    perform(at.engine, bonus.intent, pay, record)
 
 
 def _bonus_subject(work: AssignmentRow, purpose: str) -> str:

@@ -7,16 +7,18 @@ worker).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
-from sqlalchemy import Engine, and_, func, or_, select, update
+from sqlalchemy import Engine, and_, or_, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.answers import read_answers
 from humaneval.crowd.form_of_row import is_passed_on
+from humaneval.crowd.free_rows import free_row, release_returned, row_is_free, taken
 from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participants import (
     DONE,
@@ -32,12 +34,9 @@ from humaneval.store.tables import (
     AnswerRow,
     AssignmentRow,
     HitRow,
-    PassageRow,
-    RowPassageRow,
-    RowRow,
     WorkerIdentityRow,
 )
-from humaneval.study.stored import settings_of
+from humaneval.study.stored import Study, study_of
 
 GRACE = timedelta(minutes=5)
 """After the platform's own deadline, for clocks that differ and answers on their way."""
@@ -89,7 +88,7 @@ def open_form(
     Who has a form open in another HIT keeps it there, unless `move` says that they returned that one.
     """
     with writing(engine) as session:
-        return _open(session, hit_key, external_hit, assignment, worker, now, move)
+        return _open(session, engine, hit_key, external_hit, assignment, worker, now, move)
 
 
 def reopen_form(engine: Engine, assignment_id: int, now: datetime) -> Opened:
@@ -104,7 +103,7 @@ def reopen_form(engine: Engine, assignment_id: int, now: datetime) -> Opened:
         if mine is None:
             return Opened(Outcome.UNKNOWN)
         worker = external_worker_id(session, mine.worker_id)
-        return _open(session, mine.key, "", mine.external_id, worker, now, False)
+        return _open(session, engine, mine.key, "", mine.external_id, worker, now, False)
 
 
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
@@ -120,86 +119,139 @@ def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
         return session.scalar(begun.limit(1)) is not None
 
 
+class _Visit(NamedTuple):
+    """A worker who opens a form of a HIT under an assignment id."""
+
+    hit: HitRow
+    study: Study
+    external_id: str
+    worker_id: int
+    now: datetime
+
+
 def _open(
     session: Session,
+    engine: Engine,
     hit_key: str,
     external_hit: str,
     external_id: str,
-    worker_id: str,
+    worker: str,
     now: datetime,
     move: bool,
 ) -> Opened:
-    hit = session.scalar(select(HitRow).where(HitRow.key == hit_key).options(joinedload(HitRow.study)))
-    # Until publish has confirmed the HIT we do not know the platform's id; the unguessable key vouches for
-    # it.
-    if (
-        hit is None
-        or hit.row_id is not None
-        or (hit.external_id and external_hit and hit.external_id != external_hit)
-    ):
+    hit = _hit(session, hit_key, external_hit)
+    if hit is None:
         return Opened(Outcome.UNKNOWN)
-    hold_study(session, hit.study.name)
-    worker = worker_row(session, hit.endpoint, worker_id)
-    mine = session.scalar(
-        select(AssignmentRow).where(
-            AssignmentRow.endpoint == hit.endpoint,
-            AssignmentRow.external_id == external_id,
-            AssignmentRow.worker_id == worker.id,
-        )
-    )
-    if mine is not None and mine.study_id != hit.study_id:
-        return Opened(Outcome.UNKNOWN)
-    if mine is None and hit.audience:
-        mine = _unanswered(session, hit, worker.id)
-        if mine is not None:
-            mine.external_id = external_id
-    if mine is not None and is_compensated(session, mine):
-        return Opened(Outcome.COMPENSATED)
-    if mine is not None and mine.state in DONE:
-        return Opened(Outcome.ANSWERED, mine.id)
-    if mine is not None and mine.state == "opened" and mine.holds_row:
-        if mine.lease_until is not None and mine.lease_until < now:
-            mine.lease_until = _lease(hit, now)  # nobody wanted the row meanwhile
-        return Opened(Outcome.FORM, mine.id)
-    done = forms_done(session, hit.study, hit.endpoint, worker.id)
-    if len(done) >= forms_allowed(session, hit.study, hit.endpoint, worker.id):
-        return Opened(Outcome.LIMIT)
-    if is_kept_out(session, hit.study, hit.endpoint, worker.id):
-        return Opened(Outcome.KEPT_OUT)
-    if hit.audience and hit.expires_at is not None and hit.expires_at <= now:
-        return Opened(Outcome.CLOSED)
-    in_hand = None if move else _in_hand(session, hit, worker.id, now)
-    if in_hand is not None:
-        return Opened(Outcome.IN_HAND, in_hand)
-    _release(session, hit, external_id, worker.id, now)
-    if hit.audience and _taken(session, hit) >= hit.assignments:
+    hold_study(session, hit.study_id)
+    worker_id = worker_row(session, hit.endpoint, worker).id
+    visit = _Visit(hit, study_of(engine, hit.study), external_id, worker_id, now)
+    mine = _mine(session, visit)
+    begun = None if mine is None else _begun(session, visit, mine)
+    if begun is not None:
+        return begun
+    done = forms_done(session, visit.study, hit.endpoint, worker_id)
+    refused = _refused(session, visit, done, move)
+    if refused is not None:
+        return refused
+    _release(session, visit)
+    if hit.audience and taken(session, hit) >= hit.assignments:
         return Opened(Outcome.FULL)
-    done_rows = [other.row_id for other in done if other.row_id is not None]
-    own = mine.row_id if mine is not None else None
-    row_id = _free_row(session, hit, done_rows, own)
-    if row_id is None and not hit.audience and _release_returned(session, hit, now):
-        row_id = _free_row(session, hit, done_rows, own)
+    row_id = _next_row(session, visit, done, mine)
     if row_id is None:
         return Opened(Outcome.FULL)
+    return Opened(Outcome.FORM, _claimed(session, visit, mine, row_id).id)
+
+
+def _hit(session: Session, key: str, external_id: str) -> HitRow | None:
+    """The HIT of ours whose form is asked for; None if our server shows no form of it."""
+    hit = session.scalar(select(HitRow).where(HitRow.key == key).options(joinedload(HitRow.study)))
+    if hit is None or hit.row_id is not None:
+        return None
+    # Until `publish` has confirmed the HIT we do not know the platform's id. The unguessable key vouches for
+    # it.
+    if hit.external_id and external_id and hit.external_id != external_id:
+        return None
+    return hit
+
+
+def _mine(session: Session, visit: _Visit) -> AssignmentRow | None:
+    """The assignment that this worker has under this id, or has begun by link under another."""
+    mine = session.scalar(
+        select(AssignmentRow).where(
+            AssignmentRow.endpoint == visit.hit.endpoint,
+            AssignmentRow.external_id == visit.external_id,
+            AssignmentRow.worker_id == visit.worker_id,
+        )
+    )
+    if mine is None and visit.hit.audience:
+        mine = _unanswered(session, visit.hit, visit.worker_id)
+        if mine is not None:
+            mine.external_id = visit.external_id
+    return mine
+
+
+def _begun(session: Session, visit: _Visit, mine: AssignmentRow) -> Opened | None:
+    """What opening leads to if the worker has begun; None if the worker needs a row again."""
+    if mine.study_id != visit.study.id:
+        return Opened(Outcome.UNKNOWN)
+    if is_compensated(session, mine):
+        return Opened(Outcome.COMPENSATED)
+    if mine.state in DONE:
+        return Opened(Outcome.ANSWERED, mine.id)
+    if mine.state == "opened" and mine.holds_row:
+        if mine.lease_until is not None and mine.lease_until < visit.now:
+            mine.lease_until = _lease(visit)  # nobody wanted the row meanwhile
+        return Opened(Outcome.FORM, mine.id)
+    return None
+
+
+def _refused(session: Session, visit: _Visit, done: Sequence[AssignmentRow], move: bool) -> Opened | None:
+    """Why this worker gets no row, if so; `move` says that they returned the form that they had open."""
+    hit, study, worker_id = visit.hit, visit.study, visit.worker_id
+    if len(done) >= forms_allowed(session, study, hit.endpoint, worker_id):
+        return Opened(Outcome.LIMIT)
+    if is_kept_out(session, study, hit.endpoint, worker_id):
+        return Opened(Outcome.KEPT_OUT)
+    if hit.audience and hit.expires_at is not None and hit.expires_at <= visit.now:
+        return Opened(Outcome.CLOSED)
+    in_hand = None if move else _in_hand(session, hit, worker_id, visit.now)
+    return None if in_hand is None else Opened(Outcome.IN_HAND, in_hand)
+
+
+def _next_row(
+    session: Session, visit: _Visit, done: Sequence[AssignmentRow], mine: AssignmentRow | None
+) -> int | None:
+    """A free row for this worker; None if every row is taken."""
+    done_rows = [other.row_id for other in done if other.row_id is not None]
+    own = mine.row_id if mine is not None else None
+    row_id = free_row(session, visit.hit, done_rows, own)
+    if row_id is None and not visit.hit.audience and release_returned(session, visit.hit, visit.now):
+        row_id = free_row(session, visit.hit, done_rows, own)
+    return row_id
+
+
+def _claimed(session: Session, visit: _Visit, mine: AssignmentRow | None, row_id: int) -> AssignmentRow:
+    """The assignment with its row, under a lease."""
+    hit = visit.hit
     if mine is None:
         mine = AssignmentRow(
             study_id=hit.study_id,
             hit_id=hit.id,
             endpoint=hit.endpoint,
-            external_id=external_id,
-            worker_id=worker.id,
+            external_id=visit.external_id,
+            worker_id=visit.worker_id,
             state="opened",
         )
         session.add(mine)
-    mine.hit_id, mine.state, mine.row_id, mine.holds_row, mine.opened_at = hit.id, "opened", row_id, True, now
-    mine.lease_until = _lease(hit, now)
+    mine.hit_id, mine.state, mine.opened_at = hit.id, "opened", visit.now
+    mine.row_id, mine.holds_row, mine.lease_until = row_id, True, _lease(visit)
     session.flush()
-    return Opened(Outcome.FORM, mine.id)
+    return mine
 
 
-def _lease(hit: HitRow, now: datetime) -> datetime:
-    """Until when a row is kept for somebody who opens its form now."""
-    return now + timedelta(minutes=settings_of(hit.study).hit.assignment_minutes) + GRACE
+def _lease(visit: _Visit) -> datetime:
+    """Until when a row is kept for a worker who opens its form now."""
+    return visit.now + timedelta(minutes=visit.study.settings.hit.assignment_minutes) + GRACE
 
 
 def _in_hand(session: Session, hit: HitRow, worker_id: int, now: datetime) -> int | None:
@@ -231,89 +283,29 @@ def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow 
     return session.scalar(begun.order_by(AssignmentRow.id.desc()).limit(1))
 
 
-def _release(session: Session, hit: HitRow, external_id: str, worker_id: int, now: datetime) -> None:
+def _release(session: Session, visit: _Visit) -> None:
     """Let go of rows whose lease ran out, of what this worker has left unanswered elsewhere in the study, and
     of an earlier worker's claim under the same assignment id: the platform gave that id to somebody else."""
     session.execute(
         update(AssignmentRow)
         .where(
-            AssignmentRow.study_id == hit.study_id,
-            AssignmentRow.endpoint == hit.endpoint,
+            AssignmentRow.study_id == visit.study.id,
+            AssignmentRow.endpoint == visit.hit.endpoint,
             AssignmentRow.state == "opened",
             AssignmentRow.holds_row,
             or_(
-                AssignmentRow.lease_until < now,
-                AssignmentRow.worker_id == worker_id,
-                and_(AssignmentRow.external_id == external_id, AssignmentRow.worker_id != worker_id),
+                AssignmentRow.lease_until < visit.now,
+                AssignmentRow.worker_id == visit.worker_id,
+                and_(
+                    AssignmentRow.external_id == visit.external_id,
+                    AssignmentRow.worker_id != visit.worker_id,
+                ),
             ),
         )
         .values(holds_row=False, state="superseded")
         .execution_options(synchronize_session="fetch")
     )
     session.flush()
-
-
-def _release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
-    """Where every place of the HIT but this one is answered, whoever else has it open has returned it: a platform
-    never has more people at a HIT than it has places. Says whether that let go of a row."""
-    here = (AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row)
-    taken = (
-        session.scalar(
-            select(func.count())
-            .select_from(AssignmentRow)
-            .where(
-                *here,
-                AssignmentRow.state.in_(DONE),
-                # Answered, never handed over and out of time: that place is on offer again.
-                or_(AssignmentRow.state != "answered", AssignmentRow.lease_until >= now),
-            )
-        )
-        or 0
-    )
-    if hit.assignments - taken > 1:
-        return False
-    returned = session.scalars(select(AssignmentRow).where(*here, AssignmentRow.state == "opened")).all()
-    for assignment in returned:
-        assignment.holds_row, assignment.state = False, "superseded"
-    session.flush()
-    return bool(returned)
-
-
-def _taken(session: Session, hit: HitRow) -> int:
-    """How many places of a link of ours are taken: no platform counts them for us. A row that is handed out
-    again has its place again."""
-    here = (
-        select(func.count())
-        .select_from(AssignmentRow)
-        .where(AssignmentRow.hit_id == hit.id, ~AssignmentRow.row_replaced)
-    )
-    return session.scalar(here.where(or_(AssignmentRow.holds_row, AssignmentRow.state.in_(DONE)))) or 0
-
-
-def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
-    """Whether nobody holds the row on this endpoint."""
-    held = select(AssignmentRow.id).where(
-        AssignmentRow.endpoint == endpoint, AssignmentRow.row_id == row_id, AssignmentRow.holds_row
-    )
-    return session.scalar(held) is None
-
-
-def _free_row(session: Session, hit: HitRow, done_rows: list[int], own: int | None) -> int | None:
-    """The first row of the study that nobody holds and that shows no story this worker has met; `own` before
-    others."""
-    held = select(AssignmentRow.id).where(
-        AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.holds_row
-    )
-    query = select(RowRow.id).where(RowRow.study_id == hit.study_id, ~held.exists())
-    if done_rows:
-        met = select(PassageRow.story_id).join(RowPassageRow).where(RowPassageRow.row_id.in_(done_rows))
-        repeats = (
-            select(RowPassageRow.row_id)
-            .join(PassageRow)
-            .where(RowPassageRow.row_id == RowRow.id, PassageRow.story_id.in_(met))
-        )
-        query = query.where(~repeats.exists())
-    return session.scalar(query.order_by(RowRow.id != own, RowRow.ordinal).limit(1))
 
 
 def keep_answers(
@@ -325,7 +317,7 @@ def keep_answers(
         assignment = session.get_one(
             AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
         )
-        hold_study(session, assignment.hit.study.name)
+        hold_study(session, assignment.hit.study_id)
         session.refresh(assignment, ["state", "row_id", "holds_row"])
         kept = session.scalar(
             select(AnswerRow).where(AnswerRow.assignment_id == assignment_id, AnswerRow.source == "server")
@@ -349,5 +341,6 @@ def keep_answers(
             )
         if not assignment.hit.audience:  # links have no list: our own record of who answered is all there is
             session.flush()
-            intend_exclusion(session, assignment.hit.study, assignment.endpoint, assignment.worker_id)
+            study = study_of(engine, assignment.hit.study)
+            intend_exclusion(session, study, assignment.endpoint, assignment.worker_id)
         return dict(fields)

@@ -7,20 +7,20 @@ import time
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import UpHit
 from humaneval.crowd.approve import UNDO_DAYS
 from humaneval.crowd.collect import unpaid_work
 from humaneval.crowd.extend import published, take_down
-from humaneval.crowd.outbox import Intent, intend, perform
+from humaneval.crowd.outbox import intend, intent_of, perform
 from humaneval.crowd.platform import Platform, Standing
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow
 from humaneval.store.types import now
-from humaneval.study.stored import get_study
 
 CLOSE = "close"
 PAUSE = 1.0
@@ -41,35 +41,33 @@ class Closed:
     """Rejections that could still be undone, and cannot once their HITs are gone."""
 
 
-def close_all(
-    engine: Engine, name: str, platform: Platform, *, wait: float = 10.0, dry_run: bool = False
-) -> Closed:
+def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False) -> Closed:
     """Delete every HIT that this study made here. Twice does nothing more.
 
     Raises PlatformError, with nothing changed, while work is not collected, or neither approved nor rejected;
     and PartialError where somebody still works after `wait` seconds: the HITs are then down, and the rest is
     for later.
     """
-    hits = published(engine, name, platform, dry_run=dry_run)
-    standings = {hit: platform.standing(hit.external_id) for hit in hits}
-    _refuse_unfinished(engine, name, platform, standings)
+    hits = published(at, dry_run=dry_run)
+    standings = {hit: at.platform.standing(hit.external_id) for hit in hits}
+    _refuse_unfinished(at, standings)
     in_hand = sum(standing.in_hand for standing in standings.values() if standing)
-    planned = _plan(engine, name, platform.endpoint.name, len(hits), in_hand)
+    planned = _plan(at, len(hits), in_hand)
     if dry_run or not hits:
         return planned
     if any(standing is not None and not standing.expired for standing in standings.values()):
-        take_down(engine, platform, hits)
-    waiting = _until_deletable(platform, hits, wait)
+        take_down(at, hits)
+    waiting = _until_deletable(at.platform, hits, wait)
     if waiting:
         raise PartialError(
             f"the HITs are down, and {max(in_hand, 1)} people may still send their work: nothing was deleted",
-            f"Run `humaneval collect {name}` and close again later. Who has accepted a HIT can finish it and"
+            f"Run `humaneval collect {at.name}` and close again later. Who has accepted a HIT can finish it and"
             " is paid.",
         )
     # Somebody may have sent their work while the HITs were taken down.
-    _refuse_unfinished(engine, name, platform, {hit: platform.standing(hit.external_id) for hit in hits})
+    _refuse_unfinished(at, {hit: at.platform.standing(hit.external_id) for hit in hits})
     for hit in hits:
-        _delete(engine, name, platform, hit)
+        _delete(at, hit)
     return planned
 
 
@@ -88,23 +86,19 @@ def _until_deletable(platform: Platform, hits: list[UpHit], wait: float) -> list
         time.sleep(min(PAUSE, max(0.0, until - time.monotonic())))
 
 
-def _refuse_unfinished(
-    engine: Engine, name: str, platform: Platform, standings: dict[UpHit, Standing | None]
-) -> None:
+def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | None]) -> None:
     """Raise PlatformError where deleting would lose answers, or leave somebody unpaid."""
-    endpoint = platform.endpoint.name
     # A platform lets nobody delete a HIT before all of its work is decided: what became of it nobody can say
     # here.
     gone = [hit.id for hit, standing in standings.items() if standing is None]
-    with reading(engine) as session:
-        study = get_study(session, name)
+    with reading(at.engine) as session:
         undecided = (
             session.scalar(
                 select(func.count())
                 .select_from(AssignmentRow)
                 .where(
-                    AssignmentRow.study_id == study.id,
-                    AssignmentRow.endpoint == endpoint,
+                    AssignmentRow.study_id == at.id,
+                    AssignmentRow.endpoint == at.endpoint,
                     AssignmentRow.state == "submitted",
                     AssignmentRow.hit_id.notin_(gone),
                 )
@@ -113,21 +107,21 @@ def _refuse_unfinished(
         )
         here = {hit: _collected(session, hit.id) for hit in standings}
     there = {
-        hit: [work.state for work in platform.submissions(hit.external_id)]
+        hit: [work.state for work in at.platform.submissions(hit.external_id)]
         for hit, standing in standings.items()
         if standing is not None
     }
     missing = sum(max(0, len(there[hit]) - here[hit]) for hit in there)
     if missing:
         raise PlatformError(
-            f"{missing} submissions at {endpoint} were not collected yet: nothing was deleted",
-            f"Run `humaneval collect {name} --to {endpoint}` first.",
+            f"{missing} submissions at {at.endpoint} were not collected yet: nothing was deleted",
+            f"Run `humaneval collect {at.name} --to {at.endpoint}` first.",
         )
     undecided = max(undecided, sum(states.count("submitted") for states in there.values()))
     if undecided:
         raise PlatformError(
-            f"{undecided} submissions at {endpoint} are neither approved nor rejected: nothing was deleted",
-            f"`humaneval review {name} --to {endpoint}` lists them.",
+            f"{undecided} submissions at {at.endpoint} are neither approved nor rejected: nothing was deleted",
+            f"`humaneval review {at.name} --to {at.endpoint}` lists them.",
         )
 
 
@@ -136,40 +130,39 @@ def _collected(session: Session, hit_id: int) -> int:
     return session.scalar(work.where(AssignmentRow.state.in_(COLLECTED))) or 0
 
 
-def _plan(engine: Engine, name: str, endpoint: str, hits: int, in_hand: int) -> Closed:
-    with reading(engine) as session:
-        study = get_study(session, name)
+def _plan(at: StudyAtPlatform, hits: int, in_hand: int) -> Closed:
+    with reading(at.engine) as session:
         final_rejections = (
             session.scalar(
                 select(func.count())
                 .select_from(AssignmentRow)
                 .where(
-                    AssignmentRow.study_id == study.id,
-                    AssignmentRow.endpoint == endpoint,
+                    AssignmentRow.study_id == at.id,
+                    AssignmentRow.endpoint == at.endpoint,
                     AssignmentRow.state == "rejected",
                     AssignmentRow.submitted_at > now() - timedelta(days=UNDO_DAYS),
                 )
             )
             or 0
         )
-        return Closed(hits, in_hand, len(unpaid_work(session, study, endpoint)), final_rejections)
+        return Closed(hits, in_hand, len(unpaid_work(session, at.study, at.endpoint)), final_rejections)
 
 
-def _delete(engine: Engine, name: str, platform: Platform, hit: UpHit) -> None:
-    with writing(engine) as session:
+def _delete(at: StudyAtPlatform, hit: UpHit) -> None:
+    with writing(at.engine) as session:
         row = intend(
             session,
-            study_id=get_study(session, name).id,
-            endpoint=platform.endpoint.name,
+            study_id=at.id,
+            endpoint=at.endpoint,
             operation=CLOSE,
             subject=f"hit {hit.id}",
             key=session.get_one(HitRow, hit.id).key,
             request={},
         )
-        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+        intent = intent_of(row)
 
     def record(session: Session, _: None) -> dict[str, str]:
         session.get_one(HitRow, hit.id).closed_at = now()
         return {}
 
-    perform(engine, intent, lambda: platform.close(hit.external_id), record)
+    perform(at.engine, intent, lambda: at.platform.close(hit.external_id), record)

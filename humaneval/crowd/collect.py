@@ -12,20 +12,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Engine, Select, func, select, update
+from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, refuse_gone, submitted, up
+from humaneval.crowd.adopt import adopt
 from humaneval.crowd.answers import Answers, read_answers
-from humaneval.crowd.claims import row_is_free
 from humaneval.crowd.compensate import settle_compensations
+from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.ledger import rejection_done, reward_paid
 from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participants import intend_exclusions, is_compensated, perform_exclusions
-from humaneval.crowd.platform import Platform, Submission
+from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import worker_row
-from humaneval.crowd.publish import adopt
 from humaneval.crowd.review import NO_FORM, decide_exclusions
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     COLLECTED,
@@ -35,11 +36,10 @@ from humaneval.store.tables import (
     ResponseRow,
     RowPassageRow,
     RowRow,
-    StudyRow,
     WorkerRow,
 )
 from humaneval.store.types import now
-from humaneval.study.stored import get_study
+from humaneval.study.stored import Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,40 +74,41 @@ class Collected:
     """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
 
 
-def collect(
-    engine: Engine, name: str, platform: Platform, advance: Callable[[int], None] = lambda amount: None
-) -> Collected:
+def collect_work(at: StudyAtPlatform, advance: Callable[[int], None] = lambda amount: None) -> Collected:
     """Fetch everything submitted for the study's HITs on this endpoint.
 
     A HIT that the platform has no more does not stop the others; PartialError then says so at the end.
     """
-    endpoint = platform.endpoint.name
-    adopt(engine, name, platform)
+    adopt(at)
     counts: Counter[str] = Counter()
     gone = []
-    for hit in up(engine, name, endpoint):
+    for hit in up(at.study, at.endpoint):
         asked_at = now()
-        submissions = submitted(platform, hit.external_id)
+        submissions = submitted(at.platform, hit.external_id)
         if submissions is None:
             gone.append(hit.external_id)
             continue
-        with writing(engine) as session:
-            study = hold_study(session, name)
+        with writing(at.engine) as session:
+            hold_study(session, at.id)
             for submission in submissions:
                 counts["submissions"] += 1
-                counts[_take_in(session, study, hit.id, platform, submission, asked_at)] += 1
+                counts[_take_in(session, at, hit.id, submission, asked_at)] += 1
             _let_go(session, hit.id, asked_at)
         advance(1)
-    with writing(engine) as session:
-        study = hold_study(session, name)
-        decide_exclusions(session, study, endpoint)
-        intend_exclusions(session, study, endpoint)
-    not_listed = perform_exclusions(engine, name, platform).failed
-    settle_compensations(engine, name, platform)
-    refuse_gone(endpoint, gone, "the others were collected")
-    with reading(engine) as session:
-        study = get_study(session, name)
-        mine = (AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        decide_exclusions(session, at.study, at.endpoint)
+        intend_exclusions(session, at.study, at.endpoint)
+    not_listed = perform_exclusions(at).failed
+    settle_compensations(at)
+    refuse_gone(at.endpoint, gone, "the others were collected")
+    return _collected(at, counts, not_listed)
+
+
+def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...]) -> Collected:
+    """What there is now; `counts` is what this run saw."""
+    with reading(at.engine) as session:
+        mine = (AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
         differing = session.scalars(
             select(AssignmentRow).where(*mine, AssignmentRow.differences != "").order_by(AssignmentRow.id)
         )
@@ -127,12 +128,12 @@ def collect(
             strays=len(strays),
             stray_assignments=tuple(strays),
             differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in differing),
-            unpaid=unpaid_work(session, study, endpoint),
+            unpaid=unpaid_work(session, at.study, at.endpoint),
             not_listed=not_listed,
         )
 
 
-def unpaid_work(session: Session, study: StudyRow, endpoint: str) -> tuple[Unpaid, ...]:
+def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, ...]:
     """Whose answers are safe on our server, were never submitted at the platform, and are not made good."""
     found = session.execute(
         select(AssignmentRow, WorkerRow.pseudonym)
@@ -154,15 +155,15 @@ class Waiting(NamedTuple):
     new: int
 
 
-def would_collect(engine: Engine, name: str, platform: Platform) -> Waiting:
+def would_collect(at: StudyAtPlatform) -> Waiting:
     """Ask the platform what is submitted; nothing is stored."""
-    refuse_elsewhere(engine, name, platform)
+    refuse_elsewhere(at)
     found = [
         (hit.id, work.external_id)
-        for hit in up(engine, name, platform.endpoint.name)
-        for work in submitted(platform, hit.external_id) or ()
+        for hit in up(at.study, at.endpoint)
+        for work in submitted(at.platform, hit.external_id) or ()
     ]
-    with reading(engine) as session:
+    with reading(at.engine) as session:
         collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
         known = {
             (hit_id, external_id)
@@ -176,20 +177,14 @@ def _count(session: Session, query: Select[int]) -> int:
 
 
 def _take_in(
-    session: Session,
-    study: StudyRow,
-    hit_id: int,
-    platform: Platform,
-    submission: Submission,
-    asked_at: datetime,
+    session: Session, at: StudyAtPlatform, hit_id: int, submission: Submission, asked_at: datetime
 ) -> str:
     """Store one submission, as the platform told it at `asked_at`; says whether it was new, rebuilt from the
     platform's answers alone, a stray, or known."""
-    endpoint = platform.endpoint.name
-    worker = worker_row(session, endpoint, submission.worker)
+    worker = worker_row(session, at.endpoint, submission.worker)
     assignment = session.scalar(
         select(AssignmentRow).where(
-            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.endpoint == at.endpoint,
             AssignmentRow.external_id == submission.external_id,
             AssignmentRow.worker_id == worker.id,
         )
@@ -197,12 +192,12 @@ def _take_in(
     hit = session.get_one(HitRow, hit_id)
     answers = read_answers({} if submission.unreadable else submission.fields)
     found = _row_of(session, hit, assignment, answers.form)
-    _supersede_others(session, endpoint, submission.external_id, worker.id)
+    _supersede_others(session, at.endpoint, submission.external_id, worker.id)
     if assignment is None:
         assignment = AssignmentRow(
-            study_id=study.id,
+            study_id=at.id,
             hit_id=hit_id,
-            endpoint=endpoint,
+            endpoint=at.endpoint,
             external_id=submission.external_id,
             worker_id=worker.id,
             holds_row=False,
@@ -225,7 +220,7 @@ def _take_in(
         seen = _store_responses(session, assignment, found.row_id, answers, doubts)
         verdict = "new" if seen or hit.row_id is not None else "rebuilt"
     if assignment.reviewed_at is None or assignment.reviewed_at < asked_at:
-        _follow(session, study, platform, assignment, submission)
+        _follow(session, at, assignment, submission)
     return verdict
 
 
@@ -339,15 +334,13 @@ def _store_responses(
     return server is not None
 
 
-def _follow(
-    session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow, submission: Submission
-) -> None:
+def _follow(session: Session, at: StudyAtPlatform, assignment: AssignmentRow, submission: Submission) -> None:
     """Let our state follow the platform's: nothing is called approved here that is not approved there."""
     assignment.state = submission.state
     assignment.submitted_at = submission.submitted_at
     assignment.opened_at = assignment.opened_at or submission.accepted_at
     assignment.auto_approval_at = submission.auto_approval_at
     if submission.state == "approved":
-        reward_paid(session, study, platform, assignment)
+        reward_paid(session, at, assignment)
     elif submission.state == "rejected":
         rejection_done(session, assignment)

@@ -10,25 +10,26 @@ import secrets
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
+from humaneval.crowd.adopt import orphans
 from humaneval.crowd.form_page import Delivery, templates
 from humaneval.crowd.letter_text import plain_words
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform
+from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Cost, Offer, Participants, Platform, Published, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
-from humaneval.crowd.publish import orphans
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow, WorkerRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
-from humaneval.study.stored import get_study, settings_of
 
 COMPENSATE = "compensate"
 DAYS = 30
@@ -48,10 +49,21 @@ class Compensated:
     paid: bool
 
 
-def compensate(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+class _Order(NamedTuple):
+    """A compensation that is intended: what to put up, and for whom."""
+
+    intent: Intent
+    offer: Offer
+    worker: str
+    """The platform's id of the worker."""
+    pseudonym: str
+    there: dict[str, Any] | None
+    """The platform's ids of the HIT that is up, if there is one."""
+    paid: bool
+
+
+def compensate_worker(
+    at: StudyAtPlatform,
     *,
     assignment: str,
     amount: Decimal,
@@ -61,85 +73,105 @@ def compensate(
 ) -> Compensated:
     """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each of them.
 
-    `worker` says whose it is, where the platform gave one assignment to several people. `dry_run` looks at
+    `worker` says whose work it was, if the platform gave one assignment to several people. `dry_run` checks
     everything and does nothing.
     """
     amount, reason = money(amount), plain_words("reason", reason)
     if amount <= 0:
         raise UsageError("a compensation needs an amount above zero")
-    if platform.endpoint.name == "link":
+    if at.endpoint == "link":
         raise PlatformError("no compensation can be paid by link", "Pay it where you pay these people.")
-    refuse_elsewhere(engine, name, platform)
-    _refuse_if_submitted(engine, name, platform, assignment, worker)
-    with writing(engine) as session:
-        study = hold_study(session, name)
-        work = _lost_work(session, study, platform.endpoint.name, assignment, worker)
-        row = intend(
-            session,
-            study_id=study.id,
-            endpoint=platform.endpoint.name,
-            operation=COMPENSATE,
-            subject=f"assignment {assignment} worker {work.worker_id}",
-            key=study.design_hash,
-            request={"amount": str(amount), "reason": reason, "key": "c" + secrets.token_urlsafe(18)},
+    refuse_elsewhere(at)
+    _refuse_if_submitted(at, assignment, worker)
+    cost = at.platform.cost(amount, 1)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        work = _lost_work(session, at, assignment, worker)
+        row = _intended(session, at, work, amount, reason)
+        payment = _payment(session, at, work, cost, row)
+        order = _Order(
+            intent_of(row),
+            _offer(at, row.request["key"], amount, row.request["reason"]),
+            external_worker_id(session, work.worker_id),
+            session.get_one(WorkerRow, work.worker_id).pseudonym,
+            row.answer if row.state == "confirmed" else None,
+            payment.state == "paid",
         )
-        if row.state == "refused" or not row.attempts:
-            # Surely nothing was put up: what it would have been can still be changed.
-            row.request = {**row.request, "amount": str(amount), "reason": reason}
-        if row.request["amount"] != str(amount):
-            raise UsageError(
-                f"a compensation of ${row.request['amount']} for {assignment} is on its way already",
-                "Give the same amount; it is paid once.",
-            )
-        if row.request["reason"] != reason:
-            raise UsageError(
-                f"the compensation for {assignment} is on its way already with another reason:"
-                f" {row.request['reason']}",
-                "The worker reads that one. Give it again, or write to them with `humaneval notify`.",
-            )
-        cost = platform.cost(amount, 1)
-        payment = _payment(session, work)
-        if payment is None:
-            payment = PaymentRow(
-                study_id=study.id,
-                endpoint=work.endpoint,
-                assignment_id=work.id,
-                kind=COMPENSATION,
-                purpose=COMPENSATION,
-                amount=cost.rewards,
-                fee=cost.fees,
-                reason=reason,
-                state="due",
-            )
-            session.add(payment)
-        if row.state != "confirmed":
-            payment.amount, payment.fee, payment.reason = cost.rewards, cost.fees, row.request["reason"]
-        pseudonym = session.get_one(WorkerRow, work.worker_id).pseudonym
-        whom, paid = external_worker_id(session, work.worker_id), payment.state == "paid"
-        offer = _offer(study, row.request["key"], amount, row.request["reason"], platform)
-        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
-        there = row.answer if row.state == "confirmed" else None
         if dry_run:
             session.rollback()
-    # Nobody took it in time: it is put up again, the same one, and so it is paid once all the same.
-    ran_out = there is not None and not paid and _ran_out(platform, there["external_id"])
-    made_now = there is None or ran_out
+    # If nobody took it in time, the same HIT is put up again: it is still paid only once.
+    ran_out = order.there is not None and not order.paid and _ran_out(at.platform, order.there["external_id"])
+    made_now = order.there is None or ran_out
     if dry_run:
-        return Compensated(pseudonym, cost, "", made_now, paid)
-    if ran_out and there is not None:
-        platform.extend(there["external_id"], now() + timedelta(days=DAYS))
-    if there is None:
-        platform.check(offer)
-        published = perform(
-            engine,
-            intent,
-            lambda: _put_up(platform, offer, intent, whom),
-            lambda _, made: {"external_id": made.external_id, "group": made.group},
+        return Compensated(order.pseudonym, cost, "", made_now, order.paid)
+    if ran_out and order.there is not None:
+        at.platform.extend(order.there["external_id"], now() + timedelta(days=DAYS))
+    group = order.there["group"] if order.there is not None else _put_up(at, order).group
+    preview_url = at.platform.endpoint.preview_url.format(type=group)
+    return Compensated(order.pseudonym, cost, preview_url, made_now, order.paid)
+
+
+def _intended(
+    session: Session, at: StudyAtPlatform, work: AssignmentRow, amount: Decimal, reason: str
+) -> OutboxRow:
+    """The write that puts the HIT up. UsageError if it may be up already with another amount or reason."""
+    row = intend(
+        session,
+        study_id=at.id,
+        endpoint=at.endpoint,
+        operation=COMPENSATE,
+        subject=_subject(work),
+        key=at.study.design_hash,
+        request={"amount": str(amount), "reason": reason, "key": "c" + secrets.token_urlsafe(18)},
+    )
+    if row.state == "refused" or not row.attempts:
+        # It is certain that nothing was put up, so the terms can still change.
+        row.request = {**row.request, "amount": str(amount), "reason": reason}
+    if row.request["amount"] != str(amount):
+        raise UsageError(
+            f"a compensation of ${row.request['amount']} for {work.external_id} is on its way already",
+            "Give the same amount; it is paid once.",
         )
-        group = published.group
-    else:
-        group = there["group"]
-    return Compensated(pseudonym, cost, platform.endpoint.preview_url.format(type=group), made_now, paid)
+    if row.request["reason"] != reason:
+        raise UsageError(
+            f"the compensation for {work.external_id} is on its way already with another reason:"
+            f" {row.request['reason']}",
+            "The worker reads that one. Give it again, or write to them with `humaneval notify`.",
+        )
+    return row
+
+
+def _subject(work: AssignmentRow) -> str:
+    return f"assignment {work.external_id} worker {work.worker_id}"
+
+
+def _payment(
+    session: Session, at: StudyAtPlatform, work: AssignmentRow, cost: Cost, row: OutboxRow
+) -> PaymentRow:
+    """The ledger's line for the compensation, made if it is not there."""
+    payment = session.scalar(
+        select(PaymentRow).where(
+            PaymentRow.endpoint == work.endpoint,
+            PaymentRow.assignment_id == work.id,
+            PaymentRow.kind == COMPENSATION,
+        )
+    )
+    if payment is None:
+        payment = PaymentRow(
+            study_id=at.id,
+            endpoint=work.endpoint,
+            assignment_id=work.id,
+            kind=COMPENSATION,
+            purpose=COMPENSATION,
+            amount=cost.rewards,
+            fee=cost.fees,
+            reason=row.request["reason"],
+            state="due",
+        )
+        session.add(payment)
+    if row.state != "confirmed":
+        payment.amount, payment.fee, payment.reason = cost.rewards, cost.fees, row.request["reason"]
+    return payment
 
 
 def _ran_out(platform: Platform, external_id: str) -> bool:
@@ -155,97 +187,106 @@ def _ran_out(platform: Platform, external_id: str) -> bool:
     return standing.expired and not standing.in_hand and not submitted(platform, external_id)
 
 
-def _put_up(platform: Platform, offer: Offer, intent: Intent, worker: str) -> Published:
+def _put_up(at: StudyAtPlatform, order: _Order) -> Published:
+    at.platform.check(order.offer)
+    return perform(
+        at.engine,
+        order.intent,
+        lambda: _publish(at.platform, order),
+        lambda _, made: {"external_id": made.external_id, "group": made.group},
+    )
+
+
+def _publish(platform: Platform, order: _Order) -> Published:
     """Each step finds what an earlier try has done: the list by its name, the worker on it, the HIT by its
     token or key."""
-    only = platform.make_list(f"Compensation {intent.token[:16]}", "For one person, whose work was lost.")
-    platform.put_on_list(only, worker)
-    if intent.attempted and (there := platform.find([offer.key]).get(offer.key)):
+    name = f"Compensation {order.intent.token[:16]}"
+    only = platform.make_list(name, "For one person, whose work was lost.")
+    platform.put_on_list(only, order.worker)
+    key = order.offer.key
+    if order.intent.attempted and (there := platform.find([key]).get(key)):
         return there
-    only_them = replace(offer, participants=Participants(qualified=(Qualified(only),)))
-    return platform.publish(only_them, intent.token)
+    only_them = replace(order.offer, participants=Participants(qualified=(Qualified(only),)))
+    return platform.publish(only_them, order.intent.token)
 
 
-def settle_compensations(engine: Engine, name: str, platform: Platform) -> int:
-    """Enter in the ledger which compensations the platform has paid; returns how many are still to be
-    taken."""
-    endpoint = platform.endpoint.name
-    with reading(engine) as session:
-        study_id = get_study(session, name).id
+def settle_compensations(at: StudyAtPlatform) -> int:
+    """Enter in the ledger which compensations the platform has paid. Returns how many are not taken yet."""
+    with reading(at.engine) as session:
         due = session.scalars(
             select(PaymentRow).where(
-                PaymentRow.study_id == study_id,
-                PaymentRow.endpoint == endpoint,
+                PaymentRow.study_id == at.id,
+                PaymentRow.endpoint == at.endpoint,
                 PaymentRow.kind == COMPENSATION,
                 PaymentRow.state == "due",
             )
         ).all()
-        up = []
+        up = {}
         for payment in due:
             work = session.get_one(AssignmentRow, payment.assignment_id)
             row = session.scalar(
                 select(OutboxRow).where(
-                    OutboxRow.endpoint == endpoint,
+                    OutboxRow.endpoint == at.endpoint,
                     OutboxRow.operation == COMPENSATE,
-                    OutboxRow.subject == f"assignment {work.external_id} worker {work.worker_id}",
+                    OutboxRow.subject == _subject(work),
                 )
             )
             if row is not None and row.answer:
-                up.append((payment.id, str(row.answer["external_id"])))
+                up[payment.id] = str(row.answer["external_id"])
     paid = [
         payment_id
-        for payment_id, external_id in up
-        if any(work.state == "approved" for work in submitted(platform, external_id) or ())
+        for payment_id, external_id in up.items()
+        if any(work.state == "approved" for work in submitted(at.platform, external_id) or ())
     ]
-    with writing(engine) as session:
+    with writing(at.engine) as session:
         for payment_id in paid:
             payment = session.get_one(PaymentRow, payment_id)
             payment.state, payment.paid_at = "paid", now()
     return len(due) - len(paid)
 
 
-def _refuse_if_submitted(engine: Engine, name: str, platform: Platform, assignment: str, worker: str) -> None:
-    """Ask the platform, too: what nobody has collected yet is submitted all the same, and would be paid
+def _refuse_if_submitted(at: StudyAtPlatform, assignment: str, worker: str) -> None:
+    """Ask the platform, too: work that nobody has collected yet is submitted all the same, and would be paid
     twice."""
-    with reading(engine) as session:
-        work = _lost_work(session, get_study(session, name), platform.endpoint.name, assignment, worker)
+    with reading(at.engine) as session:
+        work = _lost_work(session, at, assignment, worker)
         whom = external_worker_id(session, work.worker_id)
         hit = session.get_one(HitRow, work.hit_id)
     external_id = hit.external_id
     if external_id is None:
-        # People can work at what an interrupted `publish` made and did not record.
-        unrecorded = orphans(engine, name, platform).values()
+        # People can work at a HIT that an interrupted `publish` made and did not record.
+        unrecorded = orphans(at).values()
         external_id = next((one.published.external_id for one in unrecorded if one.hit_id == hit.id), None)
     if external_id is None or hit.closed_at is not None:
         return
-    there = submitted(platform, external_id) or ()
+    there = submitted(at.platform, external_id) or ()
     if any((one.external_id, one.worker) == (assignment, whom) for one in there):
         raise UsageError(
-            f"assignment {assignment} was submitted at {platform.endpoint.name}, and is not collected yet",
+            f"assignment {assignment} was submitted at {at.endpoint}, and is not collected yet",
             "Run `humaneval collect`; then pay it with `humaneval approve`.",
         )
 
 
-def _lost_work(
-    session: Session, study: StudyRow, endpoint: str, assignment: str, worker: str
-) -> AssignmentRow:
+def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: str) -> AssignmentRow:
     under_this_id = select(AssignmentRow).where(
-        AssignmentRow.study_id == study.id,
-        AssignmentRow.endpoint == endpoint,
+        AssignmentRow.study_id == at.id,
+        AssignmentRow.endpoint == at.endpoint,
         AssignmentRow.external_id == assignment,
     )
     if worker:
-        under_this_id = under_this_id.where(AssignmentRow.worker_id == find_worker(session, endpoint, worker))
+        under_this_id = under_this_id.where(
+            AssignmentRow.worker_id == find_worker(session, at.endpoint, worker)
+        )
     theirs = session.scalars(under_this_id.order_by(AssignmentRow.id)).all()
     if not theirs:
         raise UsageError(
-            f"the study has no assignment {assignment!r}{' of this worker' * bool(worker)} at {endpoint}",
+            f"the study has no assignment {assignment!r}{' of this worker' * bool(worker)} at {at.endpoint}",
             "A compensation is for somebody who had a form of this study open.",
         )
     if len(theirs) > 1:
         people = [session.get_one(WorkerRow, one.worker_id).pseudonym for one in theirs]
         raise UsageError(
-            f"{endpoint} gave assignment {assignment} to {len(people)} people, one after the other:"
+            f"{at.endpoint} gave assignment {assignment} to {len(people)} people, one after the other:"
             f" {', '.join(people)}",
             "Say with --worker whose work was lost.",
         )
@@ -263,23 +304,12 @@ def _lost_work(
     return found
 
 
-def _payment(session: Session, work: AssignmentRow) -> PaymentRow | None:
-    return session.scalar(
-        select(PaymentRow).where(
-            PaymentRow.endpoint == work.endpoint,
-            PaymentRow.assignment_id == work.id,
-            PaymentRow.kind == COMPENSATION,
-        )
-    )
-
-
-def _offer(study: StudyRow, key: str, amount: Decimal, reason: str, platform: Platform) -> Offer:
-    settings = settings_of(study)
+def _offer(at: StudyAtPlatform, key: str, amount: Decimal, reason: str) -> Offer:
     page = templates().get_template("compensation.html")
-    delivery = Delivery(action=platform.endpoint.submit_origin + "/mturk/externalSubmit", static=True)
+    delivery = Delivery(action=at.platform.endpoint.submit_origin + "/mturk/externalSubmit", static=True)
     return Offer(
         key=key,
-        title=f"Payment for your work on: {settings.hit.title}"[:128],
+        title=f"Payment for your work on: {at.settings.hit.title}"[:128],
         description=(
             "For one person, whose work on an earlier HIT was lost. There is nothing to do but to send it."
         ),
@@ -289,5 +319,5 @@ def _offer(study: StudyRow, key: str, amount: Decimal, reason: str, platform: Pl
         assignment_seconds=MINUTES * 60,
         lifetime_seconds=DAYS * 86_400,
         auto_approval_seconds=0,
-        page=page.render(study=settings, delivery=delivery, reason=reason),
+        page=page.render(study=at.settings, delivery=delivery, reason=reason),
     )

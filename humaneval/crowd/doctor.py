@@ -15,12 +15,11 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
-from sqlalchemy import Engine
-
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.mturk.client import CLOSED
 from humaneval.crowd.participants import known_participants
-from humaneval.crowd.platform import Endpoint, Platform
+from humaneval.crowd.platform import Endpoint
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
 
 MOST_APART = timedelta(minutes=5)
@@ -37,20 +36,20 @@ class Finding(NamedTuple):
     detail: str
 
 
-def look(engine: Engine, name: str, platform: Platform, public_url: str) -> Iterator[Finding]:
-    """Everything that can be found out about publishing study `name` to `platform` without publishing it."""
-    endpoint = platform.endpoint
+def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
+    """Everything that can be found out about publishing the study without publishing it."""
+    endpoint = at.platform.endpoint
     yield _address(endpoint, public_url)
     yield from _form_server(endpoint, public_url)
     if endpoint.name == "link":
         return
-    keys = _tried("Keys", lambda: f"${platform.check_access()} in the account at {endpoint.name}")
+    keys = _tried("Keys", lambda: f"${at.platform.check_access()} in the account at {endpoint.name}")
     yield keys
     if not keys.ok:
         return
     yield _clock(endpoint)
-    yield _tried("Balance", lambda: _affordable(engine, name, platform))
-    yield _tried("Qualifications", lambda: _qualifications(engine, name, platform))
+    yield _tried("Balance", lambda: _affordable(at))
+    yield _tried("Qualifications", lambda: _qualifications(at))
 
 
 def _tried(what: str, check: Callable[[], str]) -> Finding:
@@ -145,23 +144,23 @@ def _headers(url: str) -> Message | None:
         return None
 
 
-def _affordable(engine: Engine, name: str, platform: Platform) -> str:
+def _affordable(at: StudyAtPlatform) -> str:
     """Raises PlatformError where the balance does not carry the study."""
-    plan, balance = publishing.plan(engine, name, platform, dry_run=True), platform.balance()
+    plan, balance = plan_hits(at, dry_run=True), at.platform.balance()
     if balance is not None and balance < plan.cost.total:
         raise PlatformError(
-            f"${balance}, and the study costs ${plan.cost.total}", f"{platform.endpoint.add_funds}."
+            f"${balance}, and the study costs ${plan.cost.total}", f"{at.platform.endpoint.add_funds}."
         )
     return f"${balance}; what is to be put up costs ${plan.cost.total} with ${plan.cost.fees} fees"
 
 
-def _qualifications(engine: Engine, name: str, platform: Platform) -> str:
+def _qualifications(at: StudyAtPlatform) -> str:
     """Raises PlatformError where the study asks for a qualification that the platform does not have."""
-    people = known_participants(engine, name, platform.endpoint.name)
-    missing = [each.id for each in people.qualified if not platform.has_list(each.id)]
+    people = known_participants(at)
+    missing = [each.id for each in people.qualified if not at.platform.has_list(each.id)]
     if missing:
         raise PlatformError(
-            f"{platform.endpoint.name} has no qualification {', '.join(missing)}",
+            f"{at.endpoint} has no qualification {', '.join(missing)}",
             "Correct `participants.qualifications` in the study file: nobody could take the HITs.",
         )
     return f"{len(people.qualified)} of your own are asked for, and there"

@@ -7,16 +7,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 
 from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, refuse_gone, up
-from humaneval.crowd.platform import Platform
-from humaneval.crowd.publish import adopt, orphans
+from humaneval.crowd.adopt import adopt, orphans
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
-from humaneval.study.stored import get_study
 
 
 class Expired(NamedTuple):
@@ -26,27 +25,27 @@ class Expired(NamedTuple):
     still_working: int
 
 
-def extend_all(engine: Engine, name: str, platform: Platform, days: float) -> int:
+def extend_all(at: StudyAtPlatform, days: float) -> int:
     """Let every HIT of the study that was published be found for `days` from now; returns how many there
     are."""
     until = now() + timedelta(days=days)
-    hits = to_change(engine, name, platform)
-    gone = _each(engine, platform, hits, lambda hit: platform.extend(hit, until), until)
-    refuse_gone(platform.endpoint.name, gone, "the others were extended")
+    hits = to_change(at)
+    gone = _each(at, hits, lambda hit: at.platform.extend(hit, until), until)
+    refuse_gone(at.endpoint, gone, "the others were extended")
     return len(hits)
 
 
-def expire_all(engine: Engine, name: str, platform: Platform) -> Expired:
+def expire_all(at: StudyAtPlatform) -> Expired:
     """Take every HIT of the study down. Who has accepted one can finish it and is paid."""
-    hits = to_change(engine, name, platform)
-    refuse_gone(platform.endpoint.name, take_down(engine, platform, hits), "the others were taken down")
-    with reading(engine) as session:
+    hits = to_change(at)
+    refuse_gone(at.endpoint, take_down(at, hits), "the others were taken down")
+    with reading(at.engine) as session:
         working = session.scalar(
             select(func.count())
             .select_from(AssignmentRow)
             .where(
-                AssignmentRow.study_id == get_study(session, name).id,
-                AssignmentRow.endpoint == platform.endpoint.name,
+                AssignmentRow.study_id == at.id,
+                AssignmentRow.endpoint == at.endpoint,
                 AssignmentRow.state == "opened",
                 AssignmentRow.lease_until > now(),
             )
@@ -54,55 +53,49 @@ def expire_all(engine: Engine, name: str, platform: Platform) -> Expired:
     return Expired(len(hits), working or 0)
 
 
-def take_down(engine: Engine, platform: Platform, hits: Sequence[UpHit]) -> list[str]:
+def take_down(at: StudyAtPlatform, hits: Sequence[UpHit]) -> list[str]:
     """Take `hits` off the list. Returns those that the platform has no more: they do not keep the others
     up."""
-    return _each(engine, platform, hits, platform.expire, now())
+    return _each(at, hits, at.platform.expire, now())
 
 
 def _each(
-    engine: Engine, platform: Platform, hits: Sequence[UpHit], change: Callable[[str], None], until: datetime
+    at: StudyAtPlatform, hits: Sequence[UpHit], change: Callable[[str], None], until: datetime
 ) -> list[str]:
     gone = []
     for hit in hits:
         try:
             change(hit.external_id)
         except PlatformError:
-            if platform.standing(hit.external_id) is not None:
+            if at.platform.standing(hit.external_id) is not None:
                 raise
             gone.append(hit.external_id)
             continue
-        _set_expiry(engine, hit, until)
+        with writing(at.engine) as session:
+            session.get_one(HitRow, hit.id).expires_at = until
     return gone
 
 
-def published(engine: Engine, name: str, platform: Platform, *, dry_run: bool = False) -> list[UpHit]:
+def published(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
     """The HITs that are up, also one that an interrupted `publish` made and did not record. `dry_run` records
     none."""
     found = []
     if dry_run:
-        unrecorded = orphans(engine, name, platform).values()
+        unrecorded = orphans(at).values()
         found = [UpHit(orphan.hit_id, orphan.published.external_id) for orphan in unrecorded]
     else:
-        adopt(engine, name, platform)
-    return [*up(engine, name, platform.endpoint.name), *found]
+        adopt(at)
+    return [*up(at.study, at.endpoint), *found]
 
 
-def to_change(engine: Engine, name: str, platform: Platform, *, dry_run: bool = False) -> list[UpHit]:
+def to_change(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
     """The same; UsageError where there are none."""
-    endpoint = platform.endpoint.name
-    hits = published(engine, name, platform, dry_run=dry_run)
+    hits = published(at, dry_run=dry_run)
     if not hits:
-        with reading(engine) as session:
-            study = get_study(session, name)
-            refuse_closed(study, endpoint, hits_of(session, study, endpoint))
+        with reading(at.engine) as session:
+            refuse_closed(at.study, at.endpoint, hits_of(session, at.study, at.endpoint))
         raise UsageError(
-            f"study {name!r} has no HITs at {endpoint}",
-            f"`humaneval publish {name} --to {endpoint}` puts them up.",
+            f"study {at.name!r} has no HITs at {at.endpoint}",
+            f"`humaneval publish {at.name} --to {at.endpoint}` puts them up.",
         )
     return hits
-
-
-def _set_expiry(engine: Engine, hit: UpHit, moment: datetime) -> None:
-    with writing(engine) as session:
-        session.get_one(HitRow, hit.id).expires_at = moment

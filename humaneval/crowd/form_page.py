@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from humaneval.domain import Sentences
 from humaneval.errors import PlatformError
 from humaneval.resources import bundled
 from humaneval.study.file import StudyFile
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 MAX_QUESTION_BYTES = 65_535
 FRAME_HEIGHT = 0
@@ -88,8 +86,6 @@ class Delivery:
 @cache
 def templates() -> Environment:
     """The one Jinja environment of the annotators' pages: autoescape always, undefined names are errors."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     environment = Environment(
         loader=FileSystemLoader(bundled("hit_templates"), encoding="utf-8"),
         autoescape=True,

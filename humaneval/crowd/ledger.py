@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.outbox import settle, withdraw
-from humaneval.crowd.platform import Cost, Platform
+from humaneval.crowd.platform import Cost
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow, StudyRow
+from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 APPROVE = "approve"
 REJECT = "reject"
@@ -27,7 +28,17 @@ def approval_subject(assignment: AssignmentRow) -> str:
     return f"assignment {assignment.external_id} worker {assignment.worker_id}"
 
 
-def reward_paid(session: Session, study: StudyRow, platform: Platform, assignment: AssignmentRow) -> None:
+def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:
+    """What a HIT of the study costs if all its assignments are approved."""
+    return at.platform.cost(at.settings.hit.reward, assignments, masters=at.settings.participants.masters)
+
+
+def assignment_cost(at: StudyAtPlatform, assignments: int) -> Cost:
+    """What one assignment costs of a HIT that has so many."""
+    return hit_cost(at, assignments).each(assignments)
+
+
+def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow) -> None:
     """Enter the reward of an assignment that the platform has approved, once; an approval that was intended
     is done."""
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
@@ -42,14 +53,12 @@ def reward_paid(session: Session, study: StudyRow, platform: Platform, assignmen
     if there is not None:
         return
     hit = session.get_one(HitRow, assignment.hit_id)
-    settings = settings_of(study)
-    cost = platform.cost(settings.hit.reward, hit.assignments, masters=settings.participants.masters)
-    each = cost.each(hit.assignments)
+    each = assignment_cost(at, hit.assignments)
     if not each.total:
         return
     session.add(
         PaymentRow(
-            study_id=study.id,
+            study_id=at.id,
             endpoint=assignment.endpoint,
             assignment_id=assignment.id,
             kind="reward",
@@ -69,14 +78,14 @@ def rejection_done(session: Session, assignment: AssignmentRow) -> None:
     withdraw(session, assignment.endpoint, APPROVE, approval_subject(assignment), INSTEAD)
 
 
-def find_assignment(session: Session, study_id: int, endpoint: str, external_id: str) -> AssignmentRow:
+def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> AssignmentRow:
     """The assignment that counts under a platform's id; says plainly when there is none or it is not
     submitted."""
     found = session.scalars(
         select(AssignmentRow)
         .where(
-            AssignmentRow.study_id == study_id,
-            AssignmentRow.endpoint == endpoint,
+            AssignmentRow.study_id == at.id,
+            AssignmentRow.endpoint == at.endpoint,
             AssignmentRow.external_id == external_id,
             AssignmentRow.state != "superseded",
         )
@@ -85,16 +94,16 @@ def find_assignment(session: Session, study_id: int, endpoint: str, external_id:
     if found is None:
         elsewhere = session.scalar(
             select(AssignmentRow.endpoint).where(
-                AssignmentRow.study_id == study_id, AssignmentRow.external_id == external_id
+                AssignmentRow.study_id == at.id, AssignmentRow.external_id == external_id
             )
         )
         if elsewhere is not None:
             raise UsageError(
-                f"assignment {external_id} is one of {elsewhere}, not of {endpoint}",
+                f"assignment {external_id} is one of {elsewhere}, not of {at.endpoint}",
                 f"Say so with --to {elsewhere}.",
             )
         raise UsageError(
-            f"the study has no assignment {external_id!r} at {endpoint}",
+            f"the study has no assignment {external_id!r} at {at.endpoint}",
             "`humaneval review STUDY` lists them; `humaneval collect` brings new ones in.",
         )
     if found.state in ("opened", "answered"):
@@ -104,10 +113,9 @@ def find_assignment(session: Session, study_id: int, endpoint: str, external_id:
     return found
 
 
-def spent(engine: Engine, name: str, endpoint: str | None = None) -> Cost:
+def spent(study: Study, endpoint: str | None = None) -> Cost:
     """What the study has paid so far, on one endpoint or all."""
-    with reading(engine) as session:
-        study = get_study(session, name)
+    with reading(study.engine) as session:
         query = select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
         if endpoint is not None:
             query = query.where(PaymentRow.endpoint == endpoint)

@@ -27,6 +27,7 @@ from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
+from humaneval.study.file import StudyFile
 
 ZERO = Decimal("0.00")
 LINK_COLUMN = "link"
@@ -247,3 +248,12 @@ def read_people(path: Path) -> People:
                 f"{path}: persons {first} and {number} are the same", "Each person gets one link."
             )
     return People(tuple(header), tuple(tuple(line) for line in lines), delimiter)
+
+
+def panel_address(
+    settings: StudyFile, link: str, *, worker: str = "{{%PROLIFIC_PID%}}", session: str = "{{%SESSION_ID%}}"
+) -> str:
+    """The link with the study's parameters for the ids of a worker and a session, by default Prolific's
+    placeholders."""
+    values = {settings.link.worker_parameter: worker, settings.link.session_parameter: session}
+    return link + "?" + "&".join(f"{name}={value}" for name, value in values.items() if name)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.letter_text import MAX_LETTER, MAX_SUBJECT, plain_words
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform
-from humaneval.crowd.platform import Platform
+from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError
 from humaneval.store.engine import writing
@@ -35,10 +37,24 @@ class Notified:
     """Workers of whom nobody knows: the answer was lost. They are not written to again unless it is said."""
 
 
-def notify(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+class _Letter(NamedTuple):
+    """A letter to one worker that is intended."""
+
+    intent: Intent
+    pseudonym: str
+    worker: str
+
+
+class _Letters(NamedTuple):
+    """The letters to send, the workers of whom nobody knows, and how many have theirs."""
+
+    due: list[_Letter]
+    unsure: list[str]
+    before: int
+
+
+def notify_workers(
+    at: StudyAtPlatform,
     *,
     subject: str,
     text: str,
@@ -49,71 +65,78 @@ def notify(
     """Send a letter to `workers`, or to everyone whose work was approved or rejected: a platform writes to no
     others.
 
-    `again` sends it also to those of whom nobody knows whether they have it. With `dry_run`, `sent` is who
-    would get it.
+    `again` sends it also to workers who may already have it. With `dry_run`, `sent` counts who would get it.
     """
     subject, text = plain_words("subject", subject, MAX_SUBJECT), plain_words("text", text, MAX_LETTER)
-    refuse_elsewhere(engine, name, platform)
-    endpoint = platform.endpoint.name
-    letter = hashlib.sha256(f"{subject}\n{text}".encode()).hexdigest()[:16]
-    with writing(engine) as session:
-        study = hold_study(session, name)
+    refuse_elsewhere(at)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
         if workers:
-            ids = [find_worker(session, endpoint, who) for who in workers]
+            ids: Sequence[int] = [find_worker(session, at.endpoint, who) for who in workers]
         else:
-            ids = list(
-                session.scalars(
-                    select(AssignmentRow.worker_id)
-                    .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
-                    .where(AssignmentRow.state.in_(("approved", "rejected")))
-                    .order_by(AssignmentRow.id)
-                )
-            )
-        intents, unsure, before = [], [], 0
-        for worker_id in dict.fromkeys(ids):
-            row = intend(
-                session,
-                study_id=study.id,
-                endpoint=endpoint,
-                operation=NOTIFY,
-                subject=f"study {study.id} worker {worker_id} letter {letter}",
-                key=study.design_hash,
-                request={"subject": subject, "text": text},
-            )
-            pseudonym = session.get_one(WorkerRow, worker_id).pseudonym
-            if row.state == "confirmed":
-                before += 1
-            elif row.state == "pending" and row.attempts and not again:
-                unsure.append(pseudonym)
-            else:
-                intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
-                intents.append((intent, pseudonym, external_worker_id(session, worker_id)))
+            ids = _decided(session, at)
+        letters = _intended(session, at, ids, subject, text, again)
         if dry_run:
             session.rollback()
-            return Notified(len(intents), before, {}, tuple(unsure))
-    sent, undelivered = 0, {}
-    for intent, pseudonym, worker in intents:
+            return Notified(len(letters.due), letters.before, {}, tuple(letters.unsure))
+    sent, undelivered, unsure = 0, {}, letters.unsure
+    for letter in letters.due:
         try:
             reason = perform(
-                engine,
-                intent,
-                partial(platform.notify, worker, subject, text),
+                at.engine,
+                letter.intent,
+                partial(at.platform.notify, letter.worker, subject, text),
                 lambda _, reason: {"not delivered": reason} if reason else {},
                 alone=not again,
             )
         except PlatformError as error:
             if not error.nothing_done:
-                unsure.append(pseudonym)
+                unsure.append(letter.pseudonym)
                 continue
             reason = error.message
         else:
             if reason:
-                _not_sent(engine, intent, reason)
+                _not_sent(at.engine, letter.intent, reason)
         if reason:
-            undelivered[pseudonym] = reason
+            undelivered[letter.pseudonym] = reason
         else:
             sent += 1
-    return Notified(sent, before, undelivered, tuple(unsure))
+    return Notified(sent, letters.before, undelivered, tuple(unsure))
+
+
+def _decided(session: Session, at: StudyAtPlatform) -> Sequence[int]:
+    """The workers whose work was approved or rejected."""
+    return session.scalars(
+        select(AssignmentRow.worker_id)
+        .where(AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
+        .where(AssignmentRow.state.in_(("approved", "rejected")))
+        .order_by(AssignmentRow.id)
+    ).all()
+
+
+def _intended(
+    session: Session, at: StudyAtPlatform, ids: Iterable[int], subject: str, text: str, again: bool
+) -> _Letters:
+    letter = hashlib.sha256(f"{subject}\n{text}".encode()).hexdigest()[:16]
+    due, unsure, before = [], [], 0
+    for worker_id in dict.fromkeys(ids):
+        row = intend(
+            session,
+            study_id=at.id,
+            endpoint=at.endpoint,
+            operation=NOTIFY,
+            subject=f"study {at.id} worker {worker_id} letter {letter}",
+            key=at.study.design_hash,
+            request={"subject": subject, "text": text},
+        )
+        pseudonym = session.get_one(WorkerRow, worker_id).pseudonym
+        if row.state == "confirmed":
+            before += 1
+        elif row.state == "pending" and row.attempts and not again:
+            unsure.append(pseudonym)
+        else:
+            due.append(_Letter(intent_of(row), pseudonym, external_worker_id(session, worker_id)))
+    return _Letters(due, unsure, before)
 
 
 def _not_sent(engine: Engine, intent: Intent, reason: str) -> None:

@@ -14,7 +14,6 @@ from humaneval.errors import PlatformError
 from humaneval.store.engine import writing
 from humaneval.store.tables import OutboxRow, StudyRow
 from humaneval.store.types import now
-from humaneval.study.stored import get_study
 
 T = TypeVar("T")
 
@@ -35,16 +34,20 @@ class Intent(NamedTuple):
     attempted: bool
 
 
-def hold_study(session: Session, name: str) -> StudyRow:
-    """The study called `name`, held until the transaction ends: whoever plans, claims, answers or collects
-    takes turns.
+def intent_of(row: OutboxRow) -> Intent:
+    """The write that a row of the outbox stands for."""
+    return Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
 
-    It comes before every other lock. SQLite has one writer at a time anyhow.
+
+def hold_study(session: Session, study_id: int) -> None:
+    """Hold the study until the transaction ends: programs that plan, claim, answer or collect take turns.
+
+    It comes before every other lock. SQLite has one writer at a time anyway.
     """
-    return session.scalar(_HELD, {"name": name}) or get_study(session, name)
+    session.scalar(_HELD, {"study_id": study_id})
 
 
-_HELD = select(StudyRow).where(StudyRow.name == bindparam("name")).with_for_update(key_share=True)
+_HELD = select(StudyRow.id).where(StudyRow.id == bindparam("study_id")).with_for_update(key_share=True)
 
 
 def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:
@@ -119,7 +122,7 @@ def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -
         )
         .order_by(OutboxRow.id)
     )
-    return [Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0) for row in rows]
+    return [intent_of(row) for row in rows]
 
 
 def perform(

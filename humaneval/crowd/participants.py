@@ -14,17 +14,18 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import Intent, hold_study, intend, perform, token_for
-from humaneval.crowd.platform import LIST_GONE, Participants, Platform, Qualified
+from humaneval.crowd.outbox import hold_study, intend, intent_of, perform, token_for
+from humaneval.crowd.platform import LIST_GONE, Participants, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, OVERTAKEN, is_on, turn, turns, worker_subject
+from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import PlatformError, UsageError
-from humaneval.store.engine import reading, writing
+from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 DONE = ("answered", "submitted", "approved", "rejected")
 """States of work that counts as having taken part: what was only opened, returned or ran out does not."""
@@ -36,7 +37,7 @@ LIST = "list"
 """The operation that makes a study's exclusion list."""
 
 
-def forms_done(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> list[AssignmentRow]:
+def forms_done(session: Session, study: Study, endpoint: str, worker_id: int) -> list[AssignmentRow]:
     """The forms that a worker has done in this study."""
     return list(
         session.scalars(
@@ -52,24 +53,24 @@ def forms_done(session: Session, study: StudyRow, endpoint: str, worker_id: int)
     )
 
 
-def forms_allowed(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> int:
+def forms_allowed(session: Session, study: Study, endpoint: str, worker_id: int) -> int:
     """How many forms a worker may do: as the study says, or as it was when they were last readmitted."""
     rows = turns(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id))
     readmitted = [row for row in rows if row.operation == EXCLUDE.off and row.state != "refused"]
-    each = settings_of(study).design.rows_per_annotator
+    each = study.settings.design.rows_per_annotator
     if not readmitted:
         return each
     return int(readmitted[-1].request.get(ALLOWED, 2 * each))  # older databases do not say
 
 
-def readmission(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> dict[str, int]:
+def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -> dict[str, int]:
     """What is written down of a readmission: how many forms the worker may do from then on.
 
     As many again for who has done all of theirs; for others it takes an exclusion back, and nothing more.
     """
     allowed = forms_allowed(session, study, endpoint, worker_id)
     done = len(forms_done(session, study, endpoint, worker_id))
-    again = settings_of(study).design.rows_per_annotator
+    again = study.settings.design.rows_per_annotator
     return {ALLOWED: allowed if done < allowed else done + again}
 
 
@@ -81,20 +82,20 @@ def is_compensated(session: Session, assignment: AssignmentRow) -> bool:
     return session.scalar(made_good.limit(1)) is not None
 
 
-def is_kept_out(session: Session, study: StudyRow, endpoint: str, worker_id: int) -> bool:
+def is_kept_out(session: Session, study: Study, endpoint: str, worker_id: int) -> bool:
     """Whether somebody who has not reached this study's limit may not take part all the same.
 
     They are blocked, or on its list, or have taken part in a study that it excludes.
     """
     if is_on(session, endpoint, BLOCK, worker_subject(worker_id)):
         return True
-    studies = [study, *_excluded_studies(session, study)]
-    if any(is_on(session, endpoint, EXCLUDE, worker_subject(worker_id, each.id)) for each in studies):
+    studies = [study.id, *(other.id for other in _excluded_studies(session, study))]
+    if any(is_on(session, endpoint, EXCLUDE, worker_subject(worker_id, each)) for each in studies):
         return True
     return worker_id in who_took_part_elsewhere(session, study, endpoint)
 
 
-def who_took_part_elsewhere(session: Session, study: StudyRow, endpoint: str) -> set[int]:
+def who_took_part_elsewhere(session: Session, study: Study, endpoint: str) -> set[int]:
     """The workers who have done a form of a study whose participants this one excludes."""
     others = [other.id for other in _excluded_studies(session, study)]
     if not others:
@@ -110,14 +111,14 @@ def who_took_part_elsewhere(session: Session, study: StudyRow, endpoint: str) ->
     )
 
 
-def _excluded_studies(session: Session, study: StudyRow) -> Sequence[StudyRow]:
-    names = settings_of(study).participants.exclude_studies
+def _excluded_studies(session: Session, study: Study) -> Sequence[StudyRow]:
+    names = study.settings.participants.exclude_studies
     if not names:
         return []
     return session.scalars(select(StudyRow).where(StudyRow.name.in_(names)).order_by(StudyRow.id)).all()
 
 
-def intend_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
+def intend_exclusions(session: Session, study: Study, endpoint: str) -> None:
     """Intend to put everyone on the study's list who has done all the forms that they may, and is not on
     it yet."""
     if not _has_list(session, study, endpoint):
@@ -141,7 +142,7 @@ class _Turned(NamedTuple):
     operation: str
 
 
-def _last_turns(session: Session, study: StudyRow, endpoint: str) -> dict[int, _Turned]:
+def _last_turns(session: Session, study: Study, endpoint: str) -> dict[int, _Turned]:
     """Of each worker who was ever put on the study's list or taken off it, what the platform confirmed
     last."""
     turned = select(OutboxRow.id, OutboxRow.subject, OutboxRow.operation).where(
@@ -160,7 +161,7 @@ def _worker_in(subject: str) -> int:
 
 
 def intend_exclusion(
-    session: Session, study: StudyRow, endpoint: str, worker_id: int, forms: int | None = None
+    session: Session, study: Study, endpoint: str, worker_id: int, forms: int | None = None
 ) -> None:
     """The same for one worker, who has done `forms` of them (None: count)."""
     if not _has_list(session, study, endpoint):
@@ -171,11 +172,11 @@ def intend_exclusion(
         turn(session, study, endpoint, EXCLUDE, worker_subject(worker_id, study.id), on=True, request={})
 
 
-def _has_list(session: Session, study: StudyRow, endpoint: str) -> bool:
+def _has_list(session: Session, study: Study, endpoint: str) -> bool:
     return _list_row(session, study, endpoint) is not None
 
 
-def _list_row(session: Session, study: StudyRow, endpoint: str) -> OutboxRow | None:
+def _list_row(session: Session, study: Study, endpoint: str) -> OutboxRow | None:
     return session.scalar(
         select(OutboxRow).where(
             OutboxRow.endpoint == endpoint,
@@ -192,46 +193,39 @@ class Performed(NamedTuple):
     failed: tuple[str, ...]
 
 
-def perform_exclusions(engine: Engine, name: str, platform: Platform) -> Performed:
+def perform_exclusions(at: StudyAtPlatform) -> Performed:
     """Put on the study's list, and take off it, whom it was intended for. What fails stays intended."""
-    performed = _perform_all(engine, name, platform)
+    performed = _perform_all(at)
     if performed is None:
-        standing_list(engine, name, platform)
-        performed = _perform_all(engine, name, platform)
-    return performed or Performed(0, (f"{platform.endpoint.name} has no list of this study any more",))
+        standing_list(at)
+        performed = _perform_all(at)
+    return performed or Performed(0, (f"{at.endpoint} has no list of this study any more",))
 
 
-def _perform_all(engine: Engine, name: str, platform: Platform) -> Performed | None:
+def _perform_all(at: StudyAtPlatform) -> Performed | None:
     """None where the list itself is gone."""
-    endpoint = platform.endpoint.name
-    with writing(engine) as session:
-        study = hold_study(session, name)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
         rows = session.scalars(
             select(OutboxRow)
             .where(
-                OutboxRow.study_id == study.id,
-                OutboxRow.endpoint == endpoint,
+                OutboxRow.study_id == at.id,
+                OutboxRow.endpoint == at.endpoint,
                 OutboxRow.operation.in_(EXCLUDE),
                 OutboxRow.state != "confirmed",
                 OutboxRow.error != OVERTAKEN,
             )
             .order_by(OutboxRow.id)
         ).all()
-        intents = [
-            (
-                Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0),
-                external_worker_id(session, _worker_in(row.subject)),
-            )
-            for row in rows
-        ]
+        intents = [(intent_of(row), external_worker_id(session, _worker_in(row.subject))) for row in rows]
     if not intents:
         return Performed(0, ())
-    listed = make_list(engine, name, platform)
+    listed = make_list(at)
     failed = []
     for intent, worker in intents:
-        act = platform.put_on_list if intent.operation == EXCLUDE.on else platform.take_off_list
+        act = at.platform.put_on_list if intent.operation == EXCLUDE.on else at.platform.take_off_list
         try:
-            perform(engine, intent, partial(act, listed, worker), lambda _, __: {})
+            perform(at.engine, intent, partial(act, listed, worker), lambda _, __: {})
         except PlatformError as error:
             if error.code.endswith(LIST_GONE):
                 return None
@@ -239,30 +233,29 @@ def _perform_all(engine: Engine, name: str, platform: Platform) -> Performed | N
     return Performed(len(intents) - len(failed), tuple(failed))
 
 
-def make_list(engine: Engine, name: str, platform: Platform) -> str:
+def make_list(at: StudyAtPlatform) -> str:
     """The platform's id of the study's exclusion list, which is made at its first use."""
-    endpoint = platform.endpoint.name
-    with writing(engine) as session:
-        study = hold_study(session, name)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
         # Not the study's hash: another database that made the same study would share its list.
         row = intend(
             session,
-            study_id=study.id,
-            endpoint=endpoint,
+            study_id=at.id,
+            endpoint=at.endpoint,
             operation=LIST,
-            subject=f"study {study.id}",
+            subject=f"study {at.id}",
             key=secrets.token_urlsafe(18),
             request={},
         )
         if row.state == "confirmed" and row.answer:
             return str(row.answer["id"])
-        intent = Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+        intent = intent_of(row)
     # The token is random enough that no other database has a list of this name.
-    title = f"Took part in study {intent.token[:16]} ({endpoint})"
+    title = f"Took part in study {intent.token[:16]} ({at.endpoint})"
     made: str = perform(
-        engine,
+        at.engine,
         intent,
-        lambda: platform.make_list(
+        lambda: at.platform.make_list(
             title, "Given to who has taken part in a study that each person does once."
         ),
         lambda _, external_id: {"id": external_id},
@@ -270,62 +263,62 @@ def make_list(engine: Engine, name: str, platform: Platform) -> str:
     return made
 
 
-def standing_list(engine: Engine, name: str, platform: Platform) -> str:
+def standing_list(at: StudyAtPlatform) -> str:
     """As `make_list`; in the place of one that somebody deleted at the platform, another, to be filled
     anew."""
-    listed = make_list(engine, name, platform)
-    if platform.has_list(listed):
+    listed = make_list(at)
+    if at.platform.has_list(listed):
         return listed
-    endpoint = platform.endpoint.name
-    with writing(engine) as session:
-        study = hold_study(session, name)
-        row = _list_row(session, study, endpoint)
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        row = _list_row(session, at.study, at.endpoint)
         if row is not None and row.answer == {"id": listed}:
             # A name that was used may not be free again for days.
-            row.token = token_for(endpoint, LIST, row.subject, secrets.token_urlsafe(18))
+            row.token = token_for(at.endpoint, LIST, row.subject, secrets.token_urlsafe(18))
             row.state, row.answer, row.attempts = "pending", None, 0
-            for turned in _last_turns(session, study, endpoint).values():
+            for turned in _last_turns(session, at.study, at.endpoint).values():
                 if turned.operation == EXCLUDE.on:
                     session.execute(
                         update(OutboxRow).where(OutboxRow.id == turned.id).values(state="pending")
                     )
-    return make_list(engine, name, platform)
+    return make_list(at)
 
 
-def participants_of(engine: Engine, name: str, platform: Platform) -> Participants:
+def participants_of(at: StudyAtPlatform) -> Participants:
     """Who may take part in the study on this platform; makes the exclusion lists that it needs, and fills them.
 
     A study that stays with a single HIT makes none of its own: no platform gives one person the same HIT
     twice.
     """
-    endpoint = platform.endpoint.name
-    people = known_participants(engine, name, endpoint)
-    with writing(engine) as session:
-        study = hold_study(session, name)
+    people = known_participants(at)
+    if at.endpoint == "link":
+        return people
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
         hits = session.scalars(
-            select(HitRow.id).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint)
+            select(HitRow.id).where(HitRow.study_id == at.id, HitRow.endpoint == at.endpoint)
         ).all()
-        settings = settings_of(study)
+        settings = at.settings
         earlier = settings.participants.exclude_studies
         # With top-up there will be more HITs; with other requirements these would be another group for
         # workers.
-        own = len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, study, endpoint)
-        names = [*earlier, *([name] if own else [])]
+        own = len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, at.study, at.endpoint)
     qualified = list(people.qualified)
-    for other in names if endpoint != "link" else ():
-        qualified.append(Qualified(standing_list(engine, other, platform), lacking=True))
-        with writing(engine) as session:
-            intend_exclusions(session, hold_study(session, other), endpoint)
-        failed = perform_exclusions(engine, other, platform).failed
+    listed = [open_study_at(at.engine, name, at.platform) for name in earlier]
+    for other in [*listed, at] if own else listed:
+        qualified.append(Qualified(standing_list(other), lacking=True))
+        with writing(at.engine) as session:
+            hold_study(session, other.id)
+            intend_exclusions(session, other.study, at.endpoint)
+        failed = perform_exclusions(other).failed
         if failed:
             raise PlatformError(failed[0], "Nothing was published. Run the command again to go on.")
     return replace(people, qualified=tuple(qualified))
 
 
-def known_participants(engine: Engine, name: str, endpoint: str) -> Participants:
+def known_participants(at: StudyAtPlatform) -> Participants:
     """Who may take part by the study file alone."""
-    with reading(engine) as session:
-        people = settings_of(get_study(session, name)).participants
+    people = at.settings.participants
     return Participants(
         people.countries,
         people.min_approved_percent,
@@ -334,14 +327,14 @@ def known_participants(engine: Engine, name: str, endpoint: str) -> Participants
         tuple(
             Qualified(each.id, each.at_least, each.lacking)
             for each in people.qualifications
-            if each.endpoint in ("", endpoint)
+            if each.endpoint in ("", at.endpoint)
         ),
     )
 
 
-def refuse_unknown_studies(session: Session, study: StudyRow) -> None:
+def refuse_unknown_studies(session: Session, study: Study) -> None:
     """Raise UsageError where the study excludes the participants of one that this database does not have."""
-    names = set(settings_of(study).participants.exclude_studies)
+    names = set(study.settings.participants.exclude_studies)
     missing = names - {other.name for other in _excluded_studies(session, study)}
     if missing:
         raise UsageError(

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import bonuses_listed, hits_of, refuse_elsewhere
-from humaneval.crowd.ledger import spent
+from humaneval.crowd.ledger import BONUS, assignment_cost, spent
 from humaneval.crowd.outbox import intend
-from humaneval.crowd.platform import Platform
+from humaneval.crowd.participants import COMPENSATION
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 BALANCE = "balance"
 """Written down once: what the account had before the study's first HIT."""
@@ -49,7 +52,7 @@ class Reconciled(NamedTuple):
     differences: tuple[str, ...]
 
 
-def note_balance(session: Session, study: StudyRow, endpoint: str, balance: Decimal | None) -> None:
+def note_balance(session: Session, study: Study, endpoint: str, balance: Decimal | None) -> None:
     """Keep what the account has before the study's first HIT at this endpoint; later calls change nothing."""
     if balance is None:
         return
@@ -66,71 +69,41 @@ def note_balance(session: Session, study: StudyRow, endpoint: str, balance: Deci
         row.answer, row.state, row.confirmed_at = {"balance": str(balance)}, "confirmed", now()
 
 
-def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
+@dataclass(slots=True)
+class _There:
+    """What the platform says of the study's HITs."""
+
+    held: Decimal = ZERO
+    """What they may still cost."""
+    listed: set[int] = field(default_factory=set)
+    """Those whose bonuses the platform lists."""
+    bonuses: Counter[tuple[str, Decimal]] = field(default_factory=Counter)
+    """(assignment, amount) → how many."""
+    states: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(HIT, assignment) → state."""
+    differences: list[str] = field(default_factory=list)
+
+
+def reconcile(at: StudyAtPlatform) -> Reconciled:
     """Ask the platform for its books and compare. Changes nothing, here or there."""
-    refuse_elsewhere(engine, name, platform)
-    endpoint = platform.endpoint.name
-    held, differences = ZERO, []
-    listed: set[int] = set()
-    states: dict[tuple[str, str], str] = {}
-    there: Counter[tuple[str, Decimal]] = Counter()
-    with reading(engine) as session:
-        study = get_study(session, name)
-        settings = settings_of(study)
-        hits = [hit for hit in hits_of(session, study, endpoint) if hit.external_id is not None]
-        prices = {
-            hit.id: (
-                platform.cost(
-                    settings.hit.reward, hit.assignments, masters=settings.participants.masters
-                ).each(hit.assignments)
-            )
-            for hit in session.scalars(select(HitRow).where(HitRow.study_id == study.id))
-        }
-    for hit in hits:
-        external_id = hit.external_id or ""
-        bonuses = bonuses_listed(platform, external_id)
-        if bonuses is not None:
-            listed.add(hit.id)
-            there.update((bonus.assignment, bonus.amount) for bonus in bonuses)
-        standing = platform.standing(external_id)
-        if standing is None:
-            if hit.closed_at is None:
-                differences.append(f"{endpoint} has no HIT {external_id} any more")
-            continue
-        work = {(one.external_id, one.state) for one in platform.submissions(external_id)}
-        states.update({(external_id, assignment): state for assignment, state in work})
-        waiting = sum(state == "submitted" for _, state in work)
-        open_places = 0 if standing.expired else standing.free
-        held += prices[hit.id].total * (open_places + standing.in_hand + waiting)
-    with reading(engine) as session:
-        study = get_study(session, name)
-        differences += _states_differ(session, study, endpoint, states)
-        here = _bonuses(session, study, endpoint, listed)
-        forgotten = _bonuses(session, study, endpoint, {hit.id for hit in hits} - listed)
+    refuse_elsewhere(at)
+    with reading(at.engine) as session:
+        hits = [hit for hit in hits_of(session, at.study, at.endpoint) if hit.external_id is not None]
+    there = _ask(at, hits)
+    with reading(at.engine) as session:
+        states_differ = _states_differ(session, at, there.states)
+        here = _bonuses(session, at, there.listed)
+        forgotten = _bonuses(session, at, {hit.id for hit in hits} - there.listed)
         before = session.scalar(
             select(OutboxRow).where(
-                OutboxRow.endpoint == endpoint,
+                OutboxRow.endpoint == at.endpoint,
                 OutboxRow.operation == BALANCE,
-                OutboxRow.subject == f"study {study.id}",
+                OutboxRow.subject == f"study {at.id}",
             )
         )
-        due = session.scalars(
-            select(PaymentRow).where(
-                PaymentRow.study_id == study.id,
-                PaymentRow.endpoint == endpoint,
-                PaymentRow.state == "due",
-                PaymentRow.kind == "compensation",
-            )
-        ).all()
-        others = _paid_by_others(session, study, endpoint, before.confirmed_at if before else None)
-    held += sum((payment.amount + payment.fee for payment in due), ZERO)
-    differences += [
-        f"bonus of ${amount} for {assignment}: {there[assignment, amount]} at {endpoint},"
-        f" {here[assignment, amount]} in our ledger"
-        for assignment, amount in sorted({*there, *here})
-        if there[assignment, amount] != here[assignment, amount]
-    ]
-    balance, paid = platform.balance(), spent(engine, name, endpoint).total
+        held = there.held + _compensations_due(session, at)
+        others = _paid_by_others(session, at, before.confirmed_at if before else None)
+    balance, paid = at.platform.balance(), spent(at.study, at.endpoint).total
     began = Decimal(before.answer["balance"]) if before is not None and before.answer else None
     return Reconciled(
         balance=balance,
@@ -140,15 +113,62 @@ def reconcile(engine: Engine, name: str, platform: Platform) -> Reconciled:
         others=others,
         unexplained=began - paid - held - balance if began is not None and balance is not None else None,
         bonuses=_total(here),
-        bonuses_there=_total(there),
+        bonuses_there=_total(there.bonuses),
         bonuses_unlisted=_total(forgotten),
-        differences=tuple(differences),
+        differences=(*there.differences, *states_differ, *_bonuses_differ(at.endpoint, here, there.bonuses)),
     )
 
 
-def _paid_by_others(session: Session, study: StudyRow, endpoint: str, since: datetime | None) -> Decimal:
+def _ask(at: StudyAtPlatform, hits: Sequence[HitRow]) -> _There:
+    """What the platform says of these HITs, one after the other."""
+    there = _There()
+    for hit in hits:
+        external_id = hit.external_id or ""
+        bonuses = bonuses_listed(at.platform, external_id)
+        if bonuses is not None:
+            there.listed.add(hit.id)
+            there.bonuses.update((bonus.assignment, bonus.amount) for bonus in bonuses)
+        standing = at.platform.standing(external_id)
+        if standing is None:
+            if hit.closed_at is None:
+                there.differences.append(f"{at.endpoint} no longer has the HIT {external_id}")
+            continue
+        work = {(one.external_id, one.state) for one in at.platform.submissions(external_id)}
+        there.states.update({(external_id, assignment): state for assignment, state in work})
+        waiting = sum(state == "submitted" for _, state in work)
+        open_places = 0 if standing.expired else standing.free
+        price = assignment_cost(at, hit.assignments).total
+        there.held += price * (open_places + standing.in_hand + waiting)
+    return there
+
+
+def _compensations_due(session: Session, at: StudyAtPlatform) -> Decimal:
+    """What compensations that nobody has taken yet may still cost."""
+    due = session.scalars(
+        select(PaymentRow).where(
+            PaymentRow.study_id == at.id,
+            PaymentRow.endpoint == at.endpoint,
+            PaymentRow.state == "due",
+            PaymentRow.kind == COMPENSATION,
+        )
+    )
+    return sum((payment.amount + payment.fee for payment in due), ZERO)
+
+
+def _bonuses_differ(
+    endpoint: str, here: Counter[tuple[str, Decimal]], there: Counter[tuple[str, Decimal]]
+) -> list[str]:
+    return [
+        f"bonus of ${amount} for {assignment}: {there[assignment, amount]} at {endpoint},"
+        f" {here[assignment, amount]} in our ledger"
+        for assignment, amount in sorted({*there, *here})
+        if there[assignment, amount] != here[assignment, amount]
+    ]
+
+
+def _paid_by_others(session: Session, at: StudyAtPlatform, since: datetime | None) -> Decimal:
     payments = select(PaymentRow).where(
-        PaymentRow.study_id != study.id, PaymentRow.endpoint == endpoint, PaymentRow.state == "paid"
+        PaymentRow.study_id != at.id, PaymentRow.endpoint == at.endpoint, PaymentRow.state == "paid"
     )
     if since is not None:
         payments = payments.where(PaymentRow.paid_at >= since)
@@ -159,32 +179,28 @@ def _total(bonuses: Counter[tuple[str, Decimal]]) -> Decimal:
     return sum((amount * count for (_, amount), count in bonuses.items()), ZERO)
 
 
-def _bonuses(
-    session: Session, study: StudyRow, endpoint: str, hits: set[int]
-) -> Counter[tuple[str, Decimal]]:
+def _bonuses(session: Session, at: StudyAtPlatform, hits: set[int]) -> Counter[tuple[str, Decimal]]:
     """Bonuses that our ledger calls paid, for work on these HITs."""
     rows = session.execute(
         select(AssignmentRow.external_id, PaymentRow.amount)
         .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
-        .where(PaymentRow.study_id == study.id, PaymentRow.endpoint == endpoint)
-        .where(PaymentRow.kind == "bonus", PaymentRow.state == "paid", AssignmentRow.hit_id.in_(hits))
+        .where(PaymentRow.study_id == at.id, PaymentRow.endpoint == at.endpoint)
+        .where(PaymentRow.kind == BONUS, PaymentRow.state == "paid", AssignmentRow.hit_id.in_(hits))
     )
     return Counter((external_id, amount) for external_id, amount in rows)
 
 
-def _states_differ(
-    session: Session, study: StudyRow, endpoint: str, states: dict[tuple[str, str], str]
-) -> list[str]:
+def _states_differ(session: Session, at: StudyAtPlatform, states: dict[tuple[str, str], str]) -> list[str]:
     """Work that is approved on one side only: what was submitted there and not collected here is no
     difference."""
     ours = session.execute(
         select(HitRow.external_id, AssignmentRow.external_id, AssignmentRow.state)
         .join(HitRow, HitRow.id == AssignmentRow.hit_id)
-        .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
+        .where(AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
         .where(AssignmentRow.state.in_(("submitted", "approved", "rejected")))
     )
     return [
-        f"assignment {external_id}: {there} at {endpoint}, {state} here"
+        f"assignment {external_id}: {there} at {at.endpoint}, {state} here"
         for hit, external_id, state in ours
         if (there := states.get((hit or "", external_id))) is not None and there != state
     ]

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.outbox import Intent, intend
-from humaneval.store.tables import OutboxRow, StudyRow
+from humaneval.crowd.outbox import Intent, intend, intent_of
+from humaneval.store.tables import OutboxRow
+from humaneval.study.stored import Study
 
 OVERTAKEN = "undone before it was confirmed"
 """Why a turn is not sent any more."""
@@ -64,7 +65,7 @@ def is_on(session: Session, endpoint: str, switch: Switch, about: str) -> bool:
 
 def turn(
     session: Session,
-    study: StudyRow,
+    study: Study,
     endpoint: str,
     switch: Switch,
     about: str,
@@ -80,7 +81,7 @@ def turn(
     operation, opposite = (switch.on, switch.off) if on else (switch.off, switch.on)
     rows = turns(session, endpoint, switch, about)
     if rows and rows[-1].operation == operation:
-        return None if rows[-1].state == "confirmed" else _intent(rows[-1])
+        return None if rows[-1].state == "confirmed" else intent_of(rows[-1])
     stands = last_turn(session, endpoint, switch, about)
     if stands is not None and stands.operation == operation:
         return None
@@ -99,8 +100,4 @@ def turn(
         key=study.design_hash,
         request=request,
     )
-    return _intent(row)
-
-
-def _intent(row: OutboxRow) -> Intent:
-    return Intent(row.id, row.operation, row.subject, row.token, row.attempts > 0)
+    return intent_of(row)

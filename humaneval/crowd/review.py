@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Engine, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.participants import forms_allowed, who_took_part_elsewhere
 from humaneval.store.engine import writing
 from humaneval.store.queries import TOOK_PART, TOOK_PART_ELSEWHERE
-from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow, StudyRow
+from humaneval.store.tables import COLLECTED, AssignmentRow, PassageRow, ResponseRow
 from humaneval.store.types import now
-from humaneval.study.stored import settings_of
+from humaneval.study.stored import Study
 
 MISSED_CONTROL = "missed the control"
 MISSED_ELSEWHERE = "missed the control in another form"
@@ -42,11 +42,10 @@ class Reviewed:
     differences: str
 
 
-def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
+def review_work(study: Study, endpoint: str) -> list[Reviewed]:
     """Every collected assignment, with the exclusions that the study's own rule decides."""
-    with writing(engine) as session:
-        study = hold_study(session, name)
-        settings = settings_of(study)
+    with writing(study.engine) as session:
+        hold_study(session, study.id)
         work = session.scalars(
             select(AssignmentRow)
             .where(
@@ -70,7 +69,7 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
                     assignment.worker.pseudonym,
                     assignment.state,
                     len(seconds),
-                    0 if assignment.is_stray else settings.design.row_size,
+                    0 if assignment.is_stray else study.settings.design.row_size,
                     round(sum(timed), 1) if timed else None,
                     assignment.excluded,
                     assignment.auto_approval_at,
@@ -80,13 +79,13 @@ def review(engine: Engine, name: str, endpoint: str) -> list[Reviewed]:
         return reviewed
 
 
-def decide_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
+def decide_exclusions(session: Session, study: Study, endpoint: str) -> None:
     """Note on every collected assignment why it does not count: by the study's own rule, as `score` applies it.
 
     Who left out a passage, or under the rule "annotator" missed a control, is excluded with all of their
     forms.
     """
-    settings = settings_of(study)
+    settings = study.settings
     work = session.scalars(
         select(AssignmentRow).where(
             AssignmentRow.study_id == study.id,
@@ -123,16 +122,14 @@ def decide_exclusions(session: Session, study: StudyRow, endpoint: str) -> None:
             assignment.excluded = ""
 
 
-def _repeats(
-    session: Session, study: StudyRow, endpoint: str, work: Sequence[AssignmentRow]
-) -> dict[int, str]:
+def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[AssignmentRow]) -> dict[int, str]:
     """Forms by people who should not have taken part, or not so often: the first ones submitted count."""
     by_worker: dict[int, list[AssignmentRow]] = defaultdict(list)
     for assignment in sorted(work, key=lambda one: (one.submitted_at or one.answered_at or now(), one.id)):
         by_worker[assignment.worker_id].append(assignment)
     found: dict[int, str] = {}
     elsewhere = who_took_part_elsewhere(session, study, endpoint)
-    allowed = settings_of(study).design.rows_per_annotator
+    allowed = study.settings.design.rows_per_annotator
     for worker_id, forms in by_worker.items():
         if len(forms) > allowed:
             more = forms_allowed(session, study, endpoint, worker_id)
@@ -142,7 +139,7 @@ def _repeats(
     return found
 
 
-def lost_assignments(session: Session, study: StudyRow, endpoint: str) -> list[AssignmentRow]:
+def lost_assignments(session: Session, study: Study, endpoint: str) -> list[AssignmentRow]:
     """Assignments whose places are lost to the study, and not replaced yet: excluded in `review`, rejected,
     or taken by a submission that matches no form."""
     return list(

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from statistics import median
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import PUBLISH
 from humaneval.crowd.ledger import INSTEAD, spent
-from humaneval.crowd.participants import DONE
+from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 ENOUGH = 3
 """Submissions from which on a rate means something."""
@@ -119,99 +120,110 @@ def _hourly(reward: Decimal, minutes: float | None) -> Decimal | None:
     return (reward * 60 / Decimal(str(minutes))).quantize(Decimal("0.01")) if minutes else None
 
 
-def study_status(engine: Engine, name: str, moment: datetime | None = None) -> list[EndpointStatus]:
+class _Records(NamedTuple):
+    """What our database has of a study, at all endpoints."""
+
+    hits: Sequence[HitRow]
+    work: Sequence[AssignmentRow]
+    writes: Mapping[tuple[str, str], int]
+    """(endpoint, state) → tried writes."""
+    unsent: Mapping[str, int]
+    """Endpoint → planned HITs of which the platform was never told."""
+    due: Mapping[str, int]
+    """Endpoint → compensations that nobody has taken yet."""
+    rows: int
+
+
+def study_status(study: Study, moment: datetime | None = None) -> list[EndpointStatus]:
     """One line for each endpoint that the study was published to, or was about to be; `moment` is now."""
     moment = moment or now()
-    with reading(engine) as session:
-        study = get_study(session, name)
-        hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
-        work = session.scalars(select(AssignmentRow).where(AssignmentRow.study_id == study.id)).all()
-        outbox = session.execute(
-            select(OutboxRow.endpoint, OutboxRow.state).where(
-                OutboxRow.study_id == study.id,
-                OutboxRow.attempts > 0,
-                OutboxRow.error.notin_((OVERTAKEN, INSTEAD)),
-            )
-        )
-        unsent = Counter(
-            session.scalars(
-                select(OutboxRow.endpoint).where(
-                    OutboxRow.study_id == study.id,
-                    OutboxRow.operation == PUBLISH,
-                    OutboxRow.state == "pending",
-                    OutboxRow.attempts == 0,
-                )
-            )
-        )
-        settings = settings_of(study)
-        due = Counter(
-            session.scalars(
-                select(PaymentRow.endpoint).where(
-                    PaymentRow.study_id == study.id,
-                    PaymentRow.kind == "compensation",
-                    PaymentRow.state == "due",
-                )
-            )
-        )
-        writes = Counter((endpoint, state) for endpoint, state in outbox)
-        rows = rows_in(session, study)
-    lines = []
-    for endpoint in dict.fromkeys(hit.endpoint for hit in hits):
-        mine = [hit for hit in hits if hit.endpoint == endpoint]
-        paid = spent(engine, name, endpoint)
-        here = [line for line in work if line.endpoint == endpoint]
-        collected = [line for line in here if line.state in COLLECTED and not line.is_stray]
-        waiting = [line for line in here if line.state == "answered"]
-        submitted = [*collected, *waiting] if endpoint == "link" else collected
-        planned = places = sum(hit.assignments for hit in mine)
-        if endpoint == "link":  # any number of links may lead to the same rows
-            planned = min(planned, rows or 0) + sum(line.row_replaced for line in here)
-        began = min((line.opened_at or moment for line in submitted), default=None)
-        closed = all(hit.expires_at is not None and hit.expires_at <= moment for hit in mine)
-        over = sum(
-            hit.external_id is not None
-            and (hit.closed_at is not None or (hit.expires_at is not None and hit.expires_at <= moment))
-            for hit in mine
-        )
-        minutes = _median_minutes(submitted)
-        reward = (settings.by_link if endpoint == "link" else settings).hit.reward
-        lines.append(
-            EndpointStatus(
-                endpoint=endpoint,
-                hits=len(mine),
-                hits_up=sum(hit.external_id is not None for hit in mine) - over,
-                hits_over=over,
-                hits_unsent=0 if any(hit.closed_at for hit in mine) else unsent[endpoint],
-                planned=planned,
-                opened=sum(
-                    line.state == "opened" and line.lease_until is not None and line.lease_until > moment
-                    for line in here
-                ),
-                answered=len(waiting),
-                crowded_out=_crowded_out(here, places, rows or 0) if endpoint == "link" else 0,
-                submitted=len(submitted),
-                approved=sum(line.state == "approved" for line in collected),
-                usable=sum(not line.excluded and line.state != "rejected" for line in collected),
-                about_done_at=None if closed else about_done(len(submitted), planned, began, moment),
-                unconfirmed=writes[endpoint, "pending"],
-                refused=writes[endpoint, "refused"],
-                next_auto_approval=min(
-                    (
-                        line.auto_approval_at
-                        for line in here
-                        if line.state == "submitted" and line.auto_approval_at
-                    ),
-                    default=None,
-                ),
-                rewards=paid.rewards,
-                fees=paid.fees,
-                spent=paid.total,
-                rejected=sum(line.state == "rejected" for line in collected),
-                strays=sum(line.is_stray and line.state == "submitted" for line in here),
-                compensations_due=due[endpoint],
-                median_minutes=minutes,
-                hourly=_hourly(reward, minutes) if reward else None,
-                hourly_expected=settings.hit.hourly,
-            )
-        )
-    return lines
+    with reading(study.engine) as session:
+        records = _records(session, study)
+    endpoints = dict.fromkeys(hit.endpoint for hit in records.hits)
+    return [_status(study, endpoint, records, moment) for endpoint in endpoints]
+
+
+def _records(session: Session, study: Study) -> _Records:
+    tried = select(OutboxRow.endpoint, OutboxRow.state).where(
+        OutboxRow.study_id == study.id,
+        OutboxRow.attempts > 0,
+        OutboxRow.error.notin_((OVERTAKEN, INSTEAD)),
+    )
+    unsent = select(OutboxRow.endpoint).where(
+        OutboxRow.study_id == study.id,
+        OutboxRow.operation == PUBLISH,
+        OutboxRow.state == "pending",
+        OutboxRow.attempts == 0,
+    )
+    due = select(PaymentRow.endpoint).where(
+        PaymentRow.study_id == study.id, PaymentRow.kind == COMPENSATION, PaymentRow.state == "due"
+    )
+    return _Records(
+        hits=session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all(),
+        work=session.scalars(select(AssignmentRow).where(AssignmentRow.study_id == study.id)).all(),
+        writes=Counter((endpoint, state) for endpoint, state in session.execute(tried)),
+        unsent=Counter(session.scalars(unsent)),
+        due=Counter(session.scalars(due)),
+        rows=rows_in(session, study.id),
+    )
+
+
+def _status(study: Study, endpoint: str, records: _Records, moment: datetime) -> EndpointStatus:
+    hits = [hit for hit in records.hits if hit.endpoint == endpoint]
+    work = [line for line in records.work if line.endpoint == endpoint]
+    collected = [line for line in work if line.state in COLLECTED and not line.is_stray]
+    waiting = [line for line in work if line.state == "answered"]
+    by_link = endpoint == "link"
+    submitted = [*collected, *waiting] if by_link else collected
+    planned = places = sum(hit.assignments for hit in hits)
+    if by_link:  # any number of links may lead to the same rows
+        planned = min(planned, records.rows) + sum(line.row_replaced for line in work)
+    began = min((line.opened_at or moment for line in submitted), default=None)
+    closed = all(hit.expires_at is not None and hit.expires_at <= moment for hit in hits)
+    over = sum(_is_over(hit, moment) for hit in hits)
+    minutes = _median_minutes(submitted)
+    reward = (study.settings.by_link if by_link else study.settings).hit.reward
+    paid = spent(study, endpoint)
+    return EndpointStatus(
+        endpoint=endpoint,
+        hits=len(hits),
+        hits_up=sum(hit.external_id is not None for hit in hits) - over,
+        hits_over=over,
+        hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
+        planned=planned,
+        opened=sum(_is_open(line, moment) for line in work),
+        answered=len(waiting),
+        crowded_out=_crowded_out(work, places, records.rows) if by_link else 0,
+        submitted=len(submitted),
+        approved=sum(line.state == "approved" for line in collected),
+        usable=sum(not line.excluded and line.state != "rejected" for line in collected),
+        about_done_at=None if closed else about_done(len(submitted), planned, began, moment),
+        unconfirmed=records.writes.get((endpoint, "pending"), 0),
+        refused=records.writes.get((endpoint, "refused"), 0),
+        next_auto_approval=_next_auto_approval(work),
+        rewards=paid.rewards,
+        fees=paid.fees,
+        spent=paid.total,
+        rejected=sum(line.state == "rejected" for line in collected),
+        strays=sum(line.is_stray and line.state == "submitted" for line in work),
+        compensations_due=records.due.get(endpoint, 0),
+        median_minutes=minutes,
+        hourly=_hourly(reward, minutes) if reward else None,
+        hourly_expected=study.settings.hit.hourly,
+    )
+
+
+def _is_over(hit: HitRow, moment: datetime) -> bool:
+    """Whether the HIT was up, and was deleted, taken down, or ran out."""
+    expired = hit.expires_at is not None and hit.expires_at <= moment
+    return hit.external_id is not None and (hit.closed_at is not None or expired)
+
+
+def _is_open(line: AssignmentRow, moment: datetime) -> bool:
+    """Whether a worker has the form open under a lease that still runs."""
+    return line.state == "opened" and line.lease_until is not None and line.lease_until > moment
+
+
+def _next_auto_approval(work: Iterable[AssignmentRow]) -> datetime | None:
+    waiting = [line.auto_approval_at for line in work if line.state == "submitted" and line.auto_approval_at]
+    return min(waiting, default=None)

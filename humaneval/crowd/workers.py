@@ -9,20 +9,20 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, perform
 from humaneval.crowd.participants import forms_allowed, forms_done, readmission, standing_list
-from humaneval.crowd.platform import Platform
 from humaneval.crowd.pseudonyms import external_worker_id, worker_row
 from humaneval.crowd.reversible import BLOCK, EXCLUDE, Switch, is_on, turn, worker_subject
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, PaymentRow, StudyRow, WorkerIdentityRow, WorkerRow
-from humaneval.study.stored import get_study
+from humaneval.store.tables import AssignmentRow, PaymentRow, WorkerIdentityRow, WorkerRow
+from humaneval.study.stored import Study
 
 _PSEUDONYM = re.compile("w[0-9a-f]{12}")
 _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,128}")
@@ -48,10 +48,9 @@ class Standing(NamedTuple):
     """On the study's exclusion list."""
 
 
-def list_workers(engine: Engine, name: str, endpoint: str) -> list[Standing]:
+def list_workers(study: Study, endpoint: str) -> list[Standing]:
     """Everyone who has opened a form of the study at this endpoint, first ones first."""
-    with reading(engine) as session:
-        study = get_study(session, name)
+    with reading(study.engine) as session:
         people = session.execute(
             select(WorkerRow.id, WorkerRow.pseudonym)
             .join(AssignmentRow, AssignmentRow.worker_id == WorkerRow.id)
@@ -122,10 +121,8 @@ class Turned(NamedTuple):
     before: int
 
 
-def block(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+def block_workers(
+    at: StudyAtPlatform,
     workers: Collection[str],
     *,
     reason: str,
@@ -137,15 +134,13 @@ def block(
     reason = plain_words("reason", reason, needed=on)
 
     def act(worker: str) -> None:
-        (platform.block if on else platform.unblock)(worker, reason)
+        (at.platform.block if on else at.platform.unblock)(worker, reason)
 
-    return _turn_all(engine, name, platform, workers, BLOCK, on, lambda *_: {"reason": reason}, act, dry_run)
+    return _turn_all(at, workers, BLOCK, on, lambda *_: {"reason": reason}, act, dry_run)
 
 
-def exclude(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+def exclude_workers(
+    at: StudyAtPlatform,
     workers: Collection[str],
     *,
     on: bool = True,
@@ -158,36 +153,33 @@ def exclude(
     """
 
     def act(worker: str) -> None:
-        listed = standing_list(engine, name, platform)
-        (platform.put_on_list if on else platform.take_off_list)(listed, worker)
+        listed = standing_list(at)
+        (at.platform.put_on_list if on else at.platform.take_off_list)(listed, worker)
 
-    def request(session: Session, study: StudyRow, worker_id: int) -> Mapping[str, Any]:
-        return {} if on else readmission(session, study, platform.endpoint.name, worker_id)
+    def request(session: Session, worker_id: int) -> Mapping[str, Any]:
+        return {} if on else readmission(session, at.study, at.endpoint, worker_id)
 
-    return _turn_all(engine, name, platform, workers, EXCLUDE, on, request, act, dry_run)
+    return _turn_all(at, workers, EXCLUDE, on, request, act, dry_run)
 
 
 def _turn_all(
-    engine: Engine,
-    name: str,
-    platform: Platform,
+    at: StudyAtPlatform,
     workers: Collection[str],
     switch: Switch,
     on: bool,
-    request: Callable[[Session, StudyRow, int], Mapping[str, Any]],
+    request: Callable[[Session, int], Mapping[str, Any]],
     act: Callable[[str], None],
     dry_run: bool,
 ) -> Turned:
-    refuse_elsewhere(engine, name, platform)
-    endpoint = platform.endpoint.name
+    refuse_elsewhere(at)
     intents: list[tuple[Intent, str]] = []
-    with writing(engine) as session:
-        study = hold_study(session, name)
-        ids = list(dict.fromkeys(find_worker(session, endpoint, who, new=on) for who in workers))
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        ids = list(dict.fromkeys(find_worker(session, at.endpoint, who, new=on) for who in workers))
         for worker_id in ids:
-            about = worker_subject(worker_id, study.id if switch is EXCLUDE else None)
+            about = worker_subject(worker_id, at.id if switch is EXCLUDE else None)
             intent = turn(
-                session, study, endpoint, switch, about, on=on, request=request(session, study, worker_id)
+                session, at.study, at.endpoint, switch, about, on=on, request=request(session, worker_id)
             )
             if intent is not None:
                 intents.append((intent, external_worker_id(session, worker_id)))
@@ -196,7 +188,7 @@ def _turn_all(
     turned, failed = 0, []
     for intent, worker in () if dry_run else intents:
         try:
-            perform(engine, intent, partial(act, worker), lambda _, __: {})
+            perform(at.engine, intent, partial(act, worker), lambda _, __: {})
             turned += 1
         except PlatformError as error:
             failed.append(error.message)

@@ -23,7 +23,7 @@ Cue = Callable[[Sequence[str]], list[float]]
 """How suspicious each sentence of a passage is; the largest is marked, and equals share the mark."""
 
 
-class Shown(NamedTuple):
+class CuePassage(NamedTuple):
     """A passage: its sentences, the generator, and the position (from 1) of the machine's or held-out
     sentence."""
 
@@ -79,12 +79,12 @@ def cues(frequencies: Mapping[str, int], places: Collection[int] = ()) -> dict[s
     }
 
 
-def cue_scores(passages: Iterable[Shown], frequencies: Mapping[str, int]) -> tuple[CueScore, ...]:
+def cue_scores(passages: Iterable[CuePassage], frequencies: Mapping[str, int]) -> tuple[CueScore, ...]:
     """What each cue alone would score against each generator, in the order in which generators first occur.
 
     Raises InputError where there is no passage.
     """
-    by_generator: dict[str, list[Shown]] = {}
+    by_generator: dict[str, list[CuePassage]] = {}
     for passage in passages:
         by_generator.setdefault(passage.generator, []).append(passage)
     if not by_generator:
@@ -100,7 +100,7 @@ def cue_scores(passages: Iterable[Shown], frequencies: Mapping[str, int]) -> tup
     )
 
 
-def _noticed(cue: Cue, passage: Shown) -> float:
+def _noticed(cue: Cue, passage: CuePassage) -> float:
     """The odds with which the cue marks the passage's sentence: 1 over the number of sentences that are tied
     with it."""
     marks = cue(passage.sentences)

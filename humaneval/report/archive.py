@@ -191,7 +191,7 @@ def _about(session: Session, study: StudyRow, responses: int, tests: bool) -> di
         "tests": tests,
         "responses": responses,
         "forms_set_aside": forms_set_aside(session, study),
-        "design_additions": [each.to_json() for each in stored_additions(session, study)],
+        "design_additions": [each.to_json() for each in stored_additions(session, study.id)],
     }
 
 

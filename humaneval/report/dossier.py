@@ -16,6 +16,7 @@ from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay
 from humaneval.study.file import StudyFile
 from humaneval.study.scores import collected
+from humaneval.study.stored import open_study
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Dossier:
 def dossier(engine: Engine, name: str, *, tests: bool = False) -> Dossier:
     """What the store knows of study `name`. Raises InputError where there are no responses, and as
     `score` does."""
-    found = collected(engine, name, tests=tests)
+    found = collected(open_study(engine, name), tests=tests)
     analysis = found.analysis()
     data = study_report(engine, name, analysis.table, analysis=analysis)
     assert data.plan is not None

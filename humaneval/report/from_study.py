@@ -50,7 +50,7 @@ from humaneval.store.types import now
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.plan import cues_of, plan_of, stories_of
-from humaneval.study.stored import get_study, hash_of_rows, settings_of
+from humaneval.study.stored import get_study, hash_of_rows, settings_of, study_of
 
 SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
 
@@ -69,17 +69,14 @@ def study_report(
     with reading(engine) as session:
         study = get_study(session, name)
         settings = settings_of(study)
+        opened = study_of(engine, study)
         lines = response_lines(session, study)
         return ReportData(
             title=title or name,
             table=table,
             analysis=analysis,
-            plan=(
-                plan_of(settings, stories=stories_of(engine, name), rows=len(study.rows))
-                if analysis
-                else None
-            ),
-            cues=cues_of(engine, name) if analysis else (),
+            plan=(plan_of(settings, stories=stories_of(opened), rows=len(study.rows)) if analysis else None),
+            cues=cues_of(opened) if analysis else (),
             hourly=_hourly(session, study, settings, lines) if analysis else None,
             margin=settings.analysis.equivalence_margin,
             summary=summary,
@@ -148,7 +145,7 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
         preset=preset,
         seed=study.seed,
         hash=hash_of_rows(session, study),
-        additions=tuple(each.describe() for each in stored_additions(session, study)),
+        additions=tuple(each.describe() for each in stored_additions(session, study.id)),
     )
 
 

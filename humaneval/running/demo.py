@@ -16,9 +16,10 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from humaneval.crowd.addresses import preview_urls
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import endpoint
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import Role
 from humaneval.errors import DesignError, InputError, PrerequisiteError, UsageError
 from humaneval.market import MarketServer, Mode, open_market
@@ -32,7 +33,7 @@ from humaneval.store.engine import open_engine, reading
 from humaneval.store.migrate import open_current
 from humaneval.store.queries import response_lines
 from humaneval.study.scores import collected
-from humaneval.study.stored import get_study
+from humaneval.study.stored import get_study, open_study
 from humaneval.web.app import create_app, running
 
 RunVerb = Callable[..., None]
@@ -196,16 +197,15 @@ def _simulate(demo: _Demo, models: bool) -> None:
 
 def _wait_for_me(demo: _Demo) -> None:
     """Open the worker site, wait until something was submitted, and say how each guess went."""
-    where = endpoint("local", demo.settings)
-    url = preview_urls(demo.engine, STUDY, where)[0]
+    at = open_study_at(demo.engine, STUDY, MTurk(endpoint("local", demo.settings)))
+    url = preview_urls(at.study, at.platform.endpoint)[0]
     demo.say(
         f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer, send. Waiting for you; Ctrl-C"
         " stops."
     )
     if _has_screen():
         webbrowser.open(url)
-    platform = MTurk(where)
-    while not collect(demo.engine, STUDY, platform).submissions:
+    while not collect_work(at).submissions:
         time.sleep(1)
     demo.say("\nThank you! This is how it went:")
     with reading(demo.engine) as session:
@@ -229,7 +229,7 @@ def _scores_and_report(demo: _Demo, me: bool) -> Path | None:
             raise
         demo.say(f"{error.message}. A study would leave you out, and pay you all the same.")
         return None
-    analysis = collected(demo.engine, STUDY).analysis()
+    analysis = collected(open_study(demo.engine, STUDY)).analysis()
     if me:
         title, summary = "Demo study: you", ""
     else:

@@ -10,16 +10,20 @@ from typing import Any
 
 from sqlalchemy import Engine, Select, insert, select
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import preview_urls
-from humaneval.crowd.approve import approve
-from humaneval.crowd.collect import collect
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.doctor import Finding
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import reconcile
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
+from humaneval.market import MarketServer, Mode, open_account, open_market
 from humaneval.settings import Settings
+from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import open_current
 from humaneval.store.tables import (
@@ -33,12 +37,14 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.store.types import Base
-from humaneval.study.stored import mark_simulated, settings_of_study, study_key
+from humaneval.study.file import StudyFile
+from humaneval.study.stored import Study, mark_simulated, open_study, study_key
+from humaneval.web.app import create_app, running
 
 BATCH = 500
 
 
-def rehearse(engine: Engine, name: str, *, as_new_marketplace: bool) -> Iterator[Finding]:
+def rehearse(study: Study, *, as_new_marketplace: bool) -> Iterator[Finding]:
     """Walk from publishing to paying; each step is a finding, and the first that fails is the last.
 
     `as_new_marketplace`: workers are asked for what the study asks for. Else only for what a new worker can
@@ -48,10 +54,10 @@ def rehearse(engine: Engine, name: str, *, as_new_marketplace: bool) -> Iterator
         copy = open_engine(f"sqlite:///{folder}/copy.db")
         try:
             open_current(copy)
-            _copy_study(engine, copy, name, keep_requirements=as_new_marketplace)
+            _copy_study(study, copy, keep_requirements=as_new_marketplace)
             step = "Rehearsal"
             try:
-                for step, detail in _walk(copy, name, Path(folder)):
+                for step, detail in _walk(open_study(copy, study.name), Path(folder)):
                     yield Finding(step, True, True, detail)
             except HumanEvalError as error:
                 yield Finding(f"After {step.lower()}", False, True, f"{error.message}. {error.hint}")
@@ -59,34 +65,30 @@ def rehearse(engine: Engine, name: str, *, as_new_marketplace: bool) -> Iterator
             copy.dispose()
 
 
-def _walk(copy: Engine, name: str, folder: Path) -> Iterator[tuple[str, str]]:
-    from humaneval.market import MarketServer, Mode, open_account, open_market
-    from humaneval.simulated import Crowd, Skills, work_through
-    from humaneval.web.app import create_app, running
-
-    study = settings_of_study(copy, name)
+def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
+    """What was done, and how it went; `study` is the copy."""
     market = open_market(folder / "market.db")
     try:
         open_account(market, Mode.LOCAL, balance=None)
         with MarketServer(market, mode=Mode.LOCAL) as server:
-            platform = MTurk(local(server.url))
-            app = create_app(Settings(market_url=server.url), copy)
+            at = StudyAtPlatform(study, MTurk(local(server.url)))
+            app = create_app(Settings(market_url=server.url), study.engine)
             with running(app) as port:
-                publishing.plan(copy, name, platform)
-                made = publishing.publish(copy, name, platform, public_url=f"http://localhost:{port}")
+                plan_hits(at)
+                made = publish_hits(at, public_url=f"http://localhost:{port}")
                 yield "Publishing", f"{made.made} HITs"
-                mark_simulated(copy, name)
-                countries = study.participants.countries
+                mark_simulated(study)
+                countries = study.settings.participants.countries
                 crowd = Crowd(1, Skills(), country=countries[0] if countries else "")
-                preview, key = preview_urls(copy, name, platform.endpoint)[0], study_key(copy, name)
+                preview, key = preview_urls(study, at.platform.endpoint)[0], study_key(study)
                 if not work_through(crowd, preview, key).submitted:
                     raise PlatformError(
                         "the pretend worker found nothing that it may take",
                         "Nobody who is new to the marketplace meets [participants] of the study.",
                     )
                 yield "Taking part", "a pretend worker took a HIT, saw the form, answered and sent"
-                found = collect(copy, name, platform)
-                if (found.submissions, found.responses) != (1, study.design.row_size):
+                found = collect_work(at)
+                if (found.submissions, found.responses) != (1, study.settings.design.row_size):
                     raise PlatformError(f"collect found {found.submissions} submissions", "Report this.")
                 if found.differences or found.strays:
                     raise PlatformError("; ".join(found.differences) or "a stray", "Report this.")
@@ -94,8 +96,8 @@ def _walk(copy: Engine, name: str, folder: Path) -> Iterator[tuple[str, str]]:
                 if made.made > 1 and work_through(crowd, preview, key).submitted:
                     raise PlatformError("the same worker could take part twice", "Report this.")
                 yield "Taking part again", "is not possible"
-                approve(copy, name, platform)
-                books = reconcile(copy, name, platform)
+                approve_work(at)
+                books = reconcile(at)
                 if books.differences or books.unexplained:
                     raise PlatformError("the books do not agree", "; ".join(books.differences))
                 yield "Paying", f"${books.paid} with fees, and the books agree"
@@ -103,15 +105,17 @@ def _walk(copy: Engine, name: str, folder: Path) -> Iterator[tuple[str, str]]:
         market.dispose()
 
 
-def _copy_study(source: Engine, target: Engine, name: str, *, keep_requirements: bool) -> None:
-    """Everything that a form of the study shows, and nothing about people."""
-    excluded = settings_of_study(source, name).participants.exclude_studies
-    with source.connect() as reader, target.begin() as writer:
-        for query, table in _queries(name, excluded):
+def _copy_study(study: Study, target: Engine, *, keep_requirements: bool) -> None:
+    """Copy everything that a form of the study shows, and nothing about people."""
+    excluded = study.settings.participants.exclude_studies
+    with study.engine.connect() as reader, target.begin() as writer:
+        for query, table in _queries(study.name, excluded):
             rows = [dict(row) for row in reader.execute(query).mappings()]
             if table is StudyRow and not keep_requirements:
                 for row in rows:
                     row["settings"] = _without_requirements(row["settings"])
+                    # Settings are kept by their hash.
+                    row["settings_hash"] = StudyFile.model_validate(row["settings"]).hash
             for start in range(0, len(rows), BATCH):
                 writer.execute(insert(table), rows[start : start + BATCH])
 

@@ -31,9 +31,9 @@ TEST_ENDPOINTS = frozenset({"sandbox"})
 """Where answers are rehearsals whatever the study says."""
 
 
-def rows_in(session: Session, study: StudyRow) -> int:
+def rows_in(session: Session, study_id: int) -> int:
     """How many rows the study has, those that `study enlarge` added too."""
-    return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
+    return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study_id)) or 0
 
 
 def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:

@@ -4,12 +4,13 @@ were made."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations, product
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.domain import CEILING
@@ -24,12 +25,11 @@ from humaneval.store.tables import (
     RowPassageRow,
     RowRow,
     StoryRow,
-    StudyRow,
     WorkerRow,
 )
 from humaneval.study.enlarge import Addition, additions_of
 from humaneval.study.file import DesignSection
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 
 class Range(NamedTuple):
@@ -136,11 +136,10 @@ class _Passage(NamedTuple):
     choice: int = 0
 
 
-def audit(engine: Engine, name: str) -> Audit:
-    """Count the plan and the answers of study `name`."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        design = settings_of(study).design
+def audit(study: Study) -> Audit:
+    """Count the plan and the answers of the study."""
+    design = study.settings.design
+    with reading(study.engine) as session:
         planned = _planned(session, study)
         endpoints = _endpoints(session, study)
         counted = _counted(session, study, endpoints)
@@ -149,18 +148,18 @@ def audit(engine: Engine, name: str) -> Audit:
     analysed = {passage.row for passage in counted}
     rows = {passage.row for passage in planned}
     return Audit(
-        study=name,
+        study=study.name,
         rows=Rows(len(rows), len(answered), len(analysed), len(answered - analysed)),
         balance=_balance(design, planned, counted),
         generators=_generators(design, planned, counted),
         chance_nominal=CEILING,
         chance_achieved=_chance(design, counted),
         stories_twice=twice,
-        additions=additions_of(engine, name),
+        additions=additions_of(study),
     )
 
 
-def _planned(session: Session, study: StudyRow) -> list[_Passage]:
+def _planned(session: Session, study: Study) -> list[_Passage]:
     lines = session.execute(
         select(RowRow.id, RowPassageRow.place, GeneratorRow.name, PassageRow.position, StoryRow.key)
         .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
@@ -176,7 +175,7 @@ def _planned(session: Session, study: StudyRow) -> list[_Passage]:
     ]
 
 
-def _endpoints(session: Session, study: StudyRow) -> Sequence[str]:
+def _endpoints(session: Session, study: Study) -> Sequence[str]:
     """Where answers came from; rehearsals only where there is nothing else."""
     found = session.scalars(
         select(AssignmentRow.endpoint)
@@ -186,7 +185,7 @@ def _endpoints(session: Session, study: StudyRow) -> Sequence[str]:
     return [one for one in found if one not in TEST_ENDPOINTS] or found
 
 
-def _counted(session: Session, study: StudyRow, endpoints: Sequence[str]) -> list[_Passage]:
+def _counted(session: Session, study: Study, endpoints: Sequence[str]) -> list[_Passage]:
     """Answers of forms that were neither rejected nor excluded."""
     lines = session.execute(
         select(
@@ -216,7 +215,7 @@ def _counted(session: Session, study: StudyRow, endpoints: Sequence[str]) -> lis
     ]
 
 
-def _answered_rows(session: Session, study: StudyRow, endpoints: Sequence[str]) -> set[int | None]:
+def _answered_rows(session: Session, study: Study, endpoints: Sequence[str]) -> set[int | None]:
     return set(
         session.scalars(
             select(AssignmentRow.row_id).where(
@@ -229,7 +228,7 @@ def _answered_rows(session: Session, study: StudyRow, endpoints: Sequence[str]) 
     )
 
 
-def _stories_twice(session: Session, study: StudyRow, endpoints: Sequence[str]) -> tuple[StoryTwice, ...]:
+def _stories_twice(session: Session, study: Study, endpoints: Sequence[str]) -> tuple[StoryTwice, ...]:
     """Over every answer that came in, whether it counts or not: the worker has met the story."""
     met = func.count()
     lines = session.execute(
@@ -253,55 +252,54 @@ def _stories_twice(session: Session, study: StudyRow, endpoints: Sequence[str]) 
 def _balance(
     design: DesignSection, planned: Sequence[_Passage], counted: Sequence[_Passage]
 ) -> tuple[AuditCount, ...]:
-    # A control that is in every row, where the others are in some, is no part of what is to be even.
+    # A control that is in every row, while other generators are in some, is not meant to be even.
     partial = design.row_size < len(design.generators)
     even = [name for name in design.generators if not (partial and name == design.control)]
-    aside = f" ({design.control} aside)" if len(even) < len(design.generators) else ""
-    ordered = [(a, b) for a in even for b in even if a != b]
-    blanks = sorted({(one.story, one.position) for one in planned})
-    passages = sorted({(one.story, one.position, one.generator) for one in planned})
+    without = f" (without {design.control})" if len(even) < len(design.generators) else ""
     forms, done = _by_form(planned), _by_form(counted)
+
+    def spread(what: str, cells: Iterable[Any], cell_of: Callable[[_Passage], Any]) -> AuditCount:
+        """How evenly passages are spread over `cells`."""
+        return _line(what, list(cells), map(cell_of, planned), map(cell_of, counted))
+
+    places = range(1, design.row_size + 1)
     lines = [
+        spread(f"generator × position{without}", product(even, design.positions), _GENERATOR_AT),
+        spread(f"generator × place in the form{without}", product(even, places), _GENERATOR_PLACE),
         _line(
-            f"generator × position{aside}",
-            [(g, at) for g in even for at in design.positions],
-            *([(one.generator, one.position) for one in of] for of in (planned, counted)),
+            f"ordered neighbours{without}", list(permutations(even, 2)), _neighbours(forms), _neighbours(done)
         ),
-        _line(
-            f"generator × place in the form{aside}",
-            [(g, at) for g in even for at in range(1, design.row_size + 1)],
-            *([(one.generator, one.place) for one in of] for of in (planned, counted)),
-        ),
-        _line(f"ordered neighbours{aside}", ordered, *(_neighbours(of) for of in (forms, done))),
     ]
     if partial:
         together = [tuple(sorted(pair)) for pair in combinations(even, 2)]
         lines.append(
-            _line(f"pairs in one form{aside}", together, *(_together(of, even) for of in (forms, done)))
+            _line(f"pairs in one form{without}", together, _together(forms, even), _together(done, even))
         )
-    lines += [
-        _line(
-            "responses per blank",
-            blanks,
-            *([(one.story, one.position) for one in of] for of in (planned, counted)),
-        ),
-        _line(
-            "responses per passage",
-            passages,
-            *([(one.story, one.position, one.generator) for one in of] for of in (planned, counted)),
-        ),
-    ]
-    repeats = {form: len(of) - len({one.story for one in of}) for form, of in forms.items()}
-    seen = {form: len(of) - len({one.story for one in of}) for form, of in done.items()}
-    lines.append(
-        AuditCount(
-            "stories met twice in a form",
-            len(repeats),
-            Range(min(repeats.values()), max(repeats.values())),
-            Range(min(seen.values()), max(seen.values())) if seen else None,
-        )
+    return (
+        *lines,
+        spread("responses per blank", sorted({_BLANK(one) for one in planned}), _BLANK),
+        spread("responses per passage", sorted({_PASSAGE(one) for one in planned}), _PASSAGE),
+        _met_twice(forms, done),
     )
-    return tuple(lines)
+
+
+_GENERATOR_AT = attrgetter("generator", "position")
+_GENERATOR_PLACE = attrgetter("generator", "place")
+_BLANK = attrgetter("story", "position")
+_PASSAGE = attrgetter("story", "position", "generator")
+
+
+def _met_twice(forms: Mapping[int, Sequence[_Passage]], done: Mapping[int, Sequence[_Passage]]) -> AuditCount:
+    """How many passages of a form show a story that the form has shown before."""
+    planned, seen = (
+        [len(of) - len({one.story for one in of}) for of in each.values()] for each in (forms, done)
+    )
+    return AuditCount(
+        "stories met twice in a form",
+        len(planned),
+        Range(min(planned), max(planned)),
+        Range(min(seen), max(seen)) if seen else None,
+    )
 
 
 def _line(what: str, cells: Sequence[Any], planned: Iterable[Any], achieved: Iterable[Any]) -> AuditCount:

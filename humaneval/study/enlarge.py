@@ -12,7 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.design.rows import Design
@@ -21,17 +21,9 @@ from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow, StudyRow
-from humaneval.study.file import MOST_ROWS, StudyFile, rounded_up
-from humaneval.study.stored import (
-    Material,
-    design_hash,
-    design_of,
-    get_study,
-    hash_of_rows,
-    material_of,
-    settings_of,
-    store_rows,
-)
+from humaneval.study.create import Material, design_hash, design_of, material_of, store_rows
+from humaneval.study.file import MOST_ROWS, rounded_up
+from humaneval.study.stored import Study, hash_of_rows
 from humaneval.text import counted
 
 WARNING = (
@@ -73,10 +65,10 @@ class Addition:
         )
 
 
-def additions_of(engine: Engine, name: str) -> tuple[Addition, ...]:
-    """Every addition to study `name`, the first one first."""
-    with reading(engine) as session:
-        return stored_additions(session, get_study(session, name))
+def additions_of(study: Study) -> tuple[Addition, ...]:
+    """Every addition to the study so far, the first one first."""
+    with reading(study.engine) as session:
+        return stored_additions(session, study.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +104,24 @@ class Proposal:
         }
 
 
-def propose(engine: Engine, name: str, annotators: int) -> Proposal:
+def propose(study: Study, annotators: int) -> Proposal:
     """What `enlarge` would do, at Mechanical Turk's rates. Writes nothing; raises what `enlarge` raises."""
-    with reading(engine) as session:
-        study = get_study(session, name)
+    hit, masters = study.settings.hit, study.settings.participants.masters
+    with reading(study.engine) as session:
         larger = _larger(session, study, annotators)
-        hit, masters = larger.settings.hit, larger.settings.participants.masters
         fee = reward_fee(hit.reward, MANY_ASSIGNMENTS - 1, masters=masters)
         return Proposal(
             larger.before,
             larger.before + annotators,
             _responses(session, study),
-            stored_additions(session, study),
+            stored_additions(session, study.id),
             hit.reward * annotators,
             fee * annotators,
             hit.expected_minutes * annotators,
         )
 
 
-def enlarge(
-    engine: Engine, name: str, annotators: int, reason: str = "", *, rows_before: int | None = None
-) -> Addition:
+def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int | None = None) -> Addition:
     """Give the study so many more rows. Its design with n + k rows begins with that of n rows.
 
     Raises DesignError where the stories or infills that it was made from have changed, so that its first rows
@@ -140,16 +129,15 @@ def enlarge(
     there would be too many rows, or where the study no longer has `rows_before` rows (None: however many it
     has).
     """
-    with writing_alone(engine, f"study {name!r}") as session:
-        study = get_study(session, name)
-        settings, before, design, material = _larger(session, study, annotators)
+    with writing_alone(study.engine, f"study {study.name!r}") as session:
+        before, design, material = _larger(session, study, annotators)
         if rows_before not in (None, before):
             raise UsageError(
-                f"study {name!r} had {rows_before:,} rows a moment ago and now has {before:,}: somebody else"
+                f"study {study.name!r} had {rows_before:,} rows a moment ago and now has {before:,}: somebody else"
                 " enlarged it",
                 "Nothing was added. Run the command again to see what there is now.",
             )
-        store_rows(session, study, settings, design, material, first=before)
+        store_rows(session, study.id, study.settings, design, material, first=before)
         row = StudyAdditionRow(
             study_id=study.id,
             rows_before=before,
@@ -164,15 +152,14 @@ def enlarge(
 
 
 class _Larger(NamedTuple):
-    settings: StudyFile
     before: int
     design: Design
     material: Material
 
 
-def _larger(session: Session, study: StudyRow, annotators: int) -> _Larger:
+def _larger(session: Session, study: Study, annotators: int) -> _Larger:
     """The study's design with so many rows more; refused where it cannot be, see `enlarge`."""
-    name, settings = study.name, settings_of(study)
+    name, settings = study.name, study.settings
     several = settings.design.responses_per_passage
     if annotators % several:
         raise UsageError(
@@ -180,35 +167,32 @@ def _larger(session: Session, study: StudyRow, annotators: int) -> _Larger:
             " round",
             f"Take a multiple: {rounded_up(annotators, several)}.",
         )
-    before = rows_in(session, study)
+    before = rows_in(session, study.id)
+    row = session.get_one(StudyRow, study.id)
     if before + annotators > MOST_ROWS:
         raise UsageError(
             f"study {name!r} has {counted(before, 'row')}, and a study has at most {MOST_ROWS:,}:"
             f" {annotators:,} more are too many",
             f"Add at most {max(0, MOST_ROWS - before) // several * several:,}.",
         )
-    material = material_of(session, settings, until=study.created_at)
+    material = material_of(session, settings, until=row.created_at)
     design = design_of(settings, material, before + annotators)
-    if design_hash(design.rows[:before], material) != hash_of_rows(session, study):
+    if design_hash(design.rows[:before], material) != hash_of_rows(session, row):
         raise DesignError(
             f"study {name!r} cannot be enlarged: stories or infills that it was made from have changed since",
             "Make a study of its own for more annotators, with another seed.",
         )
-    return _Larger(settings, before, design, material)
+    return _Larger(before, design, material)
 
 
-def _responses(session: Session, study: StudyRow) -> int:
+def _responses(session: Session, study: Study) -> int:
     seen = select(func.count()).select_from(ResponseRow).join(AssignmentRow)
-    return _count(session, seen.where(AssignmentRow.study_id == study.id))
+    return session.scalar(seen.where(AssignmentRow.study_id == study.id)) or 0
 
 
-def _count(session: Session, query: Any) -> int:
-    return int(session.scalar(query) or 0)
-
-
-def stored_additions(session: Session, study: StudyRow) -> tuple[Addition, ...]:
+def stored_additions(session: Session, study_id: int) -> tuple[Addition, ...]:
     """Every addition to the study, the first one first."""
-    query = select(StudyAdditionRow).where(StudyAdditionRow.study_id == study.id)
+    query = select(StudyAdditionRow).where(StudyAdditionRow.study_id == study_id)
     return tuple(_addition(row) for row in session.scalars(query.order_by(StudyAdditionRow.id)))
 
 

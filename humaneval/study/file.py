@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -340,11 +340,17 @@ class StudyFile(_Section):
         return self.consent.text.replace("{minutes}", minutes).replace("{reward}", str(self.hit.reward))
 
 
+class ReadStudyFile(NamedTuple):
+    """A study file as read: its settings, and its text with the preset and the overrides noted."""
+
+    settings: StudyFile
+    text: str
+
+
 def read_study_file(
     path: Path | None, *, preset: str | None = None, overrides: Mapping[str, Mapping[str, Any]] | None = None
-) -> tuple[StudyFile, str]:
-    """The study in `path` (None: the bundled one) with a preset and overrides laid over it; and the text that
-    says so.
+) -> ReadStudyFile:
+    """The study in `path` (None: the bundled one), with a preset and overrides applied.
 
     Raises SettingsError naming the setting that is wrong.
     """
@@ -380,4 +386,4 @@ def read_study_file(
             " family of their own",
             "below_human = true tests whether each system is below it.",
         )
-    return study, text
+    return ReadStudyFile(study, text)

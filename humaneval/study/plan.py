@@ -3,25 +3,20 @@ score."""
 
 from __future__ import annotations
 
-from sqlalchemy import Engine, func, select
+from typing import NamedTuple
+
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.design.rows import Cell, make_design
 from humaneval.domain import Role
-from humaneval.planning.cues import CueScore, Shown, cue_scores, word_counts
+from humaneval.planning.cues import CuePassage, CueScore, cue_scores, word_counts
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
-from humaneval.store.tables import (
-    SENTENCE_COLUMNS,
-    GeneratorRow,
-    InfillRow,
-    PassageRow,
-    StoryRow,
-    StudyRow,
-)
+from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, PassageRow, StoryRow
 from humaneval.study.file import StudyFile
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 
 def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
@@ -62,21 +57,26 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
     )
 
 
-def plan_of_study(engine: Engine, name: str) -> Plan:
-    """The plan of the stored study `name`, with the rows that it has and the stories that are there for more
-    of them."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        settings = settings_of(study)
-        stories = max(_stories_left(session, settings), _stories_of(session, study))
-        return plan_of(settings, stories=stories, rows=rows_in(session, study))
+def plan_of_study(study: Study) -> Plan:
+    """The plan of a stored study, with the rows that it has and the stories that are there for more of
+    them."""
+    with reading(study.engine) as session:
+        stories = max(_stories_left(session, study.settings), _stories_of(session, study))
+        return plan_of(study.settings, stories=stories, rows=rows_in(session, study.id))
 
 
-def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
-    """The plan's forms, as `study create` would lay them out, and which two generators to simulate, the
-    higher first.
+class Draft(NamedTuple):
+    """Forms laid out for a plan, and the two generators that a simulation compares."""
 
-    Raises DesignError where there are too few stories for a form.
+    rows: tuple[tuple[Cell, ...], ...]
+    pair: tuple[str, str]
+    """The one with the higher score first."""
+
+
+def draft(plan: Plan) -> Draft:
+    """The plan's forms, as `study create` would lay them out.
+
+    Raises DesignError if there are too few stories for a form.
     """
     others = plan.generators - plan.always
     named = ["human"] * bool(plan.below_human)
@@ -94,31 +94,31 @@ def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
         responses_per_passage=plan.responses_per_passage,
         control="control",
     )
-    return made.rows, (systems[0], systems[1]) if plan.comparisons else ("human", systems[0])
+    pair = (systems[0], systems[1]) if plan.comparisons else ("human", systems[0])
+    return Draft(made.rows, pair)
 
 
-def cues_of(engine: Engine, name: str) -> tuple[CueScore, ...]:
-    """What cues alone would score on the passages of study `name`, Control aside. Words are rare by all
-    stored stories."""
-    with reading(engine) as session:
-        study = get_study(session, name)
+def cues_of(study: Study) -> tuple[CueScore, ...]:
+    """What cues alone would score on the passages of the study, without the Control. Word frequencies are
+    counted over all stored stories."""
+    with reading(study.engine) as session:
         passages = session.scalars(
             select(PassageRow)
             .where(PassageRow.study_id == study.id, PassageRow.role != str(Role.CONTROL))
             .options(joinedload(PassageRow.generator))
             .order_by(PassageRow.id)
         )
-        shown = [Shown(tuple(one.sentences), one.generator.name, one.position) for one in passages]
+        shown = [CuePassage(tuple(one.sentences), one.generator.name, one.position) for one in passages]
         return cue_scores(shown, word_counts(_sentences(session)))
 
 
-def stories_of(engine: Engine, name: str) -> int:
-    """How many stories the passages of study `name` come from."""
-    with reading(engine) as session:
-        return _stories_of(session, get_study(session, name))
+def stories_of(study: Study) -> int:
+    """How many stories the passages of the study come from."""
+    with reading(study.engine) as session:
+        return _stories_of(session, study)
 
 
-def _stories_of(session: Session, study: StudyRow) -> int:
+def _stories_of(session: Session, study: Study) -> int:
     query = select(func.count(PassageRow.story_id.distinct())).where(PassageRow.study_id == study.id)
     return session.scalar(query) or 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pandas as pd
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.errors import InputError
@@ -17,7 +17,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import HitRow, StudyRow
 from humaneval.study.file import ExclusionRule, StudyFile
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,14 @@ class Collected:
         )
 
 
-def collected(engine: Engine, name: str, *, tests: bool = False, everything: bool = False) -> Collected:
-    """The responses to study `name`. Raises InputError where there are none."""
-    with reading(engine) as session:
-        row = get_study(session, name)
+def collected(study: Study, *, tests: bool = False, everything: bool = False) -> Collected:
+    """The responses to the study. Raises InputError if there are none."""
+    with reading(study.engine) as session:
+        row = session.get_one(StudyRow, study.id)
         lines = response_lines(session, row, everything=everything)
-        settings = settings_of(row)
         if not lines:
             raise no_responses(session, row)
-    return Collected(pd.DataFrame(lines), settings, tests)
+    return Collected(pd.DataFrame(lines), study.settings, tests)
 
 
 def no_responses(session: Session, study: StudyRow) -> InputError:

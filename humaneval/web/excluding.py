@@ -11,21 +11,19 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from sqlalchemy import Engine
-
 from humaneval.crowd.participants import perform_exclusions
-from humaneval.crowd.platform import Platform
+from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError
 
 _log = logging.getLogger(__name__)
 
 
 class Excluder:
-    """A thread with a queue. `platform` gives the platform behind an endpoint's name, with the
-    requester's keys."""
+    """A thread with a queue. `open_at` opens a study at an endpoint, both by name, with the requester's
+    keys."""
 
-    def __init__(self, engine: Engine, platform: Callable[[str, str], Platform]) -> None:
-        self._engine, self._platform = engine, platform
+    def __init__(self, open_at: Callable[[str, str], StudyAtPlatform]) -> None:
+        self._open_at = open_at
         self._queue: SimpleQueue[tuple[str, str] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="exclusions", daemon=True)
         self._thread.start()
@@ -43,7 +41,7 @@ class Excluder:
         while (entry := self._queue.get()) is not None:
             endpoint, study = entry
             try:
-                failed = perform_exclusions(self._engine, study, self._platform(endpoint, study)).failed
+                failed = perform_exclusions(self._open_at(endpoint, study)).failed
             except HumanEvalError as error:
                 failed = (error.message,)
             for reason in failed:

@@ -12,8 +12,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Frame, Page
 from sqlalchemy import Engine
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import POSITIONS, GeneratorRequest, Story
 from humaneval.infills.generate import blanks_of, build, run
 from humaneval.store.stories import add_stories
@@ -86,8 +88,8 @@ def axe() -> Callable[[Page | Frame], list[str]]:
     return check
 
 
-@pytest.fixture
-def publish(
+@pytest.fixture(name="publish")
+def make_published(
     sqlite_engine: Engine,
     platform: MTurk,
     form_server: Callable,
@@ -111,8 +113,8 @@ def publish(
         sections = {**sections, "design": {"annotators": 20, **sections.get("design", {})}}
         study_factory(sqlite_engine, "study", **sections)
         forms = form_server(sqlite_engine)
-        publishing.plan(sqlite_engine, "study", platform, static=static)
-        up = publishing.publish(sqlite_engine, "study", platform, public_url=forms.url)
+        plan_hits(open_study_at(sqlite_engine, "study", platform), static=static)
+        up = publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=forms.url)
         return PublishedStudy(sqlite_engine, platform, forms.url, up.preview_urls[0])
 
     return put_up

@@ -9,8 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Frame, FrameLocator, Locator, Page
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
@@ -51,7 +52,7 @@ class PublishedStudy:
 
     def responses(self) -> list[dict[str, object]]:
         """Collect, and give the lines of the response table by place."""
-        collect(self.engine, "study", self.platform)
+        collect_work(open_study_at(self.engine, "study", self.platform))
         with reading(self.engine) as session:
             lines = [dict(line) for line in response_lines(session, get_study(session, "study"))]
         return sorted(lines, key=lambda line: (str(line["worker"]), int(str(line["order"]))))

@@ -18,7 +18,8 @@ from sqlalchemy import select, update
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
-from humaneval.crowd.compensate import compensate
+from humaneval.crowd.compensate import compensate_worker
+from humaneval.crowd.study_at import open_study_at
 from humaneval.settings import Settings
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, PassageRow
@@ -214,10 +215,8 @@ def test_C23_C40_what_is_not_done_again_leads_to_the_button_that_returns_it(
     assignment = urlsplit(page.url).path.rpartition("/")[2]
     with writing(study.engine) as session:
         session.execute(update(AssignmentRow).values(lease_until=now() - timedelta(minutes=1)))
-    compensate(
-        study.engine,
-        "study",
-        study.platform,
+    compensate_worker(
+        open_study_at(study.engine, "study", study.platform),
         assignment=assignment,
         amount=Decimal("0.80"),
         reason="Our server was away.",

@@ -16,6 +16,7 @@ from sqlalchemy import Engine
 from humaneval.crowd.endpoints import link
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.link import Link
+from humaneval.crowd.study_at import open_study_at
 from humaneval.settings import Settings
 from humaneval.web.app import create_app, running
 from tests.browser.people import STORIES, chosen, fill_in, send, sentences
@@ -207,7 +208,7 @@ def states(study: LinkStudy, page: Page) -> Iterator[str]:
     page.get_by_role("button", name="Go on").click()
     expect(page.get_by_role("heading", name="already taken part")).to_be_visible()
     yield "limit"
-    expire_all(study.engine, "study", study.platform)
+    expire_all(open_study_at(study.engine, "study", study.platform))
     page.goto(open_link)
     expect(page.get_by_role("heading", name="This study is over")).to_be_visible()
     yield "closed"

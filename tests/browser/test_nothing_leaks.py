@@ -15,18 +15,20 @@ import pytest
 from sqlalchemy import Engine, select
 from werkzeug.test import Client
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, html_question, render_form
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import POSITIONS, GeneratorRequest, Story
 from humaneval.infills.generate import blanks_of, build, run
 from humaneval.settings import Settings
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import HitRow, InfillRow, PassageRow, RowRow
+from humaneval.study.create import create_study
 from humaneval.study.file import read_study_file
-from humaneval.study.stored import create_study, get_study
+from humaneval.study.stored import get_study
 from humaneval.web.app import create_app
 from tests.fixtures import EXAMPLES
 
@@ -60,7 +62,7 @@ def serve(
         engine = open_engine(f"sqlite:///{file}")
         engines.append(engine)
         _make_study(engine, stories, labels)
-        publishing.plan(engine, "study", platform)
+        plan_hits(open_study_at(engine, "study", platform))
         return engine, [*_server_pages(engine, platform), *_static_pages(engine)]
 
     yield pages

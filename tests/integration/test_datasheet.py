@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from humaneval.report.datasheet import Datasheet, datasheet
 from humaneval.report.dossier import dossier
-from humaneval.study.stored import mark_simulated
+from humaneval.study.stored import mark_simulated, open_study
 from tests.answered import answer
 from tests.commands import Command
 
@@ -159,7 +159,7 @@ def test_no_registry_is_claimed(sqlite_engine: Engine, answered: str) -> None:
 
 
 def test_programs_are_not_called_people(sqlite_engine: Engine, answered: str) -> None:
-    mark_simulated(sqlite_engine, "study")
+    mark_simulated(open_study(sqlite_engine, "study"))
     sheet = of(sqlite_engine)
     assert "programs, not people" in told(sheet, "3.2.1")
     assert told(sheet, "3.2.2", "Payment") == "Programs are not paid."

@@ -21,14 +21,9 @@ from humaneval.store.engine import reading
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
 from humaneval.study.audit import audit
+from humaneval.study.create import Created, create_study
 from humaneval.study.file import read_study_file
-from humaneval.study.stored import (
-    Created,
-    create_study,
-    get_study,
-    settings_of_study,
-    study_key,
-)
+from humaneval.study.stored import get_study, open_study, study_key
 from humaneval.text import shown_hash
 
 POSITIONS = (1, 2, 3, 4, 5)
@@ -164,7 +159,7 @@ def test_what_was_allowed_is_shown_and_recorded_in_the_settings(
     filled(sqlite_engine, Scripted("system", statuses))
     made = create(sqlite_engine, design=three(allow=["cut"]))
     assert made.lacking == {}
-    assert settings_of_study(sqlite_engine, "study").design.allow == (InfillStatus.CUT,)
+    assert open_study(sqlite_engine, "study").settings.design.allow == (InfillStatus.CUT,)
     assert made.settings_hash != read_study_file(None, overrides={"design": three()})[0].hash
     sentences = [s for row in shown(sqlite_engine) for _, _, g, s in row if g == "system"]
     assert all("system wrote this." in passage for passage in sentences)
@@ -238,7 +233,7 @@ def test_the_key_gives_each_form_by_the_hash_of_what_it_shows(
 ) -> None:
     filled(sqlite_engine, Scripted("system"))
     create(sqlite_engine, design=three())
-    key = study_key(sqlite_engine, "study")
+    key = study_key(open_study(sqlite_engine, "study"))
     rows = shown(sqlite_engine)
     assert len(key) == len(rows) == 30
     for row in rows:
@@ -249,7 +244,7 @@ def test_the_key_gives_each_form_by_the_hash_of_what_it_shows(
 def test_an_audit_counts_what_is_stored(sqlite_engine: Engine, filled: Callable[..., None]) -> None:
     filled(sqlite_engine, Scripted("a"), Scripted("b"))
     create(sqlite_engine, design={"generators": ["control", "human", "a", "b"], "annotators": 40})
-    found = audit(sqlite_engine, "study")
+    found = audit(open_study(sqlite_engine, "study"))
     assert [tuple(line) for line in found.balance] == [
         ("generator × position", 20, (8, 8), None),
         ("generator × place in the form", 16, (10, 10), None),
@@ -272,11 +267,11 @@ def test_a_partial_study_is_stored_and_audited_without_its_control(
     create(sqlite_engine, design={"generators": names, "annotators": 60, "passages_per_row": 3})
     assert {len(row) for row in shown(sqlite_engine)} == {3}
     assert all("control" in {generator for *_, generator, _ in row} for row in shown(sqlite_engine))
-    counts = {line.what: line.planned for line in audit(sqlite_engine, "study").balance}
+    counts = {line.what: line.planned for line in audit(open_study(sqlite_engine, "study")).balance}
     # Four others in pairs: 6 blocks, 3 places, 5 positions.
-    assert counts["generator × position (control aside)"] == (6, 6)
-    assert counts["generator × place in the form (control aside)"] == (10, 10)
-    assert counts["pairs in one form (control aside)"] == (10, 10)
+    assert counts["generator × position (without control)"] == (6, 6)
+    assert counts["generator × place in the form (without control)"] == (10, 10)
+    assert counts["pairs in one form (without control)"] == (10, 10)
     assert counts["stories met twice in a form"] == (0, 0)
 
 
@@ -288,10 +283,10 @@ def test_each_passage_is_shown_to_so_many_annotators_when_the_study_says_so(
         sqlite_engine,
         design={"generators": ["control", "human", "a", "b"], "annotators": 60, "responses_per_passage": 3},
     )
-    counts = {line.what: line.planned for line in audit(sqlite_engine, "study").balance}
+    counts = {line.what: line.planned for line in audit(open_study(sqlite_engine, "study")).balance}
     assert counts["responses per passage"] == (3, 3)
     assert counts["generator × position"] == (12, 12)
-    assert len(study_key(sqlite_engine, "study")) == 60
+    assert len(study_key(open_study(sqlite_engine, "study"))) == 60
 
 
 def page(engine: Engine, row: int = 1) -> str:
@@ -322,7 +317,7 @@ def test_the_consent_names_minutes_and_reward(sqlite_engine: Engine, filled: Cal
         hit={"reward": "1.25", "expected_minutes": 7.5},
         consent={"text": "About {minutes} minutes for ${reward}. {other} {{minutes}}"},
     )
-    settings = settings_of_study(sqlite_engine, "study")
+    settings = open_study(sqlite_engine, "study").settings
     assert settings.consent_text == "About 7.5 minutes for $1.25. {other} {7.5}"
     assert "About 7.5 minutes for $1.25." in page(sqlite_engine)
     assert str(settings.hit.hourly) == "10.00"
@@ -352,7 +347,7 @@ def test_the_preset_is_the_papers_design(
     rows = shown(sqlite_engine, "paper")
     assert {len(row) for row in rows} == {8}
     assert {generator for row in rows for *_, generator, _ in row} == {"control", "human", *systems}
-    counts = {line.what: line.planned for line in audit(sqlite_engine, "paper").balance}
+    counts = {line.what: line.planned for line in audit(open_study(sqlite_engine, "paper")).balance}
     assert counts["generator × position"] == (20, 20)
     assert counts["generator × place in the form"] == (12, 13)
     assert counts["ordered neighbours"] == (12, 13)

@@ -8,17 +8,19 @@ import pandas as pd
 import pytest
 from sqlalchemy import Engine
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.approve import approve
-from humaneval.crowd.collect import collect
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.platform import Submission
-from humaneval.crowd.review import review
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.review import review_work
+from humaneval.crowd.study_at import open_study_at
 from humaneval.scoring.scores import score
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
-from humaneval.study.stored import get_study, study_key
+from humaneval.study.stored import get_study, open_study, study_key
 
 Line = Callable[[Engine, Crowd], pd.DataFrame]
 
@@ -30,11 +32,11 @@ def line(platform: MTurk, form_server: Callable, study_factory: Callable) -> Lin
     def walk(engine: Engine, crowd: Crowd, **sections: dict) -> pd.DataFrame:
         study_factory(engine, "study", design={"annotators": crowd.size}, **sections)
         forms = form_server(engine)
-        publishing.plan(engine, "study", platform)
-        result = publishing.publish(engine, "study", platform, public_url=forms.url)
-        worked = work_through(crowd, result.preview_urls[0], study_key(engine, "study"))
+        plan_hits(open_study_at(engine, "study", platform))
+        result = publish_hits(open_study_at(engine, "study", platform), public_url=forms.url)
+        worked = work_through(crowd, result.preview_urls[0], study_key(open_study(engine, "study")))
         assert worked.submitted == crowd.size
-        collect(engine, "study", platform)
+        collect_work(open_study_at(engine, "study", platform))
         with reading(engine) as session:
             return pd.DataFrame(response_lines(session, get_study(session, "study")))
 
@@ -44,9 +46,9 @@ def line(platform: MTurk, form_server: Callable, study_factory: Callable) -> Lin
 def test_a_study_goes_from_stories_to_scores(line: Line, engine: Engine, platform: MTurk) -> None:
     frame = line(engine, Crowd(20, Skills(by_generator={"control": 1.0, "example-poor": 1.0})))
     assert len(frame) == 80
-    assert {work.excluded for work in review(engine, "study", "local")} == {""}
-    assert approve(engine, "study", platform) == 20
-    assert approve(engine, "study", platform) == 0
+    assert {work.excluded for work in review_work(open_study(engine, "study"), "local")} == {""}
+    assert approve_work(open_study_at(engine, "study", platform)) == 20
+    assert approve_work(open_study_at(engine, "study", platform)) == 0
     scores = {row.generator: row for row in score(frame).scores}
     assert scores["control"].not_identified == scores["example-poor"].not_identified == 0
     assert scores["human"].n == 20
@@ -78,9 +80,9 @@ def test_collecting_that_is_killed_goes_on_to_the_same_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     study_factory(engine, "study", design={"annotators": 20})
-    publishing.plan(engine, "study", platform)
-    result = publishing.publish(engine, "study", platform, public_url=form_server(engine).url)
-    work_through(Crowd(20, Skills()), result.preview_urls[0], study_key(engine, "study"))
+    plan_hits(open_study_at(engine, "study", platform))
+    result = publish_hits(open_study_at(engine, "study", platform), public_url=form_server(engine).url)
+    work_through(Crowd(20, Skills()), result.preview_urls[0], study_key(open_study(engine, "study")))
     whole, asked = platform.submissions, []
 
     def dies_within_the_second_hit(external_id: str) -> Iterator[Submission]:
@@ -92,9 +94,9 @@ def test_collecting_that_is_killed_goes_on_to_the_same_end(
 
     monkeypatch.setattr(platform, "submissions", dies_within_the_second_hit)
     with pytest.raises(Killed):
-        collect(engine, "study", platform)
+        collect_work(open_study_at(engine, "study", platform))
     monkeypatch.undo()
-    collected = collect(engine, "study", platform)
+    collected = collect_work(open_study_at(engine, "study", platform))
     assert (collected.submissions, collected.new, collected.responses) == (20, 11, 80)
     with reading(engine) as session:
         lines = response_lines(session, get_study(session, "study"))

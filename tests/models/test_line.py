@@ -14,8 +14,8 @@ from humaneval.errors import DesignError
 from humaneval.infills.generate import blanks_of, build, run
 from humaneval.store.engine import reading
 from humaneval.store.tables import InfillRow, PassageRow, StudyRow
+from humaneval.study.create import create_study
 from humaneval.study.file import read_study_file
-from humaneval.study.stored import create_study
 
 pytestmark = pytest.mark.models
 

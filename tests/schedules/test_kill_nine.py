@@ -17,11 +17,15 @@ from sqlalchemy import Engine, event, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd import approve as deciding
-from humaneval.crowd import publish as publishing
+from humaneval.crowd import publish_plan
+from humaneval.crowd.addresses import preview_urls
 from humaneval.crowd.bonus import pay_bonus
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.market import MarketServer, Mode, open_account, open_market
 from humaneval.market.journal import balance
 from humaneval.market.operations import Market
@@ -33,23 +37,23 @@ from humaneval.simulated.marketplace import work_through
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.migrate import open_current
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
-from humaneval.study.stored import study_key
+from humaneval.study.stored import open_study, study_key
 from humaneval.web.app import create_app, running
 
 PEOPLE = 4
 
 
-def publish(engine: Engine, platform: MTurk, forms: str) -> None:
-    publishing.plan(engine, "study", platform)
-    publishing.publish(engine, "study", platform, public_url=forms)
+def publish_all(engine: Engine, platform: MTurk, forms: str) -> None:
+    plan_hits(open_study_at(engine, "study", platform))
+    publish_hits(open_study_at(engine, "study", platform), public_url=forms)
 
 
 def take_in(engine: Engine, platform: MTurk, forms: str) -> None:
-    collect(engine, "study", platform)
+    collect_work(open_study_at(engine, "study", platform))
 
 
 def approve(engine: Engine, platform: MTurk, forms: str) -> None:
-    deciding.approve(engine, "study", platform)
+    deciding.approve_work(open_study_at(engine, "study", platform))
 
 
 def bonus(engine: Engine, platform: MTurk, forms: str) -> None:
@@ -57,9 +61,7 @@ def bonus(engine: Engine, platform: MTurk, forms: str) -> None:
         assignment = session.scalars(select(AssignmentRow.external_id).order_by(AssignmentRow.id)).first()
     assert assignment is not None
     pay_bonus(
-        engine,
-        "study",
-        platform,
+        open_study_at(engine, "study", platform),
         assignment=assignment,
         amount=Decimal("0.25"),
         reason="Thank you.",
@@ -68,7 +70,7 @@ def bonus(engine: Engine, platform: MTurk, forms: str) -> None:
 
 
 VERBS: dict[str, Callable[[Engine, MTurk, str], None]] = {
-    "publish": publish,
+    "publish": publish_all,
     "collect": take_in,
     "approve": approve,
     "bonus": bonus,
@@ -127,8 +129,8 @@ def place(folder: Path, study: Callable[[Engine], Any]) -> Iterator[tuple[Engine
 
 def work(engine: Engine, server: MarketServer, forms: str) -> None:
     crowd = Crowd(PEOPLE, Skills())
-    for url in publishing.preview_urls(engine, "study", local(server.url)):
-        work_through(crowd, url, study_key(engine, "study"))
+    for url in preview_urls(engine, "study", local(server.url)):
+        work_through(crowd, url, study_key(open_study(engine, "study")))
 
 
 def check(engine: Engine, books: Engine, done: int) -> None:
@@ -157,7 +159,7 @@ def check(engine: Engine, books: Engine, done: int) -> None:
 def test_killed_at_any_boundary_the_next_run_ends_in_the_right_state(
     verb: str, tmp_path: Path, study_factory: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "MAX_ASSIGNMENTS", 2)
+    monkeypatch.setattr(publish_plan, "MAX_ASSIGNMENTS", 2)
     nth, order = 0, list(VERBS)
     before, done = order[: order.index(verb)], order.index(verb)
 

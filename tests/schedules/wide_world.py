@@ -13,14 +13,15 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd import approve as deciding
 from humaneval.crowd import close as closing
-from humaneval.crowd import publish as publishing
 from humaneval.crowd import workers
 from humaneval.crowd.close import CLOSE
-from humaneval.crowd.compensate import COMPENSATE, compensate
-from humaneval.crowd.notify import NOTIFY, notify
+from humaneval.crowd.compensate import COMPENSATE, compensate_worker
+from humaneval.crowd.notify import NOTIFY, notify_workers
 from humaneval.crowd.participants import LIST
-from humaneval.crowd.publish import PUBLISH
+from humaneval.crowd.publish import PUBLISH, publish_hits
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reversible import EXCLUDE
+from humaneval.crowd.study_at import open_study_at
 from humaneval.market.assignments import accept
 from humaneval.market.offers import offers
 from humaneval.market.protocol.answer_xml import Field
@@ -66,21 +67,23 @@ class WideWorld(World):
 
     def _undo(self, assignment: str, dies_in: int) -> None:
         with self.process(dies_in):
-            self.reached["undone"] += deciding.approve(
-                self.engine, STUDY, self.platform, assignments=[assignment], undo_rejection=True
+            self.reached["undone"] += deciding.approve_work(
+                open_study_at(self.engine, STUDY, self.platform),
+                assignments=[assignment],
+                undo_rejection=True,
             )
 
     def top_up(self, dies_in: int = 0) -> None:
         self.hear()
         with self.process(dies_in):
-            publishing.plan(self.engine, STUDY, self.platform, top_up=True)
-            publishing.publish(self.engine, STUDY, self.platform, public_url=FORMS)
+            plan_hits(open_study_at(self.engine, STUDY, self.platform), top_up=True)
+            publish_hits(open_study_at(self.engine, STUDY, self.platform), public_url=FORMS)
 
     def notify(self, dies_in: int = 0) -> None:
         self.hear()
         self.approve()
         with self.process(dies_in):
-            notify(self.engine, STUDY, self.platform, **LETTER)
+            notify_workers(open_study_at(self.engine, STUDY, self.platform), **LETTER)
 
     def exclude(self, who: int, dies_in: int = 0) -> None:
         self._switch(who, dies_in, on=True)
@@ -95,11 +98,11 @@ class WideWorld(World):
             worker = self._worker(work, who)
         if worker is not None:
             with self.process(dies_in):
-                workers.exclude(self.engine, STUDY, self.platform, [worker.id], on=on)
+                workers.exclude_workers(open_study_at(self.engine, STUDY, self.platform), [worker.id], on=on)
 
     def close(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            closing.close_all(self.engine, STUDY, self.platform, wait=0)
+            closing.close_all(open_study_at(self.engine, STUDY, self.platform), wait=0)
 
     def compensate(self, who: int, dies_in: int = 0) -> None:
         """What the worker, or else another, began last and never sent is made good once its time is over;
@@ -128,10 +131,8 @@ class WideWorld(World):
 
     def _compensate(self, assignment: str, worker: str, dies_in: int) -> None:
         with self.process(dies_in):
-            compensate(
-                self.engine,
-                STUDY,
-                self.platform,
+            compensate_worker(
+                open_study_at(self.engine, STUDY, self.platform),
                 assignment=assignment,
                 worker=worker,
                 amount=COMPENSATION,

@@ -26,11 +26,13 @@ from waitress.channel import ClientDisconnected
 
 from humaneval.crowd import approve as deciding
 from humaneval.crowd import extend as lifetime
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.bonus import pay_bonus
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import HumanEvalError
 from humaneval.market import Faults, Mode, create_market_app, open_account
 from humaneval.market.assignments import accept, give_back
@@ -183,21 +185,23 @@ class World:
 
     def publish(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            publishing.plan(self.engine, STUDY, self.platform)
-            publishing.publish(self.engine, STUDY, self.platform, public_url=FORMS)
+            plan_hits(open_study_at(self.engine, STUDY, self.platform))
+            publish_hits(open_study_at(self.engine, STUDY, self.platform), public_url=FORMS)
 
     def collect(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            collect(self.engine, STUDY, self.platform)
+            collect_work(open_study_at(self.engine, STUDY, self.platform))
 
     def approve(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            deciding.approve(self.engine, STUDY, self.platform)
+            deciding.approve_work(open_study_at(self.engine, STUDY, self.platform))
 
     def reject(self, who: int, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            deciding.reject(
-                self.engine, STUDY, self.platform, assignments=self._known(who)[:1], reason="It was empty."
+            deciding.reject_work(
+                open_study_at(self.engine, STUDY, self.platform),
+                assignments=self._known(who)[:1],
+                reason="It was empty.",
             )
 
     def bonus(self, who: int, dies_in: int = 0) -> None:
@@ -209,9 +213,7 @@ class World:
     def _bonus(self, assignment: str, dies_in: int) -> None:
         with self.process(dies_in):
             pay_bonus(
-                self.engine,
-                STUDY,
-                self.platform,
+                open_study_at(self.engine, STUDY, self.platform),
                 assignment=assignment,
                 amount=BONUS,
                 reason="Thank you.",
@@ -220,11 +222,11 @@ class World:
 
     def expire(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            lifetime.expire_all(self.engine, STUDY, self.platform)
+            lifetime.expire_all(open_study_at(self.engine, STUDY, self.platform))
 
     def extend(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            lifetime.extend_all(self.engine, STUDY, self.platform, 2)
+            lifetime.extend_all(open_study_at(self.engine, STUDY, self.platform), 2)
 
     def _known(self, who: int) -> list[str]:
         """What this worker has handed in, else what the others have, as far as it is known here."""
@@ -324,7 +326,7 @@ class World:
             strays = session.scalars(select(AssignmentRow.external_id).where(AssignmentRow.is_stray)).all()
         if strays:
             with self.process(0):
-                deciding.approve(self.engine, STUDY, self.platform, assignments=strays)
+                deciding.approve_work(open_study_at(self.engine, STUDY, self.platform), assignments=strays)
         for assignment in sorted(self.bonuses):
             self._bonus(assignment, 0)
         self.expire()

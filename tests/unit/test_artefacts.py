@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from humaneval.errors import InputError
-from humaneval.planning.cues import Shown, cue_scores, word_counts
+from humaneval.planning.cues import CuePassage, cue_scores, word_counts
 
 PLAIN = ("He went out.", "She saw him.", "They ran off.", "It was late.", "We are done.")
 
 
-def score(passages: list[Shown], cue: str, frequencies: dict[str, int] | None = None) -> float:
+def score(passages: list[CuePassage], cue: str, frequencies: dict[str, int] | None = None) -> float:
     (found,) = [one for one in cue_scores(passages, frequencies or {}) if one.cue == cue]
     return found.score
 
 
 def test_the_longest_sentence_gives_a_system_away() -> None:
     long = "A sentence that a model wrote and wrote and wrote."
-    passages = [Shown((*PLAIN[:2], long, *PLAIN[3:]), "m", 3)] * 9 + [Shown(PLAIN, "m", 3)]
+    passages = [CuePassage((*PLAIN[:2], long, *PLAIN[3:]), "m", 3)] * 9 + [CuePassage(PLAIN, "m", 3)]
     # Of the last passage "They ran off." is the longest by a character.
     assert score(passages, "longest") == pytest.approx(0.0)
     assert score(passages, "shortest") == pytest.approx(1.0)
@@ -26,17 +26,17 @@ def test_the_longest_sentence_gives_a_system_away() -> None:
 def test_ties_share_the_mark() -> None:
     same = ("one two",) * 5
     for cue in ("longest", "shortest", "rarest words"):
-        assert score([Shown(same, "m", 4)], cue) == pytest.approx(0.8)
+        assert score([CuePassage(same, "m", 4)], cue) == pytest.approx(0.8)
 
 
 def test_places_are_chance_where_positions_are_even() -> None:
-    passages = [Shown(PLAIN, "m", position) for position in range(1, 6)]
+    passages = [CuePassage(PLAIN, "m", position) for position in range(1, 6)]
     assert score(passages, "first") == score(passages, "last") == pytest.approx(0.8)
-    assert score([Shown(PLAIN, "m", 5)], "last") == 0
+    assert score([CuePassage(PLAIN, "m", 5)], "last") == 0
 
 
 def test_a_place_that_always_holds_the_sentence_is_a_cue() -> None:
-    third = [Shown(PLAIN, "m", 3)] * 4
+    third = [CuePassage(PLAIN, "m", 3)] * 4
     assert score(third, "third") == 0
     assert "fourth" not in {one.cue for one in cue_scores(third, {})}
 
@@ -44,16 +44,16 @@ def test_a_place_that_always_holds_the_sentence_is_a_cue() -> None:
 def test_a_sentence_of_rare_words_is_found_whatever_its_case() -> None:
     sentences = ("the cat", "THE CAT", "the xylograph", "the dog", "the dog")
     counts = word_counts(["The cat and the dog.", "THE dog, the cat"])
-    assert score([Shown(sentences, "m", 3)], "rarest words", counts) == 0
-    assert score([Shown(sentences, "m", 1)], "rarest words", counts) == 1
+    assert score([CuePassage(sentences, "m", 3)], "rarest words", counts) == 0
+    assert score([CuePassage(sentences, "m", 1)], "rarest words", counts) == 1
 
 
 def test_a_sentence_without_words_is_not_rare() -> None:
-    assert score([Shown(("...", "a", "b", "c", "d"), "m", 1)], "rarest words", {"a": 3}) == 1
+    assert score([CuePassage(("...", "a", "b", "c", "d"), "m", 1)], "rarest words", {"a": 3}) == 1
 
 
 def test_each_generator_has_its_own_line() -> None:
-    found = cue_scores([Shown(PLAIN, "a", 1), Shown(PLAIN, "b", 5)], {})
+    found = cue_scores([CuePassage(PLAIN, "a", 1), CuePassage(PLAIN, "b", 5)], {})
     assert [(one.cue, one.generator) for one in found][:2] == [("longest", "a"), ("longest", "b")]
     assert len(found) == 10
 

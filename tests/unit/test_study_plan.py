@@ -15,6 +15,7 @@ from humaneval.store.engine import reading
 from humaneval.store.tables import StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.study.plan import plan_of, plan_of_study, stories_of
+from humaneval.study.stored import open_study
 
 
 def settings(**sections: dict[str, Any]) -> StudyFile:
@@ -191,9 +192,9 @@ def test_a_stored_study_is_planned_with_the_stories_that_are_there_for_more_rows
     sqlite_engine: Engine, study_factory: Callable[..., Any]
 ) -> None:
     study_factory(sqlite_engine, "small", design={"annotators": 1})
-    plan = plan_of_study(sqlite_engine, "small")
+    plan = plan_of_study(open_study(sqlite_engine, "small"))
     assert plan.annotators == 1
     with reading(sqlite_engine) as session:
         there = session.scalar(select(func.count()).select_from(StoryRow).where(StoryRow.split == "test"))
-    assert stories_of(sqlite_engine, "small") < plan.stories
+    assert stories_of(open_study(sqlite_engine, "small")) < plan.stories
     assert plan.stories == there

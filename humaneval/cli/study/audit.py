@@ -21,7 +21,7 @@ from humaneval.text import counted
 @with_app
 def audit(app: App, name: str, as_json: bool) -> None:
     """Count how balanced the study NAME is, as planned and in the answers that count."""
-    found = count_balance(app.engine, name)
+    found = count_balance(app.study(name))
     simulated = is_simulated(app, name)
     if as_json:
         emit({**found.to_json(), "simulated": simulated})

@@ -15,10 +15,10 @@ from humaneval.errors import HumanEvalError
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
+from humaneval.study.create import Created, create_study
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
-from humaneval.study.stored import Created, create_study
 from humaneval.text import counted
 
 
@@ -142,8 +142,9 @@ class _Planned(NamedTuple):
 
 
 def _planned(app: App, name: str) -> _Planned:
-    plan = plan_of_study(app.engine, name)
-    return _Planned(plan, outlook(plan), cues_of(app.engine, name))
+    study = app.study(name)
+    plan = plan_of_study(study)
+    return _Planned(plan, outlook(plan), cues_of(study))
 
 
 def _cause(error: Exception) -> str:

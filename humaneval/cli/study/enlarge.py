@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from humaneval.cli.run import App, acting, emit, say
+from humaneval.cli.run import App, RunOptions, acting, emit, say
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.study.enlarge import WARNING, Proposal, propose
@@ -27,28 +27,27 @@ from humaneval.text import counted
 )
 @click.option("--yes", is_flag=True, help="Add the rows without asking.")
 @acting
-def enlarge(
-    app: App, name: str, annotators: int, reason: str, yes: bool, dry_run: bool, as_json: bool
-) -> None:
+def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: str, yes: bool) -> None:
     """Add rows to the study NAME, even after it is published.
 
     Existing rows stay as they are, and every report mentions the addition. Shows the cost and earlier
     additions, then asks. Each call adds new rows. The next `publish` puts up HITs for the new rows alone.
     """
-    proposed = propose(app.engine, name, annotators)
-    if dry_run:
-        if as_json:
+    study = app.study(name)
+    proposed = propose(study, annotators)
+    if options.dry_run:
+        if options.as_json:
             emit({"study": name, **proposed.to_json()})
         else:
             _tell(name, annotators, proposed)
             say("Nothing was added.")
         return
-    if not as_json:
+    if not options.as_json:
         _tell(name, annotators, proposed)
     if not yes:
         _confirm(name, annotators, proposed)
-    made = add_rows(app.engine, name, annotators, reason.strip(), rows_before=proposed.rows_before)
-    if as_json:
+    made = add_rows(study, annotators, reason.strip(), rows_before=proposed.rows_before)
+    if options.as_json:
         emit({"study": name, **proposed.to_json(), **made.to_json()})
         return
     say(f"Study {name!r} now has {counted(made.rows_after, 'row')}; it had {made.rows_before:,}.")

@@ -90,10 +90,12 @@ def plan(
         )
     if replaced := preset_over(file, preset):
         say(replaced, err=True)
-    planned = (
-        plan_of(read_study_file(file, preset=preset)[0]) if name is None else plan_of_study(app.engine, name)
-    )
-    cues: Sequence[CueScore] = () if name is None else cues_of(app.engine, name)
+    cues: Sequence[CueScore] = ()
+    if name is None:
+        planned = plan_of(read_study_file(file, preset=preset)[0])
+    else:
+        study = app.study(name)
+        planned, cues = plan_of_study(study), cues_of(study)
     given: dict[str, Any] = {
         "annotators": annotators,
         "expected_score": score,

@@ -32,11 +32,11 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
         _list(app, as_json)
         return
     if key:
-        emit(study_key(app.engine, name))
+        emit(study_key(app.study(name)))
         return
     with reading(app.engine) as session:
         row = get_study(session, name)
-        settings, additions = settings_of(row), stored_additions(session, row)
+        settings, additions = settings_of(row), stored_additions(session, row.id)
         facts: dict[str, Any] = {
             "study": name,
             "rows": len(row.rows),

@@ -13,6 +13,18 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import boto3
+from botocore.config import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ParamValidationError,
+    ProfileNotFound,
+)
+from botocore.session import Session as BotocoreSession
+
 from humaneval.crowd.platform import Endpoint
 from humaneval.errors import PlatformError
 
@@ -52,14 +64,6 @@ class TurkClient:
     def call(self, what: str, call: Callable[[], T]) -> T:
         """Make a call; whatever botocore raises becomes a PlatformError that says that it would, or could,
         not `what`."""
-        from botocore.exceptions import (
-            BotoCoreError,
-            ClientError,
-            EndpointConnectionError,
-            NoCredentialsError,
-            ParamValidationError,
-        )
-
         where = f"{self._endpoint.name} ({self._endpoint.api_url})"
         try:
             return call()
@@ -127,9 +131,6 @@ def _local_session() -> Any:
     Kept, since most of the time that a new client takes goes into reading the service's model, which the
     session keeps.
     """
-    import boto3
-    from botocore.session import Session as BotocoreSession
-
     nothing = (None, None, None, None)
     return boto3.Session(
         botocore_session=BotocoreSession(session_vars={"profile": nothing, "config_file": nothing})
@@ -137,9 +138,6 @@ def _local_session() -> Any:
 
 
 def _session(endpoint: Endpoint, profile: str) -> Any:
-    import boto3
-    from botocore.exceptions import ProfileNotFound
-
     if endpoint.name == "local":
         return _local_session()
     try:
@@ -149,8 +147,6 @@ def _session(endpoint: Endpoint, profile: str) -> Any:
 
 
 def _client(endpoint: Endpoint, keys: str, session: Any, *, retries: Any) -> MTurkClient:
-    from botocore.config import Config
-
     config = Config(retries=retries, connect_timeout=10, read_timeout=60, user_agent_extra="humaneval")
     key_id, _, secret = (keys.split() or ["local:local"])[0].partition(":")
     pair = {"aws_access_key_id": key_id, "aws_secret_access_key": secret} if endpoint.name == "local" else {}

@@ -18,14 +18,15 @@ from sqlalchemy import Engine, event, func, inspect, select
 from sqlalchemy.orm import Session
 
 from humaneval.cli.main import main
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.publish import PublishResult
+from humaneval.crowd.publish import PublishResult, publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.market import MarketServer, Mode, Trouble, open_account, open_market
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow, OutboxRow
-from humaneval.study.stored import study_key
+from humaneval.study.stored import open_study, study_key
 
 
 class Killed(BaseException):
@@ -169,8 +170,8 @@ def put_up(platform: MTurk, form_server: Callable, study_factory: Callable) -> C
     def make(engine: Engine, name: str = "study", *, static: bool = False, **sections: Any) -> Up:
         study_factory(engine, name, **sections)
         forms = form_server(engine)
-        publishing.plan(engine, name, platform, static=static)
-        return Up(name, publishing.publish(engine, name, platform, public_url=forms.url), forms.url)
+        plan_hits(open_study_at(engine, name, platform), static=static)
+        return Up(name, publish_hits(open_study_at(engine, name, platform), public_url=forms.url), forms.url)
 
     return make
 
@@ -300,9 +301,9 @@ def orphan(
 
     def make(engine: Engine) -> str:
         study_factory(engine, design={"annotators": 4})
-        publishing.plan(engine, "study", platform)
+        plan_hits(open_study_at(engine, "study", platform))
         with die("response-received", "CreateHIT"):
-            publishing.publish(engine, "study", platform, public_url=form_server(engine).url)
+            publish_hits(open_study_at(engine, "study", platform), public_url=form_server(engine).url)
         (hit,) = listed()
         return f"{market.url}/hits/{hit['HITId']}"
 
@@ -364,7 +365,7 @@ def work_at(person: Callable, platform: MTurk) -> Callable[..., None]:
     def go(engine: Engine, preview: str, name: str, *, attentive: bool) -> None:
         work = person(name).accept(preview)
         form = work.open().form(field="form")
-        truth = study_key(engine, "study")[form.values["form"]]
+        truth = study_key(open_study(engine, "study"))[form.values["form"]]
         chosen = {
             f"choice-{place}": str(
                 passage["position"] if attentive else int(str(passage["position"])) % 5 + 1

@@ -11,16 +11,19 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.approve import approve, reject
-from humaneval.crowd.collect import collect
+from humaneval.crowd.approve import approve_work, reject_work
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.review import review
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError
 from humaneval.market import Trouble
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow
+from humaneval.study.stored import open_study
 
 
 class _Body:
@@ -44,19 +47,19 @@ def test_C69_an_odd_status_on_a_read_is_an_error_to_run_again_and_on_an_approval
     platform.client.meta.events.register(name, odd)
     try:
         with pytest.raises(PlatformError, match="list assignments"):
-            collect(sqlite_engine, "study", platform)
+            collect_work(open_study_at(sqlite_engine, "study", platform))
     finally:
         platform.client.meta.events.unregister(name, odd)
-    assert collect(sqlite_engine, "study", platform).new == 1
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 1
     name = "before-send.mturk.ApproveAssignment"
     platform.once.meta.events.register(name, odd)
     sent.clear()
     with pytest.raises(PartialError):
-        approve(sqlite_engine, "study", platform)
+        approve_work(open_study_at(sqlite_engine, "study", platform))
     platform.once.meta.events.unregister(name, odd)
     assert sent == ["ApproveAssignment"]
-    assert study_status(sqlite_engine, "study")[0].unconfirmed == 1
-    assert approve(sqlite_engine, "study", platform) == 1
+    assert study_status(open_study(sqlite_engine, "study"))[0].unconfirmed == 1
+    assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
 
 
 class _Refusal:
@@ -68,7 +71,7 @@ def test_C10_an_approval_of_which_nobody_knows_is_not_called_refused(
     sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, troubles: Any
 ) -> None:
     answer(put_up(sqlite_engine, design={"annotators": 4}))
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     looks = iter((None, AWSResponse("", 400, {}, _Refusal())))
     name = "before-send.mturk.GetAssignment"
 
@@ -78,12 +81,12 @@ def test_C10_an_approval_of_which_nobody_knows_is_not_called_refused(
     platform.client.meta.events.register(name, second_look_fails)
     troubles.coming["ApproveAssignment"] = [Trouble.REPLY_LOST]
     with pytest.raises(PartialError):
-        approve(sqlite_engine, "study", platform)
+        approve_work(open_study_at(sqlite_engine, "study", platform))
     platform.client.meta.events.unregister(name, second_look_fails)
-    (status,) = study_status(sqlite_engine, "study")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.unconfirmed, status.refused, status.approved) == (1, 0, 0)
-    assert approve(sqlite_engine, "study", platform) == 1
-    assert study_status(sqlite_engine, "study")[0].unconfirmed == 0
+    assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
+    assert study_status(open_study(sqlite_engine, "study"))[0].unconfirmed == 0
 
 
 def test_C24_C37_everything_is_found_by_asking_no_notification_is_set_up_or_needed(
@@ -93,7 +96,7 @@ def test_C24_C37_everything_is_found_by_asking_no_notification_is_set_up_or_need
     first = answer(up_there, "Ada")
     platform.client.reject_assignment(AssignmentId=first, RequesterFeedback="By hand, elsewhere")
     answer(up_there, "Ben")
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     with reading(sqlite_engine) as session:
         states = session.scalars(select(AssignmentRow.state).order_by(AssignmentRow.id)).all()
     assert states == ["rejected", "submitted"]
@@ -110,10 +113,10 @@ def test_C15_more_rows_are_carried_by_new_hits_never_by_stretching_one_past_nine
 ) -> None:
     up_there = put_up(sqlite_engine, design={"annotators": 9, "top_up": "ask"})
     assignment = answer(up_there)
-    collect(sqlite_engine, "study", platform)
-    reject(sqlite_engine, "study", platform, assignments=[assignment], reason="No.")
-    publishing.plan(sqlite_engine, "study", platform, top_up=True)
-    publishing.publish(sqlite_engine, "study", platform, public_url=up_there.forms)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[assignment], reason="No.")
+    plan_hits(open_study_at(sqlite_engine, "study", platform), top_up=True)
+    publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=up_there.forms)
     assert sorted(hit["MaxAssignments"] for hit in listed()) == [1, 9]
     assert "CreateAdditionalAssignmentsForHIT" not in troubles.seen
     asked = next(hit for hit in listed() if hit["MaxAssignments"] == 1)["QualificationRequirements"]
@@ -130,9 +133,9 @@ def test_C16_the_moment_of_automatic_approval_is_the_studys_and_status_counts_do
 ) -> None:
     answer(put_up(sqlite_engine, design={"annotators": 4}, hit={"auto_approval_days": 2}))
     assert {hit["AutoApprovalDelayInSeconds"] for hit in listed()} == {2 * 86_400}
-    collect(sqlite_engine, "study", platform)
-    (line,) = review(sqlite_engine, "study", "local")
-    (status,) = study_status(sqlite_engine, "study")
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    (line,) = review_work(open_study(sqlite_engine, "study"), "local")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     with reading(sqlite_engine) as session:
         submitted = session.scalars(select(AssignmentRow.submitted_at)).one()
     assert submitted is not None

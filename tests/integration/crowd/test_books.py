@@ -10,21 +10,24 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.approve import approve, reject
+from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.close import close_all
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
+from humaneval.study.stored import open_study
 
 
 def books(engine: Engine, platform: MTurk) -> Reconciled:
-    return reconcile(engine, "study", platform)
+    return reconcile(open_study_at(engine, "study", platform))
 
 
 def test_every_cent_of_a_study_is_explained_at_every_step(
@@ -46,11 +49,15 @@ def test_every_cent_of_a_study_is_explained_at_every_step(
     )
     first, second, third = (answer(up_there, name) for name in ("Ada", "Ben", "Cleo"))
     person("Dana").accept(up_there.preview).open()
-    collect(engine, "study", platform)
-    approve(engine, "study", platform, assignments=[first])
-    reject(engine, "study", platform, assignments=[second], reason="No.")
+    collect_work(open_study_at(engine, "study", platform))
+    approve_work(open_study_at(engine, "study", platform), assignments=[first])
+    reject_work(open_study_at(engine, "study", platform), assignments=[second], reason="No.")
     pay_bonus(
-        engine, "study", platform, assignment=first, amount=Decimal("0.50"), reason="Thanks", purpose="b"
+        open_study_at(engine, "study", platform),
+        assignment=first,
+        amount=Decimal("0.50"),
+        reason="Thanks",
+        purpose="b",
     )
     now = books(engine, platform)
     assert (now.paid, now.held, now.bonuses, now.bonuses_there) == (
@@ -60,8 +67,8 @@ def test_every_cent_of_a_study_is_explained_at_every_step(
         Decimal("0.50"),
     )
     assert (now.unexplained, now.differences) == (Decimal(0), ())
-    expire_all(engine, "study", platform)
-    approve(engine, "study", platform, assignments=[third])
+    expire_all(open_study_at(engine, "study", platform))
+    approve_work(open_study_at(engine, "study", platform), assignments=[third])
     now = books(engine, platform)
     assert (now.unexplained, now.held) == (Decimal(0), Decimal("0.96"))  # Dana is still at work
 
@@ -70,8 +77,8 @@ def test_what_others_took_and_what_our_books_lack_is_said(
     sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, person: Callable
 ) -> None:
     assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
-    collect(sqlite_engine, "study", platform)
-    approve(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    approve_work(open_study_at(sqlite_engine, "study", platform))
     platform.client.send_bonus(
         AssignmentId=assignment,
         WorkerId=person("Ada").id,
@@ -88,7 +95,9 @@ def test_what_others_took_and_what_our_books_lack_is_said(
     now = books(sqlite_engine, platform)
     assert f"assignment {assignment}: approved at local, submitted here" in now.differences
     assert (now.paid, now.unexplained) == (Decimal(0), Decimal("3.36"))
-    collect(sqlite_engine, "study", platform)  # follows the platform: the reward is in the books again
+    collect_work(
+        open_study_at(sqlite_engine, "study", platform)
+    )  # follows the platform: the reward is in the books again
     assert books(sqlite_engine, platform).unexplained == Decimal("2.40")
 
 
@@ -122,7 +131,7 @@ def test_C14_the_cost_before_publishing_names_the_fee_that_splitting_avoids_and_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 20}, hit={"expected_minutes": 6})
-    plan = publishing.plan(sqlite_engine, "study", platform, dry_run=True)
+    plan = plan_hits(open_study_at(sqlite_engine, "study", platform), dry_run=True)
     assert (plan.hits, plan.cost.fees, plan.fees_unsplit, plan.hourly) == (
         3,
         Decimal("3.20"),
@@ -142,15 +151,15 @@ def test_hourly_pay_is_measured_from_the_times_that_people_took(
     sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, verb: Callable
 ) -> None:
     up_there = put_up(sqlite_engine, design={"annotators": 4})
-    assert study_status(sqlite_engine, "study")[0].hourly is None
+    assert study_status(open_study(sqlite_engine, "study"))[0].hourly is None
     for name in ("Ada", "Ben", "Cleo"):
         answer(up_there, name)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     with writing(sqlite_engine) as session:
         for minutes, row in zip((2, 3, 30), session.scalars(select(AssignmentRow)), strict=True):
             assert row.answered_at is not None
             row.opened_at = row.answered_at - timedelta(minutes=minutes)
-    (status,) = study_status(sqlite_engine, "study")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.median_minutes, status.hourly, status.hourly_expected) == (
         3.0,
         Decimal("16.00"),
@@ -170,8 +179,8 @@ def test_the_books_name_what_other_studies_of_the_database_paid_meanwhile(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     put_up(sqlite_engine, design={"annotators": 4})
     answer(put_up(sqlite_engine, "other", design={"annotators": 4, "seed": 1}), "Ada")
-    collect(sqlite_engine, "other", platform)
-    assert approve(sqlite_engine, "other", platform) == 1
+    collect_work(open_study_at(sqlite_engine, "other", platform))
+    assert approve_work(open_study_at(sqlite_engine, "other", platform)) == 1
     assert (books(sqlite_engine, platform).others, books(sqlite_engine, platform).unexplained) == (
         Decimal("0.96"),
         Decimal("3.84"),
@@ -183,7 +192,7 @@ def test_the_first_balance_is_kept(sqlite_engine: Engine, put_up: Callable, plat
     put_up(sqlite_engine, design={"annotators": 4})
     first = books(sqlite_engine, platform).balance_before
     put_up(sqlite_engine, "other", design={"annotators": 4, "seed": 1})
-    publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
+    publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
     now = books(sqlite_engine, platform)
     assert (now.balance_before, now.unexplained) == (first, Decimal("3.84"))  # the other study's
     with reading(sqlite_engine) as session:
@@ -200,11 +209,11 @@ def test_bonuses_at_hits_that_were_deleted_stay_in_the_books(
 ) -> None:
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     work = answer(put_up(sqlite_engine, design={"annotators": 4}))
-    collect(sqlite_engine, "study", platform)
-    approve(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    approve_work(open_study_at(sqlite_engine, "study", platform))
     bonus = {"assignment": work, "amount": Decimal("0.50"), "reason": "Thanks", "purpose": "b"}
-    pay_bonus(sqlite_engine, "study", platform, **bonus)
-    close_all(sqlite_engine, "study", platform)
+    pay_bonus(open_study_at(sqlite_engine, "study", platform), **bonus)
+    close_all(open_study_at(sqlite_engine, "study", platform))
     now = books(sqlite_engine, platform)
     assert (now.bonuses, now.bonuses_there, now.bonuses_unlisted) == (Decimal("0.50"), Decimal("0.50"), 0)
     assert (now.held, now.unexplained, now.differences) == (0, 0, ())

@@ -10,19 +10,22 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.approve import approve
+from humaneval.crowd.approve import approve_work
 from humaneval.crowd.close import close_all
-from humaneval.crowd.collect import collect, would_collect
-from humaneval.crowd.compensate import Compensated, compensate
+from humaneval.crowd.collect import collect_work, would_collect
+from humaneval.crowd.compensate import Compensated, compensate_worker
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.workers import exclude
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.workers import exclude_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.enlarge import enlarge
+from humaneval.study.stored import open_study
 
 
 def hit_ids(engine: Engine) -> list[str]:
@@ -52,13 +55,13 @@ def test_C22_a_hit_that_was_deleted_by_hand_does_not_keep_the_others_up(
     delete_by_hand(platform, first)
     gone = forget(sqlite_engine, 0) if how == "forgotten" else first
     with pytest.raises(PartialError, match=f"has no HIT {gone} any more; the others were extended"):
-        extend_all(sqlite_engine, "study", platform, 3)
+        extend_all(open_study_at(sqlite_engine, "study", platform), 3)
     with pytest.raises(PartialError, match=f"has no HIT {gone} any more; the others were taken down"):
-        expire_all(sqlite_engine, "study", platform)
+        expire_all(open_study_at(sqlite_engine, "study", platform))
     assert [hit["HITStatus"] for hit in listed()] == ["Reviewable", "Reviewable"]
     with pytest.raises(PartialError):
-        extend_all(sqlite_engine, "study", platform, 3)
-    assert close_all(sqlite_engine, "study", platform, wait=0).hits == 3
+        extend_all(open_study_at(sqlite_engine, "study", platform), 3)
+    assert close_all(open_study_at(sqlite_engine, "study", platform), wait=0).hits == 3
     assert listed() == []
 
 
@@ -68,14 +71,14 @@ def test_C22_work_that_was_decided_by_hand_before_its_hit_was_deleted_does_not_s
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 20})
     assignment = answer(up)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     platform.client.approve_assignment(AssignmentId=assignment)
     with reading(sqlite_engine) as session:
         hit = session.scalars(select(AssignmentRow)).one().hit_id
     delete_by_hand(platform, hit_ids(sqlite_engine)[hit - 1])
     if how == "forgotten":
         forget(sqlite_engine, hit - 1)
-    assert close_all(sqlite_engine, "study", platform, wait=0).hits == 3
+    assert close_all(open_study_at(sqlite_engine, "study", platform), wait=0).hits == 3
 
 
 def test_C22_a_hit_that_is_gone_does_not_stop_what_collect_does_after_the_answers(
@@ -95,18 +98,16 @@ def test_C22_a_hit_that_is_gone_does_not_stop_what_collect_does_after_the_answer
     assert form is not None
     taken.submit_directly({})
     with pytest.raises(PartialError, match="has no HIT"):
-        collect(sqlite_engine, "study", platform)
+        collect_work(open_study_at(sqlite_engine, "study", platform))
     assert payment_state(sqlite_engine) == "paid"
-    assert would_collect(sqlite_engine, "study", platform).submissions == 0
+    assert would_collect(open_study_at(sqlite_engine, "study", platform)).submissions == 0
 
 
 def pay(
     engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80", **options: Any
 ) -> Compensated:
-    return compensate(
-        engine,
-        "study",
-        platform,
+    return compensate_worker(
+        open_study_at(engine, "study", platform),
         assignment=assignment,
         amount=Decimal(amount),
         reason="Our server was away.",
@@ -146,7 +147,7 @@ def test_C23_a_compensation_that_was_not_taken_in_time_is_put_up_again_and_paid_
     assert not pay(sqlite_engine, platform, lost.id).made_now
     person("Ada").accept(again.preview_url).submit_directly({})
     assert not pay(sqlite_engine, platform, lost.id).made_now
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert payment_state(sqlite_engine) == "paid"
     assert pay(sqlite_engine, platform, lost.id).paid
 
@@ -167,7 +168,7 @@ def test_C23_a_compensation_that_was_deleted_by_hand_is_not_paid_again_and_does_
         return there(hit)
 
     monkeypatch.setattr(platform, "submissions", forgotten)
-    assert collect(sqlite_engine, "study", platform).submissions == 0
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).submissions == 0
 
 
 def test_C23_a_compensation_that_was_refused_can_be_changed(
@@ -193,8 +194,8 @@ def test_C23_work_submitted_at_a_hit_that_was_never_recorded_is_not_compensated(
     with pytest.raises(UsageError, match="was submitted at local, and is not collected yet"):
         pay(sqlite_engine, platform, assignment)
     assert len(listed()) == 1
-    collect(sqlite_engine, "study", platform)
-    assert approve(sqlite_engine, "study", platform) == 1
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
 
 
 def lists(platform: MTurk) -> dict[str, set[str]]:
@@ -221,25 +222,25 @@ def test_C55_a_list_that_was_deleted_by_hand_is_made_anew_with_everyone_on_it(
     hits = hit_ids(sqlite_engine)
     for one in people[:3]:
         one.accept(f"{market.url}/hits/{hits[0]}").do()
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     ada, ben, cleo, dan = (one.id for one in people)
-    exclude(sqlite_engine, "study", platform, [cleo], on=False)
+    exclude_workers(open_study_at(sqlite_engine, "study", platform), [cleo], on=False)
     (old,) = lists(platform)
     assert lists(platform)[old] == {ada, ben}
     platform.client.delete_qualification_type(QualificationTypeId=old)
     wanted = {ada, ben}
     if who == "publish":
-        enlarge(sqlite_engine, "study", 4, "")
-        publishing.plan(sqlite_engine, "study", platform)
+        enlarge(open_study(sqlite_engine, "study"), 4, "")
+        plan_hits(open_study_at(sqlite_engine, "study", platform))
         url = "https://study.example.org"
-        assert publishing.publish(sqlite_engine, "study", platform, public_url=url).made == 1
+        assert publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=url).made == 1
     elif who == "exclude":
-        exclude(sqlite_engine, "study", platform, [dan])
-        collect(sqlite_engine, "study", platform)
+        exclude_workers(open_study_at(sqlite_engine, "study", platform), [dan])
+        collect_work(open_study_at(sqlite_engine, "study", platform))
         wanted |= {dan}
     else:
         people[3].accept(f"{market.url}/hits/{hits[0]}").do()
-        assert collect(sqlite_engine, "study", platform).not_listed == ()
+        assert collect_work(open_study_at(sqlite_engine, "study", platform)).not_listed == ()
         wanted |= {dan}
     ((new, members),) = lists(platform).items()
     assert (new != old, members) == (True, wanted)
@@ -260,6 +261,6 @@ def test_C55_two_databases_with_the_same_study_have_a_list_each(
     other = open_engine(f"sqlite:///{shutil.copy(sqlite_template, tmp_path / 'other.db')}")
     for engine, who in ((sqlite_engine, "Ada"), (other, "Ben")):
         study_factory(engine, design={"annotators": 4})
-        exclude(engine, "study", platform, [person(who).id])
+        exclude_workers(open_study_at(engine, "study", platform), [person(who).id])
     other.dispose()
     assert [len(members) for members in lists(platform).values()] == [1, 1]

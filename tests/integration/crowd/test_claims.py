@@ -15,11 +15,12 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import Engine, func, select
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.claims import Opened, Outcome, keep_answers, open_form
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import load_form
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.store.engine import reading
 from humaneval.store.tables import (
     AnswerRow,
@@ -87,7 +88,7 @@ class Study:
 def planned_study(study_factory: Callable, platform: MTurk) -> Callable[..., Study]:
     def make(engine: Engine, **design: Any) -> Study:
         study_factory(engine, design=design)
-        publishing.plan(engine, "study", platform)
+        plan_hits(open_study_at(engine, "study", platform))
         return Study(engine)
 
     return make
@@ -209,11 +210,11 @@ def test_C38_answers_that_never_reached_the_platform_do_not_keep_its_place_for_e
     ada.give_back()
     ben = person("Ben").accept(up.preview)
     assert "All forms are taken" in ben.open().html
-    assert collect(sqlite_engine, "study", platform).not_handed_over == 1
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).not_handed_over == 1
     assert "All forms are taken" in ben.open().html  # Ada's time runs: she might still hand over
     later = datetime.now(UTC) + LEASE + timedelta(minutes=1)
     monkeypatch.setattr("humaneval.crowd.collect.now", lambda: later)
-    assert collect(sqlite_engine, "study", platform).not_handed_over == 1
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).not_handed_over == 1
     assert ben.open().form(field="form") is not None
 
 
@@ -255,9 +256,9 @@ def test_C42_the_sandbox_and_a_pilot_do_not_count_against_anyone(
     from humaneval.crowd.endpoints import SANDBOX
 
     study = planned_study(engine, annotators=2)
-    publishing.plan(engine, "study", MTurk(SANDBOX, session=nobodys_session()))
+    plan_hits(open_study_at(engine, "study", MTurk(SANDBOX, session=nobodys_session())))
     study_factory(engine, "pilot", design={"annotators": 2, "pilot": True})
-    publishing.plan(engine, "pilot", platform)
+    plan_hits(open_study_at(engine, "pilot", platform))
     everywhere = Study(engine)
     for hit, words in enumerate(("", "rehearsal in the sandbox", "This is a pilot.")):
         opened = everywhere.open("W1", hit=hit, assignment=f"3AT{hit}")
@@ -339,7 +340,7 @@ def test_one_persons_assignment_is_not_taken_to_another_study(
 ) -> None:
     planned_study(engine, annotators=2)
     study_factory(engine, "other", design={"annotators": 2, "seed": 1})
-    publishing.plan(engine, "other", platform)
+    plan_hits(open_study_at(engine, "other", platform))
     both = Study(engine)
     assert both.open("W1", hit=0, assignment="3A").outcome is Outcome.FORM
     assert both.open("W1", hit=1, assignment="3A").outcome is Outcome.UNKNOWN

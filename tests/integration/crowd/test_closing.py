@@ -8,22 +8,24 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import up
-from humaneval.crowd.approve import approve, reject
+from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.close import Closed, close_all
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import HitRow, OutboxRow
-from humaneval.study.stored import get_study
+from humaneval.study.stored import get_study, open_study
 
 
 def close(engine: Engine, platform: MTurk, **options: Any) -> Closed:
-    return close_all(engine, "study", platform, **{"wait": 0.0, **options})
+    return close_all(open_study_at(engine, "study", platform), **{"wait": 0.0, **options})
 
 
 def deleted(troubles: Any) -> int:
@@ -37,16 +39,16 @@ def test_C22_nothing_is_deleted_before_all_of_it_is_collected_and_decided(
     first = answer(up_there, "Ada")
     with pytest.raises(PlatformError, match="1 submissions at local were not collected yet"):
         close(engine, platform)
-    collect(engine, "study", platform)
+    collect_work(open_study_at(engine, "study", platform))
     answer(up_there, "Ben")
     with pytest.raises(PlatformError, match="were not collected yet"):
         close(engine, platform)
-    collect(engine, "study", platform)
-    approve(engine, "study", platform, assignments=[first])
+    collect_work(open_study_at(engine, "study", platform))
+    approve_work(open_study_at(engine, "study", platform), assignments=[first])
     with pytest.raises(PlatformError, match="1 submissions at local are neither approved nor rejected"):
         close(engine, platform)
     assert {hit["HITStatus"] for hit in listed()} == {"Assignable"}  # not even taken down
-    approve(engine, "study", platform)
+    approve_work(open_study_at(engine, "study", platform))
     assert close(engine, platform, dry_run=True) == Closed(1, 0, 0, 0)
     assert deleted(troubles) == 0
     assert close(engine, platform) == Closed(1, 0, 0, 0)
@@ -74,8 +76,8 @@ def test_C22_C23_who_is_at_work_is_waited_for(
     ada.do()
     with pytest.raises(PlatformError, match="not collected yet"):
         close(sqlite_engine, platform)
-    collect(sqlite_engine, "study", platform)
-    approve(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    approve_work(open_study_at(sqlite_engine, "study", platform))
     assert close(sqlite_engine, platform).hits == 1
 
 
@@ -94,7 +96,7 @@ def test_C21_only_hits_of_this_study_are_deleted(
     )["HIT"]["HITId"]
     assert close(sqlite_engine, platform).hits == 1
     left = {hit["HITId"]: hit["HITStatus"] for hit in listed()}
-    (another,) = up(sqlite_engine, "another", "local")
+    (another,) = up(open_study(sqlite_engine, "another"), "local")
     assert left == {others: "Assignable", another.external_id: "Assignable"}
 
 
@@ -123,10 +125,10 @@ def test_C22_a_kill_while_closing_is_finished_by_the_next_run(
         close(sqlite_engine, platform)
     close(sqlite_engine, platform)
     assert listed() == []
-    assert up(sqlite_engine, "study", "local") == []
+    assert up(open_study(sqlite_engine, "study"), "local") == []
     with reading(sqlite_engine) as session:
         assert all(session.scalars(select(HitRow.closed_at)))
-    (status,) = study_status(sqlite_engine, "study")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.unconfirmed, status.refused) == (0, 0)
 
 
@@ -139,8 +141,8 @@ def test_rejections_that_become_final_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
-    collect(sqlite_engine, "study", platform)
-    reject(sqlite_engine, "study", platform, assignments=[assignment], reason="No.")
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[assignment], reason="No.")
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     dry = verb("close", "study", "--dry-run", "--json")
     assert (dry.document["hits"], dry.document["final_rejections"]) == (1, 1)
@@ -148,16 +150,16 @@ def test_rejections_that_become_final_are_counted(
     assert "0 HITs deleted" in verb("close", "study").out
     done = verb("publish", "study")
     assert (done.code, "was closed at local: its 1 HITs were deleted" in done.err) == (2, True)
-    assert up(sqlite_engine, "study", "local") == []
+    assert up(open_study(sqlite_engine, "study"), "local") == []
 
 
 @pytest.fixture
 def half_up(sqlite_engine: Engine, study_factory: Callable, platform: MTurk, die: Callable) -> Engine:
     """Three HITs are planned; the process died when the second was up and nobody had written it down."""
     study_factory(sqlite_engine, design={"annotators": 20})
-    publishing.plan(sqlite_engine, "study", platform)
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
     with die("response-received", "CreateHIT", 2):
-        publishing.publish(sqlite_engine, "study", platform, public_url="https://study.example.org")
+        publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="https://study.example.org")
     return sqlite_engine
 
 
@@ -187,6 +189,6 @@ def test_what_is_closed_stays_so_although_some_of_it_was_never_put_up(
 ) -> None:
     assert close(half_up, platform).hits == 2
     with pytest.raises(UsageError, match="was closed at local: its 2 HITs were deleted"):
-        publishing.plan(half_up, "study", platform)
-    assert study_status(half_up, "study")[0].hits_unsent == 0
+        plan_hits(open_study_at(half_up, "study", platform))
+    assert study_status(open_study(half_up, "study"))[0].hits_unsent == 0
     assert listed() == []

@@ -13,15 +13,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select, text
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.approve import approve
+from humaneval.crowd import publish_plan
+from humaneval.crowd.approve import approve_work
 from humaneval.crowd.claims import keep_answers, open_form
-from humaneval.crowd.collect import Collected, collect
+from humaneval.crowd.collect import Collected, collect_work
 from humaneval.crowd.form_of_row import load_form
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.pseudonyms import external_worker_id
-from humaneval.crowd.review import review
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError
 from humaneval.market.assignments import accept, give_back
 from humaneval.market.protocol.answer_xml import Field
@@ -39,7 +42,7 @@ from humaneval.store.tables import (
     RowRow,
 )
 from humaneval.store.types import now
-from humaneval.study.stored import get_study
+from humaneval.study.stored import get_study, open_study
 
 Table = list[dict[str, Any]]
 
@@ -72,13 +75,13 @@ def test_C47_collecting_any_time_and_twice_gives_the_same_rows(
     engine: Engine, put_up: Callable, answer: Callable, platform: MTurk
 ) -> None:
     up = put_up(engine, design={"annotators": 4})
-    assert collect(engine, "study", platform) == Collected(0, 0, 0, 0, 0, 0, ())
+    assert collect_work(open_study_at(engine, "study", platform)) == Collected(0, 0, 0, 0, 0, 0, ())
     answer(up, "Ada", 2)
-    assert collect(engine, "study", platform) == Collected(1, 1, 4, 0, 0, 0, ())
+    assert collect_work(open_study_at(engine, "study", platform)) == Collected(1, 1, 4, 0, 0, 0, ())
     early = responses(engine)
     answer(up, "Ben", 3)
-    assert collect(engine, "study", platform) == Collected(2, 1, 8, 0, 0, 0, ())
-    assert collect(engine, "study", platform) == Collected(2, 0, 8, 0, 0, 0, ())
+    assert collect_work(open_study_at(engine, "study", platform)) == Collected(2, 1, 8, 0, 0, 0, ())
+    assert collect_work(open_study_at(engine, "study", platform)) == Collected(2, 0, 8, 0, 0, 0, ())
     table = responses(engine)
     assert table[:4] == early
     assert Counter(line["choice"] for line in table) == {2: 4, 3: 4}
@@ -97,7 +100,7 @@ def test_C47_two_that_collect_at_once_give_each_response_once(
 
     def go(platform: MTurk) -> int:
         together.wait()
-        return collect(engine, "study", platform).new
+        return collect_work(open_study_at(engine, "study", platform)).new
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(go, platforms)) == 3
@@ -111,10 +114,10 @@ def test_C26_every_page_of_250_assignments_is_fetched(
     market_engine: Engine,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(publishing, "MAX_ASSIGNMENTS", 250)
+    monkeypatch.setattr(publish_plan, "MAX_ASSIGNMENTS", 250)
     study_factory(sqlite_engine, design={"annotators": 250})
-    publishing.plan(sqlite_engine, "study", platform)
-    publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
+    publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
     with reading(sqlite_engine) as session:
         hit_id = session.scalars(select(HitRow.external_id)).one()
         hashes = session.scalars(select(RowRow.shown_hash).order_by(RowRow.ordinal)).all()
@@ -124,9 +127,9 @@ def test_C26_every_page_of_250_assignments_is_fetched(
             mine = accept(work, sign_up(work, f"worker {number}", ""), hit_id)
             fields = {"form": form, "consent": "1", **{f"choice-{n}": "3" for n in (1, 2, 3, 4)}}
             submit(work, mine.id, [Field(name, value) for name, value in fields.items()])
-    found = collect(sqlite_engine, "study", platform)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.submissions, found.new, found.responses, found.strays) == (250, 250, 1000, 0)
-    assert collect(sqlite_engine, "study", platform).new == 0
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 0
 
 
 def test_C07_answers_that_never_reached_our_server_are_rebuilt_from_the_platforms(
@@ -137,14 +140,14 @@ def test_C07_answers_that_never_reached_our_server_are_rebuilt_from_the_platform
     opened.open()  # our server handed row 1 out, and never saw its answers
     opened.submit_directly(form_fields(engine, 1, 4))
     person("Ben").accept(up.preview).submit_directly(form_fields(engine, 3, 5))  # nor that Ben was there
-    found = collect(engine, "study", platform)
+    found = collect_work(open_study_at(engine, "study", platform))
     assert (found.new, found.rebuilt, found.responses, found.strays) == (2, 2, 8, 0)
     assert sources(engine) == {"platform": 8}
     assert Counter((line["row"], line["choice"]) for line in responses(engine)) == {(1, 4): 4, (3, 5): 4}
     # Both rows are taken: the next people get 2 and 4.
     for name in ("Cy", "Di"):
         person(name).accept(up.preview).do()
-    assert collect(engine, "study", platform).rebuilt == 0
+    assert collect_work(open_study_at(engine, "study", platform)).rebuilt == 0
     assert {line["row"] for line in responses(engine)} == {1, 2, 3, 4}
 
 
@@ -166,15 +169,15 @@ def test_C06_of_two_workers_under_one_assignment_id_the_platforms_one_counts(
         datetime.now(UTC),
     )
     ben.do(2)
-    found = collect(engine, "study", platform)
+    found = collect_work(open_study_at(engine, "study", platform))
     assert (found.submissions, found.new, found.not_handed_over, found.differences) == (1, 1, 0, ())
     assert states(engine) == {"AADA": "superseded", ben.person.id: "submitted"}
     assert {line["choice"] for line in responses(engine)} == {2}
-    assert approve(engine, "study", platform) == 1
+    assert approve_work(open_study_at(engine, "study", platform)) == 1
     with reading(engine) as session:
         paid = session.scalars(select(PaymentRow.assignment_id)).one()
         assert external_worker_id(session, session.get_one(AssignmentRow, paid).worker_id) == ben.person.id
-    assert [(line.external_id, line.state) for line in review(engine, "study", "local")] == [
+    assert [(line.external_id, line.state) for line in review_work(open_study(engine, "study"), "local")] == [
         (ben.id, "approved")
     ]
 
@@ -222,17 +225,17 @@ def test_C12_work_in_hand_is_not_collected_and_approving_it_says_so(
     up = put_up(sqlite_engine, design={"annotators": 4})
     work = person("Ada").accept(up.preview)
     work.open()
-    assert collect(sqlite_engine, "study", platform).submissions == 0
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).submissions == 0
     with pytest.raises(PlatformError, match="is not submitted yet"):
-        approve(sqlite_engine, "study", platform, assignments=[work.id])
+        approve_work(open_study_at(sqlite_engine, "study", platform), assignments=[work.id])
     assert platform.balance() is not None
     handed = work.post()
-    found = collect(sqlite_engine, "study", platform)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.submissions, found.not_handed_over, found.responses) == (0, 1, 0)
     work.hand_over(handed)
-    found = collect(sqlite_engine, "study", platform)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.new, found.not_handed_over) == (1, 0)
-    assert approve(sqlite_engine, "study", platform, assignments=[work.id]) == 1
+    assert approve_work(open_study_at(sqlite_engine, "study", platform), assignments=[work.id]) == 1
 
 
 def test_C48_status_counts_submitted_work_although_the_platform_calls_none_completed(
@@ -241,9 +244,9 @@ def test_C48_status_counts_submitted_work_although_the_platform_calls_none_compl
     up = put_up(sqlite_engine, design={"annotators": 4}, hit={"auto_approval_days": 1})
     for name in ("Ada", "Ben", "Cy"):
         answer(up, name)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert [hit["NumberOfAssignmentsCompleted"] for hit in listed()] == [0]
-    (status,) = study_status(sqlite_engine, "study")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.planned, status.submitted, status.approved, status.opened) == (4, 3, 0, 0)
     assert status.next_auto_approval is not None
     hours = (status.next_auto_approval - datetime.now(UTC)).total_seconds() / 3600
@@ -258,7 +261,7 @@ def test_differences_between_the_platforms_answers_and_ours_are_reported_and_the
     page = work.post(2, **{"seconds-1": "12.5"})
     form = page.form(action="/mturk/externalSubmit")
     work.person.browser.submit(page, form, {"choice-1": "4", "choice-3": "9"})
-    found = collect(engine, "study", platform)
+    found = collect_work(open_study_at(engine, "study", platform))
     assert found.differences == (
         f"assignment {work.id}: passage 1: platform 4, our server 2; passage 3: platform none, our server 2",
     )
@@ -267,8 +270,8 @@ def test_differences_between_the_platforms_answers_and_ours_are_reported_and_the
         (2, 2, None),
         (4, 2, None),
     ]
-    assert [line.excluded for line in review(engine, "study", "local")] == ["incomplete"]
-    assert collect(engine, "study", platform).differences == found.differences
+    assert [line.excluded for line in review_work(open_study(engine, "study"), "local")] == ["incomplete"]
+    assert collect_work(open_study_at(engine, "study", platform)).differences == found.differences
 
 
 def test_answers_to_a_row_that_someone_else_holds_by_now_are_kept_for_that_row(
@@ -280,14 +283,14 @@ def test_answers_to_a_row_that_someone_else_holds_by_now_are_kept_for_that_row(
     ben.open()  # row 2 is handed to Ben
     ada.submit_directly(form_fields(engine, 2, 3))  # and Ada answers it, from an old tab
     ben.do(1)
-    found = collect(engine, "study", platform)
+    found = collect_work(open_study_at(engine, "study", platform))
     assert found.new == 2
     assert found.differences == (
         f"assignment {ada.id}: the answers are to another row than the one handed out last",
     )
     assert Counter(line["row"] for line in responses(engine)) == {2: 8}
     person("Cy").accept(up.preview).do()
-    collect(engine, "study", platform)
+    collect_work(open_study_at(engine, "study", platform))
     assert Counter(line["row"] for line in responses(engine)) == {1: 4, 2: 8}  # Ada's row was free again
 
 
@@ -295,7 +298,7 @@ def test_an_orphan_hit_of_an_interrupted_publish_is_collected_too(
     sqlite_engine: Engine, orphan: Callable, person: Callable, platform: MTurk
 ) -> None:
     person("Ada").accept(orphan(sqlite_engine)).do()
-    assert collect(sqlite_engine, "study", platform).responses == 4
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).responses == 4
 
 
 def test_a_hit_that_the_platform_has_no_more_does_not_stop_the_others(
@@ -310,7 +313,7 @@ def test_a_hit_that_the_platform_has_no_more_does_not_stop_the_others(
         form_fields(sqlite_engine, 5)
     )
     with pytest.raises(PartialError, match="has no HIT 3GONE"):
-        collect(sqlite_engine, "study", platform)
+        collect_work(open_study_at(sqlite_engine, "study", platform))
     assert {line["row"] for line in responses(sqlite_engine)} == {5}
 
 
@@ -327,10 +330,12 @@ def test_one_answer_that_cannot_be_read_does_not_stop_the_others(
             connection.execute(
                 text("UPDATE assignments SET answer = :answer WHERE id = :id"), {"answer": bomb, "id": broken}
             )
-    found = collect(sqlite_engine, "study", platform)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.submissions, found.responses, found.strays) == (3, 4, 1)
     assert "brings its own XML entities" in found.differences[0]
-    excluded = {line.external_id: line.excluded for line in review(sqlite_engine, "study", "local")}
+    excluded = {
+        line.external_id: line.excluded for line in review_work(open_study(sqlite_engine, "study"), "local")
+    }
     assert set(excluded) == {*ids, never_ours.id}
     assert excluded[ids[0]] == "incomplete" != excluded[ids[1]]
     assert "entities" in excluded[never_ours.id]
@@ -350,7 +355,7 @@ def test_returned_work_that_another_finishes_is_one_assignment_each(
         give_back(work, ada, accept(work, ada, hit_id).id)
         fields = form_fields(sqlite_engine, 2)
         submit(work, accept(work, ben, hit_id).id, [Field(*pair) for pair in fields.items()])
-    assert collect(sqlite_engine, "study", platform).submissions == 1
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).submissions == 1
 
 
 @pytest.mark.parametrize(
@@ -362,7 +367,7 @@ def test_C29_what_workers_write_arrives_as_they_wrote_it(
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 4})
     person("Ada").accept(up.preview).do(comment=value)
-    assert collect(sqlite_engine, "study", platform).strays == 0
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).strays == 0
     with reading(sqlite_engine) as session:
         kept = {row.source: row.fields["comment"] for row in session.query(AnswerRow)}
     assert kept == {"server": value, "platform": value}

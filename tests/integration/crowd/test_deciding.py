@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.approve import approve, reject, would_reject
-from humaneval.crowd.collect import collect
+from humaneval.crowd.approve import approve_work, reject_work, would_reject
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import forms_set_aside, response_lines
 from humaneval.store.tables import AssignmentRow, OutboxRow
-from humaneval.study.stored import get_study
+from humaneval.study.stored import get_study, open_study
 
 REASON = "Every answer is the first sentence, after one second."
 
@@ -31,7 +32,7 @@ def work(put_up: Callable, answer: Callable, platform: MTurk) -> Callable[..., l
     def make(engine: Engine, people: int = 2, **sections: Any) -> list[str]:
         up = put_up(engine, design={"annotators": 4}, **sections)
         ids = [answer(up, f"worker {number}") for number in range(people)]
-        collect(engine, "study", platform)
+        collect_work(open_study_at(engine, "study", platform))
         return ids
 
     return make
@@ -60,24 +61,24 @@ def test_C08_only_what_is_named_is_rejected_once_and_its_worker_reads_why(
 ) -> None:
     first, second = work(engine)
     before = platform.balance()
-    assert would_reject(engine, "study", platform, [first]).assignments == (first,)
+    assert would_reject(open_study_at(engine, "study", platform), [first]).assignments == (first,)
     assert there(platform, first) == ("Submitted", "")
-    assert reject(engine, "study", platform, assignments=[first], reason=REASON) == 1
+    assert reject_work(open_study_at(engine, "study", platform), assignments=[first], reason=REASON) == 1
     assert there(platform, first) == ("Rejected", REASON)
     assert there(platform, second)[0] == "Submitted"
     assert states(engine) == ["rejected", "submitted"]
-    assert reject(engine, "study", platform, assignments=[first], reason=REASON) == 0
+    assert reject_work(open_study_at(engine, "study", platform), assignments=[first], reason=REASON) == 0
     assert troubles.seen.count("RejectAssignment") == 1
     assert outbox(engine, "reject") == [("confirmed", 1)]
     assert platform.balance() > before  # what was on hold for it is free again
-    assert spent(engine, "study").total == 0
+    assert spent(open_study(engine, "study")).total == 0
 
 
 def test_C08_rejected_work_is_left_out_of_scores_and_said_so(
     sqlite_engine: Engine, work: Callable, platform: MTurk, verb: Callable
 ) -> None:
     first, _ = work(sqlite_engine, exclusions={"missed_control": "none"})
-    reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON)
+    reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[first], reason=REASON)
     with reading(sqlite_engine) as session:
         study = get_study(session, "study")
         assert {line["assignment"] for line in response_lines(session, study, everything=True)} >= {first}
@@ -87,22 +88,28 @@ def test_C08_rejected_work_is_left_out_of_scores_and_said_so(
     assert (scored.document["forms_set_aside"], counted.document["forms_set_aside"]) == (1, 0)
     assert counted.document["annotators"]["collected"] == 1 + scored.document["annotators"]["collected"]
     assert "1 forms are left out: rejected" in verb("score", "study").out
-    (status,) = study_status(sqlite_engine, "study")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.rejected, status.submitted) == (1, 2)
 
 
 def test_a_rejection_is_taken_back_and_paid_once(engine: Engine, work: Callable, platform: MTurk) -> None:
     first, _ = work(engine)
-    reject(engine, "study", platform, assignments=[first], reason=REASON)
+    reject_work(open_study_at(engine, "study", platform), assignments=[first], reason=REASON)
     with pytest.raises(PlatformError, match="rejected work is not approved"):
-        approve(engine, "study", platform, assignments=[first])
+        approve_work(open_study_at(engine, "study", platform), assignments=[first])
     for expected in (1, 0):
-        assert approve(engine, "study", platform, assignments=[first], undo_rejection=True) == expected
+        assert (
+            approve_work(open_study_at(engine, "study", platform), assignments=[first], undo_rejection=True)
+            == expected
+        )
     assert there(platform, first)[0] == "Approved"
-    assert spent(engine, "study").rewards == spent(engine, "study").total - spent(engine, "study").fees
-    assert str(spent(engine, "study").rewards) == "0.80"
+    assert (
+        spent(open_study(engine, "study")).rewards
+        == spent(open_study(engine, "study")).total - spent(open_study(engine, "study")).fees
+    )
+    assert str(spent(open_study(engine, "study")).rewards) == "0.80"
     with pytest.raises(PlatformError, match="approved work cannot be rejected"):
-        reject(engine, "study", platform, assignments=[first], reason=REASON)
+        reject_work(open_study_at(engine, "study", platform), assignments=[first], reason=REASON)
     with reading(engine) as session:
         assert forms_set_aside(session, get_study(session, "study")) == 0
 
@@ -111,13 +118,15 @@ def test_a_rejection_of_more_than_thirty_days_ago_stays(
     sqlite_engine: Engine, work: Callable, platform: MTurk
 ) -> None:
     first, _ = work(sqlite_engine)
-    reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON)
+    reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[first], reason=REASON)
     with writing(sqlite_engine) as session:
         row = session.scalars(select(AssignmentRow).where(AssignmentRow.external_id == first)).one()
         assert row.submitted_at is not None
         row.submitted_at -= timedelta(days=31)
     with pytest.raises(PlatformError, match="for 30 days after the submission") as refused:
-        approve(sqlite_engine, "study", platform, assignments=[first], undo_rejection=True)
+        approve_work(
+            open_study_at(sqlite_engine, "study", platform), assignments=[first], undo_rejection=True
+        )
     assert "humaneval bonus" in refused.value.hint
     assert there(platform, first)[0] == "Rejected"
 
@@ -128,10 +137,13 @@ def test_a_rejection_without_a_reason_that_can_be_read_is_not_sent(
 ) -> None:
     first, _ = work(sqlite_engine)
     with pytest.raises((UsageError, PartialError)):
-        reject(sqlite_engine, "study", platform, assignments=[first], reason=reason)
+        reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[first], reason=reason)
     assert "RejectAssignment" not in troubles.seen
     assert states(sqlite_engine) == ["submitted", "submitted"]
-    assert reject(sqlite_engine, "study", platform, assignments=[first], reason="x" * 1024) == 1
+    assert (
+        reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[first], reason="x" * 1024)
+        == 1
+    )
 
 
 @pytest.mark.parametrize("trouble", [*SENT_AGAIN, Trouble.ODD_STATUS])
@@ -141,13 +153,13 @@ def test_C10_nothing_is_called_rejected_here_that_is_not_rejected_there(
     first, _ = work(engine)
     troubles.coming["RejectAssignment"] = [trouble]
     if trouble in (Trouble.REPLY_LOST, Trouble.DROPPED):
-        assert reject(engine, "study", platform, assignments=[first], reason=REASON) == 1
+        assert reject_work(open_study_at(engine, "study", platform), assignments=[first], reason=REASON) == 1
     else:
         with pytest.raises(PartialError, match="0 rejected, 1 not"):
-            reject(engine, "study", platform, assignments=[first], reason=REASON)
+            reject_work(open_study_at(engine, "study", platform), assignments=[first], reason=REASON)
         assert troubles.seen.count("RejectAssignment") == 1  # no call without a token is sent again by itself
         assert states(engine) == ["submitted", "submitted"]
-        assert reject(engine, "study", platform, assignments=[first], reason=REASON) == 1
+        assert reject_work(open_study_at(engine, "study", platform), assignments=[first], reason=REASON) == 1
     assert there(platform, first)[0] == "Rejected"
     assert outbox(engine, "reject")[0][0] == "confirmed"
 
@@ -161,11 +173,11 @@ def test_a_rejection_of_which_nobody_knows_is_settled_by_what_is_decided_then(
     if trouble is Trouble.REPLY_LOST:  # and the look at its state, which would clear it up, fails as well
         troubles.coming["GetAssignment"] = [None, Trouble.ODD_STATUS]
     with pytest.raises(PartialError):
-        reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON)
+        reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[first], reason=REASON)
     assert [state for state, *_ in outbox(sqlite_engine, "reject")] == ["pending"]
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     if trouble is Trouble.UNAVAILABLE:
-        assert approve(sqlite_engine, "study", platform, assignments=[first]) == 1
+        assert approve_work(open_study_at(sqlite_engine, "study", platform), assignments=[first]) == 1
     decided = {Trouble.UNAVAILABLE: ("Approved", "refused"), Trouble.REPLY_LOST: ("Rejected", "confirmed")}
     assert (there(platform, first)[0], outbox(sqlite_engine, "reject")[0][0]) == decided[trouble]
 
@@ -188,12 +200,15 @@ def test_C10_a_kill_around_a_rejection_ends_in_one_rejection(
         else die(when, "RejectAssignment", client=platform.once)
     )
     with dying:
-        reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON)
+        reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[first], reason=REASON)
     assert outbox(sqlite_engine, "reject") == [("pending", 1)]
     if then == "collect":
-        collect(sqlite_engine, "study", platform)
+        collect_work(open_study_at(sqlite_engine, "study", platform))
     if then == "reject" or when == "before-send":
-        assert reject(sqlite_engine, "study", platform, assignments=[first], reason=REASON) == 1
+        assert (
+            reject_work(open_study_at(sqlite_engine, "study", platform), assignments=[first], reason=REASON)
+            == 1
+        )
     assert states(sqlite_engine) == ["rejected", "submitted"]
     assert outbox(sqlite_engine, "reject")[0][0] == "confirmed"
 

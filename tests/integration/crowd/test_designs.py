@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.claims import Outcome, keep_answers, open_form
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import load_form
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.review import review
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.review import review_work
+from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import Blank, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import DesignError, UsageError
 from humaneval.infills.generate import blanks_of, run
@@ -34,9 +36,10 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.study.audit import audit
+from humaneval.study.create import create_study
 from humaneval.study.enlarge import WARNING, additions_of, enlarge
 from humaneval.study.file import read_study_file
-from humaneval.study.stored import create_study, get_study
+from humaneval.study.stored import get_study, open_study
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 
@@ -57,15 +60,15 @@ def test_an_enlarged_study_begins_with_its_rows_and_is_the_larger_study(
 ) -> None:
     study_factory(engine, "study", design=design)
     before = rows_of(engine)
-    enlarge(engine, "study", 30, "as planned")
-    last = enlarge(engine, "study", 2)
+    enlarge(open_study(engine, "study"), 30, "as planned")
+    last = enlarge(open_study(engine, "study"), 2)
     assert rows_of(engine)[: len(before)] == before
     rows = design["annotators"] + 32
     settings, text = read_study_file(None, overrides={"design": {**design, "annotators": rows}})
     larger = create_study(engine, "larger", settings, text)
     assert rows_of(engine) == rows_of(engine, "larger")
     assert last.design_hash == larger.design_hash
-    said = additions_of(engine, "study")
+    said = additions_of(open_study(engine, "study"))
     assert [(each.rows_before, each.rows_after, each.reason) for each in said] == [
         (rows - 32, rows - 2, "as planned"),
         (rows - 2, rows, ""),
@@ -78,7 +81,7 @@ def test_an_enlarged_study_begins_with_its_rows_and_is_the_larger_study(
 def test_rows_that_do_not_go_round_are_refused(sqlite_engine: Engine, study_factory: Callable) -> None:
     study_factory(sqlite_engine, design=TWICE)
     with pytest.raises(UsageError, match="judged 2 times, and 3 rows do not go round") as caught:
-        enlarge(sqlite_engine, "study", 3)
+        enlarge(open_study(sqlite_engine, "study"), 3)
     assert caught.value.hint == "Take a multiple: 4."
 
 
@@ -95,12 +98,12 @@ def test_infills_that_came_later_do_not_matter_and_one_that_changed_forbids_more
 
     study_factory(sqlite_engine)
     run(sqlite_engine, More(), blanks_of(stories, (1, 2, 3, 4, 5)))
-    enlarge(sqlite_engine, "study", 1)
+    enlarge(open_study(sqlite_engine, "study"), 1)
     shown = rows_of(sqlite_engine)[0][0]
     with writing(sqlite_engine) as session:
         session.get_one(InfillRow, shown).text = "Another sentence."
     with pytest.raises(DesignError, match=r"stories or infills .* have changed since"):
-        enlarge(sqlite_engine, "study", 1)
+        enlarge(open_study(sqlite_engine, "study"), 1)
     assert len(rows_of(sqlite_engine)) == 41
 
 
@@ -109,12 +112,12 @@ def test_publish_puts_up_hits_for_the_new_rows_alone(
     sqlite_engine: Engine, put_up: Callable, platform: MTurk, static: bool
 ) -> None:
     up = put_up(sqlite_engine, static=static, design={"annotators": 4})
-    assert publishing.plan(sqlite_engine, "study", platform, static=static).hits == 0
-    enlarge(sqlite_engine, "study", 11)
-    plan = publishing.plan(sqlite_engine, "study", platform, static=static)
+    assert plan_hits(open_study_at(sqlite_engine, "study", platform), static=static).hits == 0
+    enlarge(open_study(sqlite_engine, "study"), 11)
+    plan = plan_hits(open_study_at(sqlite_engine, "study", platform), static=static)
     assert (plan.hits, plan.assignments, plan.already_up) == ((11, 11, 4) if static else (2, 11, 1))
-    publishing.publish(sqlite_engine, "study", platform, public_url=up.forms)
-    assert publishing.plan(sqlite_engine, "study", platform, static=static).hits == 0
+    publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=up.forms)
+    assert plan_hits(open_study_at(sqlite_engine, "study", platform), static=static).hits == 0
     if static:
         with reading(sqlite_engine) as session:
             assert Counter(session.scalars(select(HitRow.row_id))) == Counter(
@@ -127,14 +130,14 @@ def test_lost_rows_that_are_handed_out_again_are_not_taken_for_new_ones(
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 3, "top_up": "auto"})
     work_at(sqlite_engine, up.preview, "Ada", attentive=False)
-    collect(sqlite_engine, "study", platform)
-    review(sqlite_engine, "study", "local")
-    enlarge(sqlite_engine, "study", 2)
-    plan = publishing.plan(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    review_work(open_study(sqlite_engine, "study"), "local")
+    enlarge(open_study(sqlite_engine, "study"), 2)
+    plan = plan_hits(open_study_at(sqlite_engine, "study", platform))
     assert plan.assignments == 3  # two new rows, one lost
-    assert publishing.plan(sqlite_engine, "study", platform).assignments == 3
-    publishing.publish(sqlite_engine, "study", platform, public_url=up.forms)
-    assert publishing.plan(sqlite_engine, "study", platform).hits == 0
+    assert plan_hits(open_study_at(sqlite_engine, "study", platform)).assignments == 3
+    publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=up.forms)
+    assert plan_hits(open_study_at(sqlite_engine, "study", platform)).hits == 0
 
 
 def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enlarged(
@@ -143,8 +146,8 @@ def test_the_audit_says_what_was_achieved_and_every_verb_that_the_study_was_enla
     up = put_up(sqlite_engine, design={"annotators": 4})
     for name, attentive in (("Ada", True), ("Ben", False), ("Cleo", True)):
         work_at(sqlite_engine, up.preview, name, attentive=attentive)
-    collect(sqlite_engine, "study", platform)
-    found = audit(sqlite_engine, "study")
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    found = audit(open_study(sqlite_engine, "study"))
     assert (found.rows.planned, found.rows.answered, found.rows.analysed, found.rows.lost) == (4, 3, 2, 1)
     assert [(line.planned, line.analysed) for line in found.generators] == [(4, 2)] * 4
     achieved = {line.what: line.achieved for line in found.balance}
@@ -205,11 +208,11 @@ def test_a_study_has_at_most_so_many_rows_and_grows_only_from_those_that_were_as
 ) -> None:
     study_factory(sqlite_engine, "study", design={"annotators": 4})
     with pytest.raises(UsageError, match="has 4 rows, and a study has at most 100,000") as caught:
-        enlarge(sqlite_engine, "study", 99_997)
+        enlarge(open_study(sqlite_engine, "study"), 99_997)
     assert caught.value.hint == "Add at most 99,996."
-    enlarge(sqlite_engine, "study", 2, rows_before=4)
+    enlarge(open_study(sqlite_engine, "study"), 2, rows_before=4)
     with pytest.raises(UsageError, match="had 4 rows a moment ago and now has 6"):
-        enlarge(sqlite_engine, "study", 2, rows_before=4)
+        enlarge(open_study(sqlite_engine, "study"), 2, rows_before=4)
     assert len(rows_of(sqlite_engine)) == 6
 
 
@@ -220,7 +223,7 @@ def test_an_enlarged_study_shows_its_addition_and_the_hash_of_all_its_rows(
     first = verb("study", "show", "study", "--json").document
     assert first["design_hash"] == first["first_design_hash"]
     assert first["design_additions"] == []
-    made = enlarge(sqlite_engine, "study", 2, "as planned")
+    made = enlarge(open_study(sqlite_engine, "study"), 2, "as planned")
     shown = verb("study", "show", "study", "--json").document
     assert (shown["rows"], shown["design_hash"]) == (6, made.design_hash)
     assert shown["first_design_hash"] == first["design_hash"] != made.design_hash
@@ -247,14 +250,14 @@ def test_a_worker_who_met_a_story_twice_is_named_by_pseudonym(
     up = put_up(sqlite_engine, design={"annotators": 2, "responses_per_passage": 2})
     for name in ("Ada", "Ben"):
         work_at(sqlite_engine, up.preview, name, attentive=True)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert "Nobody met a story twice." in verb("study", "audit", "study").out
     with writing(sqlite_engine) as session:  # as an import of other people's answers could have it
         ada, ben = session.scalars(select(AssignmentRow).order_by(AssignmentRow.id))
         rows = {each.row_id: {p.passage.story_id for p in each.row.places} for each in (ada, ben)}
         both = set.intersection(*rows.values())
         ben.worker_id = ada.worker_id
-    found = audit(sqlite_engine, "study").stories_twice
+    found = audit(open_study(sqlite_engine, "study")).stories_twice
     assert len(found) == len(both) > 0
     assert {each.passages for each in found} == {2}
     assert "met a story twice" in verb("study", "audit", "study").out
@@ -274,7 +277,7 @@ def test_C57_whoever_comes_in_whatever_order_nobody_meets_a_story_twice(
         "passages_per_row": rng.choice([0, 2, 3]),
     }
     study_factory(sqlite_engine, design=design)
-    publishing.plan(sqlite_engine, "study", platform)
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
     with reading(sqlite_engine) as session:
         keys = list(session.scalars(select(HitRow.key)))
     # Everybody tries more often than they may, in any order; some let their form run out, and come again or

@@ -17,9 +17,11 @@ from sqlalchemy import Engine, func, select
 
 from humaneval.crowd import doctor as preflight
 from humaneval.crowd import endpoints
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.doctor import Finding, look
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading
 from humaneval.store.types import Base
@@ -33,7 +35,7 @@ def study(sqlite_engine: Engine, study_factory: Callable) -> Engine:
 
 
 def findings(engine: Engine, platform: MTurk, url: str, name: str = "study") -> dict[str, Finding]:
-    return {found.what: found for found in look(engine, name, platform, url)}
+    return {found.what: found for found in look(open_study_at(engine, name, platform), url)}
 
 
 def contents(engine: Engine) -> dict[str, int]:
@@ -108,7 +110,7 @@ def test_an_address_that_workers_cannot_reach_is_found(
     study: Engine, platform: MTurk, url: str, trouble: str
 ) -> None:
     sandbox = posing_as(platform, endpoints.SANDBOX)
-    found = next(look(study, "study", sandbox, url))
+    found = next(look(open_study_at(study, "study", sandbox), url))
     assert (found.what, found.ok) == ("Address", False)
     assert trouble in found.detail
 
@@ -215,9 +217,9 @@ def test_a_service_that_has_closed_is_said_to_have_closed(study: Engine, how: st
         found = findings(study, platform, "https://study.example.org")
         assert found["Keys"].detail.startswith(closed)
         assert "Balance" not in found
-        publishing.plan(study, "study", platform)
+        plan_hits(open_study_at(study, "study", platform))
         with pytest.raises(PlatformError, match=closed) as refused:
-            publishing.publish(study, "study", platform, public_url="https://study.example.org")
+            publish_hits(open_study_at(study, "study", platform), public_url="https://study.example.org")
     assert "market serve" in refused.value.hint
     assert refused.value.nothing_done
 

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated import Crowd, Skills, marketplace, work_through
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, RowRow
-from humaneval.study.stored import study_key
+from humaneval.study.stored import open_study, study_key
 
 
 @pytest.mark.slow
@@ -29,11 +31,11 @@ def test_C39_fifty_at_the_same_instant_break_no_quota_and_each_gets_an_answer(
     monkeypatch.setattr(marketplace, "AT_ONCE", 50)
     study_factory(engine, "study", design={"annotators": 45})
     forms = form_server(engine)
-    publishing.plan(engine, "study", platform)
-    (url,) = publishing.publish(engine, "study", platform, public_url=forms.url).preview_urls
-    worked = work_through(Crowd(50, Skills()), url, study_key(engine, "study"))
+    plan_hits(open_study_at(engine, "study", platform))
+    (url,) = publish_hits(open_study_at(engine, "study", platform), public_url=forms.url).preview_urls
+    worked = work_through(Crowd(50, Skills()), url, study_key(open_study(engine, "study")))
     assert worked == (45, 5)
-    found = collect(engine, "study", platform)
+    found = collect_work(open_study_at(engine, "study", platform))
     assert (found.submissions, found.responses, found.strays, found.differences) == (45, 180, 0, ())
     with reading(engine) as session:
         held = Counter(session.scalars(select(AssignmentRow.row_id).where(AssignmentRow.holds_row)))

@@ -10,11 +10,13 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.approve import approve
-from humaneval.crowd.collect import collect
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import Expired, expire_all, extend_all
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
@@ -31,38 +33,38 @@ def test_C23_who_has_accepted_may_finish_and_is_paid_after_expire(
     up = put_up(engine, design={"annotators": 20})
     ada = person("Ada").accept(up.preview)
     ada.open()
-    assert expire_all(engine, "study", platform) == Expired(3, 1)
+    assert expire_all(open_study_at(engine, "study", platform)) == Expired(3, 1)
     assert person("Ben").browser.get(up.preview).status == 404
     ada.do()
-    found = collect(engine, "study", platform)  # C24: nothing but asking tells us
+    found = collect_work(open_study_at(engine, "study", platform))  # C24: nothing but asking tells us
     assert (found.new, found.responses) == (1, 4)
-    assert approve(engine, "study", platform) == 1
-    assert expire_all(engine, "study", platform) == Expired(3, 0)
+    assert approve_work(open_study_at(engine, "study", platform)) == 1
+    assert expire_all(open_study_at(engine, "study", platform)) == Expired(3, 0)
 
 
 def test_C22_expire_uses_a_moment_long_past_and_extend_brings_the_hits_back(
     sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, listed: Callable
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 20})
-    expire_all(sqlite_engine, "study", platform)
+    expire_all(open_study_at(sqlite_engine, "study", platform))
     assert {(hit["Expiration"].year, hit["HITStatus"]) for hit in listed()} == {(2015, "Reviewable")}
     assert all(moment <= datetime.now(UTC) for moment in expiries(sqlite_engine))
-    assert extend_all(sqlite_engine, "study", platform, 2.5) == 3
+    assert extend_all(open_study_at(sqlite_engine, "study", platform), 2.5) == 3
     until = datetime.now(UTC) + timedelta(days=2.5)
     for moment in [hit["Expiration"] for hit in listed()] + expiries(sqlite_engine):
         assert abs(moment - until) < timedelta(minutes=1)
     person("Ada").accept(up.preview).do()
-    assert collect(sqlite_engine, "study", platform).new == 1
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 1
 
 
 def test_C03_a_hit_that_an_interrupted_publish_left_is_taken_down_too(
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk, die: Callable, listed: Callable
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})
-    publishing.plan(sqlite_engine, "study", platform)
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
     with die("response-received", "CreateHIT", 2):
-        publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
-    assert expire_all(sqlite_engine, "study", platform) == Expired(2, 0)
+        publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
+    assert expire_all(open_study_at(sqlite_engine, "study", platform)) == Expired(2, 0)
     assert {hit["HITStatus"] for hit in listed()} == {"Reviewable"}
 
 
@@ -71,8 +73,8 @@ def test_what_is_not_published_cannot_be_extended(
 ) -> None:
     study_factory(sqlite_engine)
     for verb in (
-        lambda: extend_all(sqlite_engine, "study", platform, 1),
-        lambda: expire_all(sqlite_engine, "study", platform),
+        lambda: extend_all(open_study_at(sqlite_engine, "study", platform), 1),
+        lambda: expire_all(open_study_at(sqlite_engine, "study", platform)),
     ):
         with pytest.raises(UsageError, match="has no HITs at local"):
             verb()
@@ -95,7 +97,7 @@ def test_an_expiry_that_was_sent_twice_counts_as_done_and_another_refusal_does_n
         return AWSResponse(request.url, 400, {}, _Body())
 
     platform.client.meta.events.register("before-send.mturk.UpdateExpirationForHIT", twice)
-    assert extend_all(sqlite_engine, "study", platform, 3) == 1
+    assert extend_all(open_study_at(sqlite_engine, "study", platform), 3) == 1
     platform.client.meta.events.unregister("before-send.mturk.UpdateExpirationForHIT", twice)
     with pytest.raises(PlatformError, match="365 days"):
-        extend_all(sqlite_engine, "study", platform, 400)
+        extend_all(open_study_at(sqlite_engine, "study", platform), 400)

@@ -10,20 +10,22 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, update
 
-from humaneval.crowd.approve import approve
-from humaneval.crowd.collect import collect
-from humaneval.crowd.compensate import Compensated, compensate
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.collect import collect_work
+from humaneval.crowd.compensate import Compensated, compensate_worker
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.notify import Notified, notify
+from humaneval.crowd.notify import Notified, notify_workers
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
+from humaneval.study.stored import open_study
 
 LETTER = {"subject": "Your work", "text": "Thank you. It is paid."}
 
@@ -50,10 +52,8 @@ def time_is_over(engine: Engine) -> None:
 def pay(
     engine: Engine, platform: MTurk, assignment: str, amount: str = "0.80", worker: str = ""
 ) -> Compensated:
-    return compensate(
-        engine,
-        "study",
-        platform,
+    return compensate_worker(
+        open_study_at(engine, "study", platform),
         assignment=assignment,
         amount=Decimal(amount),
         reason="Our server was away.",
@@ -79,11 +79,11 @@ def test_C23_who_lost_work_takes_a_hit_of_their_own_and_is_paid_once(
     assert person("Ben").browser.get(made.preview_url).status == 404  # nobody else is even shown it
     taken = work.person.accept(made.preview_url)
     taken.submit_directly({"compensation": "1"})
-    collect(engine, "study", platform)
+    collect_work(open_study_at(engine, "study", platform))
     assert payments(engine) == [("compensation", "0.80", "paid")]
     assert pay(engine, platform, work.id).paid
-    assert spent(engine, "study").total == Decimal("0.96")
-    assert reconcile(engine, "study", platform).unexplained == 0
+    assert spent(open_study(engine, "study")).total == Decimal("0.96")
+    assert reconcile(open_study_at(engine, "study", platform)).unexplained == 0
     with pytest.raises(UsageError, match=r"a compensation of \$0\.80 for .* is on its way already"):
         pay(engine, platform, work.id, "0.90")
 
@@ -119,7 +119,7 @@ def test_C06_C23_of_several_people_whom_the_platform_gave_one_assignment_each_ca
     ben.open()
     assert ben.id == ada.id
     time_is_over(sqlite_engine)
-    people = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
+    people = [line.worker for line in list_workers(open_study(sqlite_engine, "study"), "local")]
     with pytest.raises(UsageError, match=f"gave assignment {ben.id} to 2 people, .*: {', '.join(people)}"):
         pay(sqlite_engine, platform, ben.id)
     assert payments(sqlite_engine) == []
@@ -138,7 +138,7 @@ def test_C06_C23_of_several_people_whom_the_platform_gave_one_assignment_each_ca
         assert told.out.startswith(f"{pseudonym} can now take $0.80 at "), told
         taken = person(name).accept(told.out.split()[-1])
         taken.submit_directly({"compensation": "1"})
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert payments(sqlite_engine) == [("compensation", "0.80", "paid")] * 2
     with pytest.raises(UsageError, match="no worker 'A1NOBODY'"):
         pay(sqlite_engine, platform, ben.id, worker="A1NOBODY")
@@ -166,11 +166,11 @@ def test_C23_until_it_is_taken_it_is_due_and_said_so(
     sqlite_engine: Engine, lost: Callable, platform: MTurk, verb: Callable
 ) -> None:
     pay(sqlite_engine, platform, lost(sqlite_engine).id)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert payments(sqlite_engine) == [("compensation", "0.80", "due")]
-    assert study_status(sqlite_engine, "study")[0].compensations_due == 1
+    assert study_status(open_study(sqlite_engine, "study"))[0].compensations_due == 1
     assert "1 compensation not taken yet" in verb("status", "study").out
-    assert reconcile(sqlite_engine, "study", platform).unexplained == 0
+    assert reconcile(open_study_at(sqlite_engine, "study", platform)).unexplained == 0
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_C23_submitted_work_is_paid_as_such_and_not_compensated(
     sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, listed: Callable
 ) -> None:
     assignment = answer(put_up(sqlite_engine, design={"annotators": 4}))
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     with pytest.raises(UsageError, match="was submitted"):
         pay(sqlite_engine, platform, assignment)
     with pytest.raises(UsageError, match="no assignment"):
@@ -224,8 +224,8 @@ def test_C23_what_was_submitted_is_not_compensated_before_it_is_collected(
         pay(sqlite_engine, platform, assignment)
     assert payments(sqlite_engine) == []
     assert len(listed()) == 1
-    collect(sqlite_engine, "study", platform)
-    assert approve(sqlite_engine, "study", platform) == 1
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
 
 
 def test_C23_somebody_whose_hit_is_deleted_is_compensated(
@@ -248,9 +248,11 @@ def paid(put_up: Callable, answer: Callable, platform: MTurk) -> Callable[[Engin
         up_there = put_up(engine, design={"annotators": 4})
         first = answer(up_there, "Ada")
         answer(up_there, "Ben")
-        collect(engine, "study", platform)
-        approve(engine, "study", platform, assignments=[first])
-        return next(line.worker for line in list_workers(engine, "study", "local") if line.approved)
+        collect_work(open_study_at(engine, "study", platform))
+        approve_work(open_study_at(engine, "study", platform), assignments=[first])
+        return next(
+            line.worker for line in list_workers(open_study(engine, "study"), "local") if line.approved
+        )
 
     return make
 
@@ -259,24 +261,32 @@ def test_C80_a_letter_goes_to_each_of_those_it_may_go_to_once(
     engine: Engine, paid: Callable, platform: MTurk, troubles: Any
 ) -> None:
     paid(engine)
-    assert notify(engine, "study", platform, **LETTER, dry_run=True) == Notified(1, 0, {}, ())
+    assert notify_workers(open_study_at(engine, "study", platform), **LETTER, dry_run=True) == Notified(
+        1, 0, {}, ()
+    )
     assert "NotifyWorkers" not in troubles.seen
-    assert notify(engine, "study", platform, **LETTER) == Notified(1, 0, {}, ())
-    assert notify(engine, "study", platform, **LETTER) == Notified(0, 1, {}, ())
+    assert notify_workers(open_study_at(engine, "study", platform), **LETTER) == Notified(1, 0, {}, ())
+    assert notify_workers(open_study_at(engine, "study", platform), **LETTER) == Notified(0, 1, {}, ())
     assert troubles.seen.count("NotifyWorkers") == 1
-    assert notify(engine, "study", platform, subject="Another", text="More.") == Notified(1, 0, {}, ())
+    assert notify_workers(
+        open_study_at(engine, "study", platform), subject="Another", text="More."
+    ) == Notified(1, 0, {}, ())
 
 
 def test_C80_whom_a_letter_does_not_reach_is_named_by_pseudonym_and_tried_again(
     sqlite_engine: Engine, paid: Callable, platform: MTurk, troubles: Any
 ) -> None:
     paid(sqlite_engine)
-    (other,) = [line.worker for line in list_workers(sqlite_engine, "study", "local") if not line.approved]
+    (other,) = [
+        line.worker for line in list_workers(open_study(sqlite_engine, "study"), "local") if not line.approved
+    ]
     for _ in range(2):
-        told = notify(sqlite_engine, "study", platform, **LETTER, workers=[other])
+        told = notify_workers(open_study_at(sqlite_engine, "study", platform), **LETTER, workers=[other])
         assert (told.sent, list(told.undelivered)) == (0, [other])
-    approve(sqlite_engine, "study", platform)
-    assert notify(sqlite_engine, "study", platform, **LETTER, workers=[other]).sent == 1
+    approve_work(open_study_at(sqlite_engine, "study", platform))
+    assert (
+        notify_workers(open_study_at(sqlite_engine, "study", platform), **LETTER, workers=[other]).sent == 1
+    )
 
 
 def test_C80_a_letter_whose_answer_was_lost_is_not_written_twice_unless_somebody_says_so(
@@ -285,9 +295,11 @@ def test_C80_a_letter_whose_answer_was_lost_is_not_written_twice_unless_somebody
     worker = paid(sqlite_engine)
     troubles.coming["NotifyWorkers"] = [Trouble.REPLY_LOST]
     for _ in range(2):
-        assert notify(sqlite_engine, "study", platform, **LETTER) == Notified(0, 0, {}, (worker,))
+        assert notify_workers(open_study_at(sqlite_engine, "study", platform), **LETTER) == Notified(
+            0, 0, {}, (worker,)
+        )
     assert troubles.seen.count("NotifyWorkers") == 1
-    assert notify(sqlite_engine, "study", platform, **LETTER, again=True).sent == 1
+    assert notify_workers(open_study_at(sqlite_engine, "study", platform), **LETTER, again=True).sent == 1
 
 
 @pytest.mark.parametrize(
@@ -298,7 +310,7 @@ def test_C80_a_letter_that_the_platform_would_not_take_is_not_sent(
 ) -> None:
     worker = paid(sqlite_engine)
     try:
-        told = notify(sqlite_engine, "study", platform, **{**LETTER, **letter})
+        told = notify_workers(open_study_at(sqlite_engine, "study", platform), **{**LETTER, **letter})
         assert list(told.undelivered) == [worker]
     except (UsageError, PlatformError):
         pass
@@ -316,7 +328,7 @@ def test_C23_who_was_never_paid_is_named_until_it_is_made_good(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     work = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
     work.post()
-    (line,) = list_workers(sqlite_engine, "study", "local")
+    (line,) = list_workers(open_study(sqlite_engine, "study"), "local")
     told = verb("collect", "study")
     assert f"  {work.id} of {line.worker}" in told.out
     assert "humaneval compensate study ASSIGNMENT" in told.out
@@ -327,10 +339,8 @@ def test_C23_who_was_never_paid_is_named_until_it_is_made_good(
     pay(sqlite_engine, platform, work.id)
     assert verb("collect", "study", "--json").document["unpaid"] == []
     with pytest.raises(UsageError, match="already with another reason: Our server was away"):
-        compensate(
-            sqlite_engine,
-            "study",
-            platform,
+        compensate_worker(
+            open_study_at(sqlite_engine, "study", platform),
             assignment=work.id,
             amount=Decimal("0.80"),
             reason="Something else.",

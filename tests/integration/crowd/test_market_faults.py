@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.crowd.study_at import open_study_at
 from humaneval.crowd.workers import list_workers
 from humaneval.errors import PlatformError
 from humaneval.market import Trouble
 from humaneval.simulated import Crowd, Skills, marketplace, work_through
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, ResponseRow
-from humaneval.study.stored import study_key
+from humaneval.study.stored import open_study, study_key
 
 
 def sources(engine: Engine) -> Counter[str]:
@@ -35,11 +36,11 @@ def test_C07_a_form_that_went_to_the_marketplace_alone_is_collected_all_the_same
     done = person("Ada").accept(up.preview)
     assert "/unseen/" in done.frame
     assert done.post(4).status == 200  # and there is no page to hand over: this was it
-    found = collect(sqlite_engine, "study", platform)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.new, found.rebuilt, found.responses, found.strays) == (1, 1, 4, 0)
     assert sources(sqlite_engine) == {"platform": 4}
     person("Ben").accept(up.preview).do()
-    assert collect(sqlite_engine, "study", platform).rebuilt == 0
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).rebuilt == 0
 
 
 def test_C06_an_id_that_went_to_another_worker_gets_that_workers_answers(
@@ -53,7 +54,7 @@ def test_C06_an_id_that_went_to_another_worker_gets_that_workers_answers(
     ben = person("Ben").accept(up.preview)
     assert ben.id == ada.id
     ben.do(2)
-    found = collect(sqlite_engine, "study", platform)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.submissions, found.new) == (1, 1)
     with reading(sqlite_engine) as session:
         states = {
@@ -72,7 +73,7 @@ def test_C26_pages_that_come_back_empty_hide_no_submission(
         person(name).accept(up.preview).do()
     troubles.coming["ListAssignmentsForHIT"] = [Trouble.EMPTY_PAGE] * 9
     troubles.coming["ListHITs"] = [Trouble.EMPTY_PAGE] * 9
-    assert collect(sqlite_engine, "study", platform).new == 3
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 3
 
 
 def test_C68_simulated_annotators_reload_what_was_lost_and_submit_once_each(
@@ -81,10 +82,10 @@ def test_C68_simulated_annotators_reload_what_was_lost_and_submit_once_each(
     up = put_up(sqlite_engine, design={"annotators": 4})
     lost = [Trouble.REPLY_LOST, Trouble.DROPPED, Trouble.THROTTLED, Trouble.UNAVAILABLE, Trouble.ODD_STATUS]
     troubles.coming |= {"accept": lost[:], "submit": lost[:], "work": [*lost, Trouble.UNSEEN]}
-    worked = work_through(Crowd(5, Skills()), up.preview, study_key(sqlite_engine, "study"))
+    worked = work_through(Crowd(5, Skills()), up.preview, study_key(open_study(sqlite_engine, "study")))
     assert worked == (4, 1)
     assert not any(troubles.coming[step] for step in ("accept", "submit", "work")), "all of it happened"
-    found = collect(sqlite_engine, "study", platform)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.submissions, found.new, found.responses, found.strays, found.rebuilt) == (4, 4, 16, 0, 1)
     with reading(sqlite_engine) as session:
         workers = [row.worker_id for row in session.query(AssignmentRow)]
@@ -112,16 +113,16 @@ def test_C06_what_is_sent_after_a_return_is_not_handed_over_as_the_work_of_who_h
     assert "You have returned this HIT" in sent.html
     assert sent.form(action="/mturk/externalSubmit") is None
     ben.hand_over(ben.post(2, form))
-    found = collect(sqlite_engine, "study", platform)
+    found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.submissions, found.new, found.differences, found.unpaid) == (1, 1, (), ())
     with reading(sqlite_engine) as session:
         assert set(session.scalars(select(ResponseRow.choice))) == {2}
         assert len(session.scalars(select(AnswerRow)).all()) == 3  # what Ada sent is kept, too
-    people = {line.forms: line for line in list_workers(sqlite_engine, "study", "local")}
+    people = {line.forms: line for line in list_workers(open_study(sqlite_engine, "study"), "local")}
     assert (people[0].on_list, people[1].approved) == (False, 0)
     again = person("Ada").accept(up.preview)
     again.do(3)  # who returned has not taken part
-    assert collect(sqlite_engine, "study", platform).new == 1
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 1
 
 
 def test_C06_who_has_the_id_again_sends_under_it(
@@ -138,4 +139,4 @@ def test_C06_who_has_the_id_again_sends_under_it(
     again = person("Ada").accept(up.preview)
     assert again.id == ben.id == first.id
     again.do(2)
-    assert collect(sqlite_engine, "study", platform).new == 1
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 1

@@ -11,19 +11,21 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from humaneval.crowd.approve import approve, would_approve
+from humaneval.crowd.approve import approve_work, would_approve
 from humaneval.crowd.bonus import BonusPaid, pay_bonus
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.platform import Cost
-from humaneval.crowd.review import review
+from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.market import SENT_AGAIN, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, OutboxRow, PassageRow, PaymentRow, ResponseRow
+from humaneval.study.stored import open_study
 
 REWARD = Decimal("0.96")
 """$0.80 and the fee on it."""
@@ -36,7 +38,7 @@ def work(put_up: Callable, answer: Callable, platform: MTurk) -> Callable[..., l
     def make(engine: Engine, people: int = 1, **sections: Any) -> list[str]:
         up = put_up(engine, **{"design": {"annotators": 4}, **sections})
         ids = [answer(up, f"worker {number}") for number in range(people)]
-        collect(engine, "study", platform)
+        collect_work(open_study_at(engine, "study", platform))
         return ids
 
     return make
@@ -46,9 +48,7 @@ def work(put_up: Callable, answer: Callable, platform: MTurk) -> Callable[..., l
 def bonus(platform: MTurk) -> Callable[..., BonusPaid]:
     def pay(engine: Engine, assignment: str, amount: str = "0.50", purpose: str = "bonus") -> BonusPaid:
         return pay_bonus(
-            engine,
-            "study",
-            platform,
+            open_study_at(engine, "study", platform),
             assignment=assignment,
             amount=Decimal(amount),
             reason="Thank you & <3",
@@ -79,7 +79,7 @@ def platform_state(platform: MTurk, assignment: str) -> str:
 
 
 def unconfirmed(engine: Engine) -> int:
-    status = study_status(engine, "study")[0]
+    status = study_status(open_study(engine, "study"))[0]
     return status.unconfirmed + status.refused
 
 
@@ -87,13 +87,13 @@ def test_C11_approving_twice_pays_once_and_is_no_error(
     engine: Engine, work: Callable, platform: MTurk
 ) -> None:
     ids = work(engine, 2)
-    assert would_approve(engine, "study", platform).cost.total == 2 * REWARD
-    assert approve(engine, "study", platform, assignments=ids[:1]) == 1
-    assert approve(engine, "study", platform, assignments=ids[:1]) == 0
-    assert approve(engine, "study", platform) == 1
-    assert approve(engine, "study", platform) == 0
-    assert spent(engine, "study", "local") == Cost(Decimal("1.60"), Decimal("0.32"))
-    assert spent(engine, "study", "sandbox") == Cost(Decimal("0.00"), Decimal("0.00"))
+    assert would_approve(open_study_at(engine, "study", platform)).cost.total == 2 * REWARD
+    assert approve_work(open_study_at(engine, "study", platform), assignments=ids[:1]) == 1
+    assert approve_work(open_study_at(engine, "study", platform), assignments=ids[:1]) == 0
+    assert approve_work(open_study_at(engine, "study", platform)) == 1
+    assert approve_work(open_study_at(engine, "study", platform)) == 0
+    assert spent(open_study(engine, "study"), "local") == Cost(Decimal("1.60"), Decimal("0.32"))
+    assert spent(open_study(engine, "study"), "sandbox") == Cost(Decimal("0.00"), Decimal("0.00"))
     assert unconfirmed(engine) == 0
 
 
@@ -103,10 +103,10 @@ def test_C11_work_that_was_approved_elsewhere_counts_as_approved(
     first, second = work(engine, 2)
     for assignment in (first, second):
         platform.client.approve_assignment(AssignmentId=assignment)
-    assert approve(engine, "study", platform, assignments=[first]) == 1
-    collect(engine, "study", platform)
+    assert approve_work(open_study_at(engine, "study", platform), assignments=[first]) == 1
+    collect_work(open_study_at(engine, "study", platform))
     assert local_states(engine) == ["approved", "approved"]
-    assert spent(engine, "study").total == 2 * REWARD
+    assert spent(open_study(engine, "study")).total == 2 * REWARD
 
 
 @pytest.mark.parametrize("trouble", [Trouble.UNAVAILABLE, Trouble.THROTTLED])
@@ -117,13 +117,13 @@ def test_C10_nothing_is_called_approved_here_that_is_not_approved_there(
     troubles.coming["ApproveAssignment"] = [trouble]
     troubles.seen.clear()
     with pytest.raises(PartialError, match="1 approved, 1 not"):
-        approve(engine, "study", platform)
+        approve_work(open_study_at(engine, "study", platform))
     assert troubles.seen.count("ApproveAssignment") == 2  # no call without a token is sent again by itself
     assert local_states(engine) == ["submitted", "approved"]
     assert (platform_state(platform, first), platform_state(platform, second)) == ("Submitted", "Approved")
-    assert spent(engine, "study").total == REWARD
+    assert spent(open_study(engine, "study")).total == REWARD
     assert unconfirmed(engine) == 1
-    assert approve(engine, "study", platform) == 1
+    assert approve_work(open_study_at(engine, "study", platform)) == 1
     assert local_states(engine) == ["approved", "approved"]
     assert unconfirmed(engine) == 0
 
@@ -133,7 +133,7 @@ def test_C10_an_approval_whose_answer_was_lost_is_found_done(
 ) -> None:
     work(sqlite_engine)
     troubles.coming["ApproveAssignment"] = [Trouble.REPLY_LOST]
-    assert approve(sqlite_engine, "study", platform) == 1
+    assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
     assert local_states(sqlite_engine) == ["approved"]
 
 
@@ -144,16 +144,16 @@ def test_C10_a_kill_after_the_approval_leaves_nothing_open_after_the_next_run(
     work(engine)
     before = platform.balance()
     with die("response-received", "ApproveAssignment", client=platform.once):
-        approve(engine, "study", platform)
+        approve_work(open_study_at(engine, "study", platform))
     assert local_states(engine) == ["submitted"]
     assert unconfirmed(engine) == 1
     if then == "approve":
-        assert approve(engine, "study", platform) == 1
+        assert approve_work(open_study_at(engine, "study", platform)) == 1
     else:
-        collect(engine, "study", platform)
+        collect_work(open_study_at(engine, "study", platform))
     assert local_states(engine) == ["approved"]
     assert unconfirmed(engine) == 0
-    assert spent(engine, "study").total == REWARD
+    assert spent(open_study(engine, "study")).total == REWARD
     assert platform.balance() == before  # it was on hold since the HIT was made
 
 
@@ -162,11 +162,11 @@ def test_rejected_work_is_neither_approved_nor_passed_over_in_silence(
 ) -> None:
     first, second = work(sqlite_engine, 2)
     platform.client.reject_assignment(AssignmentId=first, RequesterFeedback="No")
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     with pytest.raises(PlatformError, match=first):
-        approve(sqlite_engine, "study", platform, assignments=[first, second])
+        approve_work(open_study_at(sqlite_engine, "study", platform), assignments=[first, second])
     assert platform_state(platform, second) == "Submitted"
-    assert approve(sqlite_engine, "study", platform) == 1
+    assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
 
 
 def test_C04_a_bonus_is_paid_once_however_often_it_is_asked_for(
@@ -178,7 +178,7 @@ def test_C04_a_bonus_is_paid_once_however_often_it_is_asked_for(
     assert bonus(engine, assignment) == BonusPaid(Decimal("0.50"), Decimal("0.10"), False, "paid")
     assert bonuses(assignment) == ["0.50"]
     assert before - platform.balance() == Decimal("0.60")
-    assert spent(engine, "study") == Cost(Decimal("0.50"), Decimal("0.10"))
+    assert spent(open_study(engine, "study")) == Cost(Decimal("0.50"), Decimal("0.10"))
     with pytest.raises(UsageError, match=r"a bonus of \$0\.50 for 'bonus' is already paid"):
         bonus(engine, assignment, "0.70")
     assert bonus(engine, assignment, "0.50", "second look").paid_now
@@ -261,11 +261,11 @@ def test_C05_a_bonus_and_the_approval_do_not_wait_for_each_other(
     troubles.coming["ApproveAssignment"] = [Trouble.UNAVAILABLE]
     assert bonus(sqlite_engine, assignment).paid_now
     with pytest.raises(PartialError):
-        approve(sqlite_engine, "study", platform)
-    assert approve(sqlite_engine, "study", platform) == 1
+        approve_work(open_study_at(sqlite_engine, "study", platform))
+    assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 1
     assert not bonus(sqlite_engine, assignment).paid_now
     assert bonuses(assignment) == ["0.50"]
-    assert spent(sqlite_engine, "study").total == REWARD + Decimal("0.60")
+    assert spent(open_study(sqlite_engine, "study")).total == REWARD + Decimal("0.60")
 
 
 def test_a_bonus_that_was_refused_or_not_due_can_be_changed_and_a_paid_one_cannot(
@@ -297,7 +297,7 @@ def test_C10_C13_a_bonus_without_funds_is_due_until_there_are_some(
         )
     from humaneval.crowd.extend import expire_all
 
-    expire_all(sqlite_engine, "study", platform)  # the three free places give their money back
+    expire_all(open_study_at(sqlite_engine, "study", platform))  # the three free places give their money back
     assert bonus(sqlite_engine, assignment).paid_now
     assert bonuses(assignment) == ["0.50"]
 
@@ -335,9 +335,7 @@ def test_C17_amounts_are_exact_cents_and_written_as_such(
         money(0.1 + 0.2)
     with pytest.raises(UsageError, match="reason"):
         pay_bonus(
-            sqlite_engine,
-            "study",
-            platform,
+            open_study_at(sqlite_engine, "study", platform),
             assignment=assignment,
             amount=Decimal("0.50"),
             reason="🎉",
@@ -363,10 +361,10 @@ def test_everyone_is_paid_whose_answers_the_rule_excludes(
     sqlite_engine: Engine, work: Callable, platform: MTurk
 ) -> None:
     work(sqlite_engine, 4)
-    excluded = [line for line in review(sqlite_engine, "study", "local") if line.excluded]
+    excluded = [line for line in review_work(open_study(sqlite_engine, "study"), "local") if line.excluded]
     assert excluded  # marking the first sentence everywhere misses some controls
-    assert approve(sqlite_engine, "study", platform) == 4
-    assert spent(sqlite_engine, "study").total == 4 * REWARD
+    assert approve_work(open_study_at(sqlite_engine, "study", platform)) == 4
+    assert spent(open_study(sqlite_engine, "study")).total == 4 * REWARD
 
 
 def test_who_missed_a_control_in_one_form_is_excluded_with_all_forms_as_score_does(
@@ -383,6 +381,6 @@ def test_who_missed_a_control_in_one_form_is_excluded_with_all_forms_as_score_do
         ):
             missed = response.assignment_id == first.id
             response.choice = passage.position % 5 + 1 if missed else passage.position
-    reasons = [line.excluded for line in review(sqlite_engine, "study", "local")]
+    reasons = [line.excluded for line in review_work(open_study(sqlite_engine, "study"), "local")]
     assert reasons == ["missed the control", "missed the control in another form"]
-    assert study_status(sqlite_engine, "study")[0].usable == 0
+    assert study_status(open_study(sqlite_engine, "study"))[0].usable == 0

@@ -10,19 +10,21 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import up
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.participants import perform_exclusions
-from humaneval.crowd.review import review
-from humaneval.crowd.workers import block, exclude, list_workers
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.review import review_work
+from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.workers import block_workers, exclude_workers, list_workers
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, MarketServer, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
-from humaneval.study.stored import get_study
+from humaneval.study.stored import get_study, open_study
 from humaneval.web.app import create_app, running
 from humaneval.web.excluding import Excluder
 from tests.fixtures import nobodys_session
@@ -36,7 +38,7 @@ def hits(market: MarketServer) -> Callable[[Engine], list[str]]:
     """The addresses at which each HIT of the study can be taken."""
 
     def addresses(engine: Engine, name: str = "study") -> list[str]:
-        return [f"{market.url}/hits/{hit.external_id}" for hit in up(engine, name, "local")]
+        return [f"{market.url}/hits/{hit.external_id}" for hit in up(open_study(engine, name), "local")]
 
     return addresses
 
@@ -103,7 +105,7 @@ def test_C40_C41_who_says_that_the_other_hit_is_returned_takes_the_form_along(
         assert form.values["form"] == shown.values["form"]  # the same row
     assert held(engine) == 1
     work.do()
-    assert collect(engine, "study", platform).responses == 4
+    assert collect_work(open_study_at(engine, "study", platform)).responses == 4
     forged = {**moving.values, "token": moving.values["token"] + "x"}
     moving.values = forged
     assert ada.browser.submit(page, moving, {}).status == 400
@@ -117,11 +119,11 @@ def test_C40_who_has_answered_does_not_even_see_the_other_hits(
     ada.accept(up_there.preview).do()
     assert turns(engine, "exclude") == [("exclude", "pending")]  # the form server wrote it down, and no more
     assert ada.browser.get(second).status == 200
-    assert collect(engine, "study", platform).not_listed == ()
+    assert collect_work(open_study_at(engine, "study", platform)).not_listed == ()
     assert turns(engine, "list", "exclude") == [("list", "confirmed"), ("exclude", "confirmed")]
     assert ada.browser.get(second).status == 403
     assert person("Ben").browser.get(second).status == 200
-    collect(engine, "study", platform)
+    collect_work(open_study_at(engine, "study", platform))
     assert troubles.seen.count("CreateQualificationType") == 1
     assert troubles.seen.count("AssociateQualificationWithWorker") == 1
 
@@ -137,10 +139,10 @@ def test_C40_the_form_server_sees_to_the_list_at_once_and_never_during_a_get(
 ) -> None:
     settings = form_server(sqlite_engine).settings
     study_factory(sqlite_engine, design=TWO_HITS)
-    excluder = Excluder(sqlite_engine, lambda endpoint, study: platform)
+    excluder = Excluder(lambda endpoint, study: open_study_at(sqlite_engine, study, platform))
     with running(create_app(settings, sqlite_engine, excluder.answered)) as port:
-        publishing.plan(sqlite_engine, "study", platform)
-        publishing.publish(sqlite_engine, "study", platform, public_url=f"http://localhost:{port}")
+        plan_hits(open_study_at(sqlite_engine, "study", platform))
+        publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=f"http://localhost:{port}")
         ada, (first, second) = person("Ada"), hits(sqlite_engine)
         work = ada.accept(first)
         troubles.seen.clear()
@@ -164,10 +166,10 @@ def test_C55_C56_a_grant_that_fails_is_made_by_the_next_collect_and_loses_no_ans
 ) -> None:
     answer(put_up(sqlite_engine, design=TWO_HITS))
     troubles.coming["AssociateQualificationWithWorker"] = [trouble]
-    first = collect(sqlite_engine, "study", platform)
+    first = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (first.new, len(first.not_listed)) == (1, 1)
     assert troubles.seen.count("AssociateQualificationWithWorker") == 1
-    assert collect(sqlite_engine, "study", platform).not_listed == ()
+    assert collect_work(open_study_at(sqlite_engine, "study", platform)).not_listed == ()
     assert turns(sqlite_engine, "exclude") == [("exclude", "confirmed")]
 
 
@@ -184,9 +186,9 @@ def test_C56_a_kill_while_collect_sees_to_the_list_loses_nothing(
     answer(put_up(sqlite_engine, design=TWO_HITS))
     operation = "AssociateQualificationWithWorker"
     with die_unconfirmed("exclude") if when == "unconfirmed" else die(when, operation, client=platform.once):
-        collect(sqlite_engine, "study", platform)
+        collect_work(open_study_at(sqlite_engine, "study", platform))
     assert turns(sqlite_engine, "exclude") == [("exclude", "pending")]
-    again = collect(sqlite_engine, "study", platform)
+    again = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (again.new, again.responses, again.not_listed) == (0, 4, ())
     assert turns(sqlite_engine, "exclude") == [("exclude", "confirmed")]
 
@@ -201,17 +203,17 @@ def test_C55_a_list_is_made_once_and_found_by_its_exact_name(
     trouble: Trouble,
 ) -> None:
     study_factory(sqlite_engine, design=TWO_HITS)
-    publishing.plan(sqlite_engine, "study", platform)
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
     troubles.coming["CreateQualificationType"] = [trouble]
 
     def publish() -> Any:
-        return publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
+        return publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
 
     if trouble not in (Trouble.REPLY_LOST, Trouble.DROPPED):
         with pytest.raises(PlatformError):
-            publish()
-        assert up(sqlite_engine, "study", "local") == []
-    assert publish().made == 2
+            publish_hits()
+        assert up(open_study(sqlite_engine, "study"), "local") == []
+    assert publish_hits().made == 2
     assert len(qualifications(platform)) == 1
     with writing(sqlite_engine) as session:  # as if a kill had come before the confirmation
         row = session.scalars(select(OutboxRow).where(OutboxRow.operation == "list")).one()
@@ -220,8 +222,8 @@ def test_C55_a_list_is_made_once_and_found_by_its_exact_name(
     platform.client.create_qualification_type(
         Name=f"{name} and more", Description="Another's", QualificationTypeStatus="Active"
     )
-    perform_exclusions(sqlite_engine, "study", platform)
-    exclude(sqlite_engine, "study", platform, [person("Ada").id])
+    perform_exclusions(open_study_at(sqlite_engine, "study", platform))
+    exclude_workers(open_study_at(sqlite_engine, "study", platform), [person("Ada").id])
     with reading(sqlite_engine) as session:
         row = session.scalars(select(OutboxRow).where(OutboxRow.operation == "list")).one()
         assert row.answer is not None
@@ -245,7 +247,7 @@ def test_C56_only_who_was_shown_a_form_and_answered_it_is_on_the_list(
     accepted = person("Ben").accept(up_there.preview)
     accepted.open()
     accepted.give_back()
-    collect(engine, "study", platform)
+    collect_work(open_study_at(engine, "study", platform))
     assert turns(engine, "exclude") == []
 
 
@@ -254,7 +256,7 @@ def test_C40_participants_of_an_excluded_study_do_not_get_in(
 ) -> None:
     earlier = put_up(engine, "earlier", design={"annotators": 4})  # one HIT: it had no list of its own
     answer(earlier, "Ada")
-    collect(engine, "earlier", platform)
+    collect_work(open_study_at(engine, "earlier", platform))
     later = put_up(
         engine, "later", design={"annotators": 4, "seed": 1}, participants={"exclude_studies": ["earlier"]}
     )
@@ -274,7 +276,7 @@ def test_C40_a_study_that_excludes_an_unknown_one_is_not_published(
 ) -> None:
     study_factory(sqlite_engine, participants={"exclude_studies": ["pilott"]})
     with pytest.raises(UsageError, match="pilott, and there is no such study"):
-        publishing.plan(sqlite_engine, "study", platform)
+        plan_hits(open_study_at(sqlite_engine, "study", platform))
     assert troubles.seen == []
 
 
@@ -291,8 +293,13 @@ def test_C40_what_got_through_all_the_same_is_found_when_it_is_collected(
     for work, form in zip(in_hand, rows, strict=False):
         answers = {f"choice-{place}": "2" for place in (1, 2, 3, 4)}
         work.submit_directly({"form": form, "consent": "1", **answers})
-    assert collect(engine, "study", platform).submissions == 2
-    assert [line.excluded == "took part before" for line in review(engine, "study", "local")] == [False, True]
+    assert collect_work(open_study_at(engine, "study", platform)).submissions == 2
+    assert [
+        line.excluded == "took part before" for line in review_work(open_study(engine, "study"), "local")
+    ] == [
+        False,
+        True,
+    ]
     with reading(engine) as session:
         study = get_study(session, "study")
         assert {line["assignment"] for line in response_lines(session, study)} == {in_hand[0].id}
@@ -305,21 +312,23 @@ def test_C41_a_readmitted_person_may_do_as_many_again_and_meets_no_story_twice(
     put_up(engine, design=TWO_HITS)
     ada, (first, second) = person("Ada"), hits(engine)
     ada.accept(first).do()
-    collect(engine, "study", platform)
-    (line,) = list_workers(engine, "study", "local")
+    collect_work(open_study_at(engine, "study", platform))
+    (line,) = list_workers(open_study(engine, "study"), "local")
     assert (line.forms, line.allowed, line.on_list) == (1, 1, True)
-    assert exclude(engine, "study", platform, [line.worker], on=False) == (1, 0)
-    assert exclude(engine, "study", platform, [line.worker], on=False) == (0, 1)
-    (line,) = list_workers(engine, "study", "local")
+    assert exclude_workers(open_study_at(engine, "study", platform), [line.worker], on=False) == (1, 0)
+    assert exclude_workers(open_study_at(engine, "study", platform), [line.worker], on=False) == (0, 1)
+    (line,) = list_workers(open_study(engine, "study"), "local")
     assert (line.forms, line.allowed, line.on_list) == (1, 2, False)
-    collect(engine, "study", platform)
-    assert not list_workers(engine, "study", "local")[
+    collect_work(open_study_at(engine, "study", platform))
+    assert not list_workers(open_study(engine, "study"), "local")[
         0
     ].on_list  # nothing puts her back before she takes part
     ada.accept(second).do()
-    collect(engine, "study", platform)
-    assert [line.excluded for line in review(engine, "study", "local")].count("took part before") == 0
-    (line,) = list_workers(engine, "study", "local")
+    collect_work(open_study_at(engine, "study", platform))
+    assert [line.excluded for line in review_work(open_study(engine, "study"), "local")].count(
+        "took part before"
+    ) == 0
+    (line,) = list_workers(open_study(engine, "study"), "local")
     assert (line.forms, line.allowed, line.on_list) == (2, 2, True)
     with reading(engine) as session:
         stories = [line["story"] for line in response_lines(session, get_study(session, "study"))]
@@ -332,18 +341,18 @@ def test_C41_an_exclusion_that_is_taken_back_leaves_everything_as_it_was(
     put_up(sqlite_engine, design=TWO_HITS)
     ada, (first, second) = person("Ada"), hits(sqlite_engine)
     for _ in range(3):
-        assert exclude(sqlite_engine, "study", platform, [ada.id]) == (1, 0)
-        assert exclude(sqlite_engine, "study", platform, [ada.id], on=False) == (1, 0)
+        assert exclude_workers(open_study_at(sqlite_engine, "study", platform), [ada.id]) == (1, 0)
+        assert exclude_workers(open_study_at(sqlite_engine, "study", platform), [ada.id], on=False) == (1, 0)
     ada.accept(first).do()
     assert "You have already taken part" in ada.accept(second).open().html
-    collect(sqlite_engine, "study", platform)
-    (line,) = list_workers(sqlite_engine, "study", "local")
+    collect_work(open_study_at(sqlite_engine, "study", platform))
+    (line,) = list_workers(open_study(sqlite_engine, "study"), "local")
     assert (line.forms, line.allowed, line.on_list) == (1, 1, True)
     for _ in range(2):
-        exclude(sqlite_engine, "study", platform, [ada.id], on=False)
-        exclude(sqlite_engine, "study", platform, [ada.id])
-    exclude(sqlite_engine, "study", platform, [ada.id], on=False)
-    (line,) = list_workers(sqlite_engine, "study", "local")
+        exclude_workers(open_study_at(sqlite_engine, "study", platform), [ada.id], on=False)
+        exclude_workers(open_study_at(sqlite_engine, "study", platform), [ada.id])
+    exclude_workers(open_study_at(sqlite_engine, "study", platform), [ada.id], on=False)
+    (line,) = list_workers(open_study(sqlite_engine, "study"), "local")
     assert (line.forms, line.allowed, line.on_list) == (1, 2, False)
 
 
@@ -353,10 +362,10 @@ def test_C40_people_who_were_never_seen_here_can_be_kept_out_by_their_id(
     up_there = put_up(engine, design={"annotators": 4})
     ada = person("Ada")
     work = ada.accept(up_there.preview)
-    assert exclude(engine, "study", platform, [ada.id], dry_run=True) == (1, 0)
+    assert exclude_workers(open_study_at(engine, "study", platform), [ada.id], dry_run=True) == (1, 0)
     assert turns(engine, "exclude") == []
-    assert exclude(engine, "study", platform, [ada.id]) == (1, 0)
-    assert exclude(engine, "study", platform, [ada.id]) == (0, 1)
+    assert exclude_workers(open_study_at(engine, "study", platform), [ada.id]) == (1, 0)
+    assert exclude_workers(open_study_at(engine, "study", platform), [ada.id]) == (0, 1)
     assert troubles.seen.count("AssociateQualificationWithWorker") == 1
     assert "This study is not open to you" in work.open().html
 
@@ -366,18 +375,24 @@ def test_C09_blocks_are_by_command_only_and_can_be_undone(
 ) -> None:
     up_there = put_up(engine, design={"annotators": 4})
     answer(up_there, "Ada")
-    collect(engine, "study", platform)
-    (line,) = list_workers(engine, "study", "local")
+    collect_work(open_study_at(engine, "study", platform))
+    (line,) = list_workers(open_study(engine, "study"), "local")
     with pytest.raises(UsageError, match="the reason is empty"):
-        block(engine, "study", platform, [line.worker], reason=" ")
+        block_workers(open_study_at(engine, "study", platform), [line.worker], reason=" ")
     for expected in ((1, 0), (0, 1)):
-        assert block(engine, "study", platform, [line.worker], reason="Two accounts") == expected
+        assert (
+            block_workers(open_study_at(engine, "study", platform), [line.worker], reason="Two accounts")
+            == expected
+        )
     assert [found["Reason"] for found in blocks(platform)] == ["Two accounts"]
-    assert list_workers(engine, "study", "local")[0].blocked
+    assert list_workers(open_study(engine, "study"), "local")[0].blocked
     for expected in ((1, 0), (0, 1)):
-        assert block(engine, "study", platform, [line.worker], reason="", on=False) == expected
+        assert (
+            block_workers(open_study_at(engine, "study", platform), [line.worker], reason="", on=False)
+            == expected
+        )
     assert blocks(platform) == []
-    assert block(engine, "study", platform, [line.worker], reason="Again") == (1, 0)
+    assert block_workers(open_study_at(engine, "study", platform), [line.worker], reason="Again") == (1, 0)
     assert turns(engine, "block", "unblock") == [
         ("block", "confirmed"),
         ("unblock", "confirmed"),
@@ -397,16 +412,16 @@ def test_C19_a_worker_of_one_environment_is_not_touched_through_another(
     from humaneval.crowd.endpoints import SANDBOX
 
     answer(put_up(sqlite_engine, design={"annotators": 4}))
-    (line,) = list_workers(sqlite_engine, "study", "local")
+    (line,) = list_workers(open_study(sqlite_engine, "study"), "local")
     sandbox = MTurk(SANDBOX, session=nobodys_session())
     for act in (
-        lambda: block(sqlite_engine, "study", sandbox, [line.worker], reason="-"),
-        lambda: exclude(sqlite_engine, "study", sandbox, [line.worker]),
+        lambda: block_workers(open_study_at(sqlite_engine, "study", sandbox), [line.worker], reason="-"),
+        lambda: exclude_workers(open_study_at(sqlite_engine, "study", sandbox), [line.worker]),
     ):
         with pytest.raises(UsageError, match="is a worker of local, not of sandbox"):
             act()
     with pytest.raises(UsageError, match="no worker 'w0123456789ab' is known at local"):
-        block(sqlite_engine, "study", platform, ["w0123456789ab"], reason="-")
+        block_workers(open_study_at(sqlite_engine, "study", platform), ["w0123456789ab"], reason="-")
 
 
 def test_what_a_study_asks_of_participants_stands_on_its_hits(
@@ -425,8 +440,8 @@ def test_what_a_study_asks_of_participants_stands_on_its_hits(
             "qualifications": [{"id": own, "at_least": 80}, {"id": "3ELSEWHERE", "endpoint": "production"}],
         },
     )
-    publishing.plan(sqlite_engine, "study", platform)
-    publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
+    publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
     (hit,) = listed()
     asked = {
         r["QualificationTypeId"]: (
@@ -448,11 +463,11 @@ def test_masters_cost_five_percent_more_and_more_than_ten_requirements_are_refus
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 4}, participants={"masters": True})
-    assert str(publishing.plan(sqlite_engine, "study", platform, dry_run=True).cost.fees) == "0.80"
+    assert str(plan_hits(open_study_at(sqlite_engine, "study", platform), dry_run=True).cost.fees) == "0.80"
     many = [{"id": f"3Q{number}"} for number in range(11)]
     study_factory(sqlite_engine, "many", design={"annotators": 4}, participants={"qualifications": many})
-    publishing.plan(sqlite_engine, "many", platform)
+    plan_hits(open_study_at(sqlite_engine, "many", platform))
     with pytest.raises(PlatformError, match="asks 11 things of participants; the platform takes 10"):
-        publishing.publish(sqlite_engine, "many", platform, public_url="http://localhost:9")
+        publish_hits(open_study_at(sqlite_engine, "many", platform), public_url="http://localhost:9")
     with reading(sqlite_engine) as session:
         assert session.scalars(select(HitRow.external_id)).all() == [None]

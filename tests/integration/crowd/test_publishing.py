@@ -17,15 +17,18 @@ import pytest
 from sqlalchemy import Engine, select, text
 
 from humaneval.crowd import outbox
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import PublishResult, publish_hits
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import PlatformError, UsageError
 from humaneval.market import SENT_AGAIN, MarketServer, Trouble
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import HitRow, OutboxRow, StudyRow
+from humaneval.study.stored import open_study
 from tests.conftest import ROOT
 
 FORMS = "http://localhost:9"
@@ -34,10 +37,10 @@ SIZES = {9: 2, 2: 1}
 
 
 @pytest.fixture
-def publish(platform: MTurk) -> Callable[[Engine], publishing.PublishResult]:
-    def go(engine: Engine) -> publishing.PublishResult:
-        publishing.plan(engine, "study", platform)
-        return publishing.publish(engine, "study", platform, public_url=FORMS)
+def publish_it(platform: MTurk) -> Callable[[Engine], PublishResult]:
+    def go(engine: Engine) -> PublishResult:
+        plan_hits(open_study_at(engine, "study", platform))
+        return publish_hits(open_study_at(engine, "study", platform), public_url=FORMS)
 
     return go
 
@@ -52,7 +55,7 @@ def check_plan(listed: Callable, planned: Callable) -> Callable[[Engine], None]:
         assert planned(engine) == {
             hit["RequesterAnnotation"]: (hit["HITId"], hit["MaxAssignments"]) for hit in there
         }
-        (status,) = study_status(engine, "study")
+        (status,) = study_status(open_study(engine, "study"))
         assert (status.hits, status.hits_up, status.hits_unsent) == (3, 3, 0)
         assert (status.planned, status.unconfirmed) == (20, 0)
 
@@ -66,10 +69,10 @@ def forget_tokens(market_engine: Engine) -> None:
 
 
 def test_C01_second_publish_creates_nothing(
-    engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable
+    engine: Engine, study_factory: Callable, publish_it: Callable, check_plan: Callable
 ) -> None:
     study_factory(engine, design={"annotators": 20})
-    first, second = publish(engine), publish(engine)
+    first, second = publish_it(engine), publish_it(engine)
     assert (first.made, first.assignments, first.already_up) == (3, 20, 0)
     assert (second.made, second.adopted, second.assignments, second.already_up) == (0, 0, 0, 3)
     assert second.preview_urls == first.preview_urls
@@ -80,17 +83,17 @@ def test_C19_what_another_program_planned_meanwhile_is_not_put_up_at_the_price_o
     sqlite_engine: Engine,
     study_factory: Callable,
     platform: MTurk,
-    publish: Callable,
+    publish_it: Callable,
     listed: Callable,
     check_plan: Callable,
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})
-    first, *others = publishing.plan(sqlite_engine, "study", platform).keys
+    first, *others = plan_hits(open_study_at(sqlite_engine, "study", platform)).keys
     assert len(others) == 2
-    made = publishing.publish(sqlite_engine, "study", platform, public_url=FORMS, keys=[first])
+    made = publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=FORMS, keys=[first])
     assert made.made == 1
     assert [hit["RequesterAnnotation"] for hit in listed()] == [f"humaneval:{first}"]
-    assert publish(sqlite_engine).made == 2
+    assert publish_it(sqlite_engine).made == 2
     check_plan(sqlite_engine)
 
 
@@ -101,7 +104,7 @@ def test_C19_what_another_program_planned_meanwhile_is_not_put_up_at_the_price_o
 def test_C03_publish_killed_around_any_call_ends_with_the_plan(
     sqlite_engine: Engine,
     study_factory: Callable,
-    publish: Callable,
+    publish_it: Callable,
     check_plan: Callable,
     die: Callable,
     listed: Callable,
@@ -115,25 +118,25 @@ def test_C03_publish_killed_around_any_call_ends_with_the_plan(
     monkeypatch.setattr(outbox, "TOGETHER", together)
     study_factory(sqlite_engine, design={"annotators": 20})
     with die(when, "CreateHIT", nth):
-        publish(sqlite_engine)
+        publish_it(sqlite_engine)
     left_up = nth - (when == "before-send")
     assert len(listed()) == left_up
-    (status,) = study_status(sqlite_engine, "study")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     known, in_doubt = (nth - 1, 1) if together == 1 else (0, 3)
     assert (status.hits_up, status.unconfirmed, status.hits_unsent) == (known, in_doubt, 3 - known - in_doubt)
     if forgotten:
         forget_tokens(market_engine)
-    again = publish(sqlite_engine)
+    again = publish_it(sqlite_engine)
     assert again.made + again.adopted + again.already_up == 3
     assert again.adopted == left_up - known
     check_plan(sqlite_engine)
-    assert publish(sqlite_engine).made == 0
+    assert publish_it(sqlite_engine).made == 0
 
 
 def test_C03_going_on_costs_only_what_the_interrupted_run_did_not_put_up(
     sqlite_engine: Engine,
     study_factory: Callable,
-    publish: Callable,
+    publish_it: Callable,
     die: Callable,
     verb: Callable,
     market: MarketServer,
@@ -142,7 +145,7 @@ def test_C03_going_on_costs_only_what_the_interrupted_run_did_not_put_up(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     study_factory(sqlite_engine, design={"annotators": 20})
     with die("response-received", "CreateHIT", 1):
-        publish(sqlite_engine)
+        publish_it(sqlite_engine)
     told = verb("publish", "study", "--to", "local", "--json").document
     assert (told["made"], told["adopted"], told["already_up"], told["cost"]) == (2, 1, 0, "10.56")
 
@@ -151,7 +154,7 @@ def test_C03_going_on_costs_only_what_the_interrupted_run_did_not_put_up(
 def test_C03_publish_killed_before_the_confirming_commit_ends_with_the_plan(
     engine: Engine,
     study_factory: Callable,
-    publish: Callable,
+    publish_it: Callable,
     check_plan: Callable,
     die_unconfirmed: Callable,
     market_engine: Engine,
@@ -163,22 +166,22 @@ def test_C03_publish_killed_before_the_confirming_commit_ends_with_the_plan(
     monkeypatch.setattr(outbox, "TOGETHER", together)
     study_factory(engine, design={"annotators": 20})
     with die_unconfirmed("publish", nth):
-        publish(engine)
+        publish_it(engine)
     forget_tokens(market_engine)
-    assert publish(engine).adopted == unknown
+    assert publish_it(engine).adopted == unknown
     check_plan(engine)
 
 
 def test_a_failure_among_many_leaves_only_itself_in_doubt(
-    sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, troubles: Any
+    sqlite_engine: Engine, study_factory: Callable, publish_it: Callable, check_plan: Callable, troubles: Any
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})
     troubles.coming["CreateHIT"] = [None, Trouble.ODD_STATUS]
     with pytest.raises(PlatformError):
-        publish(sqlite_engine)
-    (status,) = study_status(sqlite_engine, "study")
+        publish_it(sqlite_engine)
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.hits_up, status.unconfirmed, status.hits_unsent) == (1, 1, 1)
-    again = publish(sqlite_engine)
+    again = publish_it(sqlite_engine)
     assert (again.already_up, again.adopted, again.made) == (1, 0, 2)
     check_plan(sqlite_engine)
 
@@ -186,10 +189,12 @@ def test_a_failure_among_many_leaves_only_itself_in_doubt(
 HARD_KILL = """
 import os, sys
 from humaneval.crowd import outbox
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.store.engine import open_engine
 
 engine, platform, calls = open_engine(sys.argv[1]), MTurk(local(sys.argv[2])), []
@@ -200,8 +205,9 @@ def die(**_):
         os._exit(9)
 
 platform.client.meta.events.register("response-received.mturk.CreateHIT", die)
-publishing.plan(engine, "study", platform)
-publishing.publish(engine, "study", platform, public_url="http://localhost:9")
+at = open_study_at(engine, "study", platform)
+plan_hits(at)
+publish_hits(at, public_url="http://localhost:9")
 """
 
 
@@ -209,7 +215,7 @@ def test_C03_a_process_that_vanishes_leaves_nothing_that_a_second_run_does_not_f
     sqlite_engine: Engine,
     sqlite_database: str,
     study_factory: Callable,
-    publish: Callable,
+    publish_it: Callable,
     check_plan: Callable,
     market: MarketServer,
 ) -> None:
@@ -220,7 +226,7 @@ def test_C03_a_process_that_vanishes_leaves_nothing_that_a_second_run_does_not_f
         timeout=120,
     )
     assert died.returncode == 9
-    assert publish(sqlite_engine).adopted == 2
+    assert publish_it(sqlite_engine).adopted == 2
     check_plan(sqlite_engine)
 
 
@@ -228,14 +234,14 @@ def test_C03_a_process_that_vanishes_leaves_nothing_that_a_second_run_does_not_f
 def test_C01_C68_a_call_that_is_sent_again_by_the_client_makes_one_hit(
     sqlite_engine: Engine,
     study_factory: Callable,
-    publish: Callable,
+    publish_it: Callable,
     check_plan: Callable,
     troubles: Any,
     trouble: Trouble,
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})
     troubles.coming["CreateHIT"] = [trouble, None, trouble]
-    assert publish(sqlite_engine).made == 3
+    assert publish_it(sqlite_engine).made == 3
     assert troubles.seen.count("CreateHIT") == 5
     check_plan(sqlite_engine)
 
@@ -248,8 +254,8 @@ def test_C01_two_that_publish_at_once_make_one_study(
 
     def go(platform: MTurk) -> None:
         together.wait()
-        publishing.plan(engine, "study", platform)
-        publishing.publish(engine, "study", platform, public_url=FORMS)
+        plan_hits(open_study_at(engine, "study", platform))
+        publish_hits(open_study_at(engine, "study", platform), public_url=FORMS)
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(go, platforms))
@@ -257,12 +263,12 @@ def test_C01_two_that_publish_at_once_make_one_study(
 
 
 def test_C13_what_cannot_be_paid_in_full_is_not_begun(
-    sqlite_engine: Engine, study_factory: Callable, publish: Callable, listed: Callable, troubles: Any
+    sqlite_engine: Engine, study_factory: Callable, publish_it: Callable, listed: Callable, troubles: Any
 ) -> None:
     # 20 x ($600 + $120 fee) is more than the $10,000 there are, and a part of it is not.
     study_factory(sqlite_engine, design={"annotators": 20}, hit={"reward": "600.00"})
     with pytest.raises(PlatformError, match=r"\$10000\.00, and this costs \$14400\.00") as refused:
-        publish(sqlite_engine)
+        publish_it(sqlite_engine)
     assert "humaneval market fund SUM" in refused.value.hint
     assert listed() == []
     assert "CreateHIT" not in troubles.seen
@@ -272,34 +278,38 @@ def test_C13_what_cannot_be_paid_in_full_is_not_begun(
 
 @pytest.mark.parametrize("balance", [Decimal("19.20")])
 def test_C13_money_held_for_a_hit_that_a_kill_left_unrecorded_is_not_asked_for_again(
-    sqlite_engine: Engine, study_factory: Callable, publish: Callable, check_plan: Callable, die: Callable
+    sqlite_engine: Engine, study_factory: Callable, publish_it: Callable, check_plan: Callable, die: Callable
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})  # 20 x $0.96: to the cent what there is
     with die("response-received", "CreateHIT", 2):
-        publish(sqlite_engine)
-    publish(sqlite_engine)
+        publish_it(sqlite_engine)
+    publish_it(sqlite_engine)
     check_plan(sqlite_engine)
 
 
 def test_C13_a_refusal_half_way_keeps_what_is_up_and_a_second_run_goes_on(
-    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, publish: Callable, check_plan: Callable
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    platform: MTurk,
+    publish_it: Callable,
+    check_plan: Callable,
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 20})
-    publishing.plan(sqlite_engine, "study", platform)
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
     with writing(sqlite_engine) as session:
         last = session.scalars(select(HitRow).order_by(HitRow.id.desc())).first()
         assert last is not None
         key, last.key = last.key, "x" * 255  # an annotation that the platform refuses
     with pytest.raises(PlatformError, match="RequesterAnnotation"):
-        publish(sqlite_engine)
+        publish_it(sqlite_engine)
     with writing(sqlite_engine) as session:
         refused = session.scalars(select(OutboxRow).where(OutboxRow.state == "refused")).one()
         assert "RequesterAnnotation" in refused.error
         assert refused.attempts == 1
         session.scalars(select(HitRow).where(HitRow.key == "x" * 255)).one().key = key
-    (status,) = study_status(sqlite_engine, "study")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.hits_up, status.unconfirmed, status.refused) == (2, 0, 1)
-    result = publish(sqlite_engine)
+    result = publish_it(sqlite_engine)
     assert (result.made, result.already_up) == (1, 2)
     check_plan(sqlite_engine)
 
@@ -308,7 +318,7 @@ def test_C14_hits_stay_below_the_higher_fee_and_the_cost_counts_it(
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 40}, hit={"reward": "0.50"})
-    plan = publishing.plan(sqlite_engine, "study", platform)
+    plan = plan_hits(open_study_at(sqlite_engine, "study", platform))
     assert (plan.hits, plan.assignments) == (5, 40)
     assert (plan.cost.rewards, plan.cost.fees, plan.cost.total) == (
         Decimal("20.00"),
@@ -322,19 +332,21 @@ def test_a_plan_that_was_only_looked_at_binds_nobody(
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 4})
-    seen = publishing.plan(sqlite_engine, "study", platform, static=True, dry_run=True)
+    seen = plan_hits(open_study_at(sqlite_engine, "study", platform), static=True, dry_run=True)
     assert (seen.hits, seen.assignments, seen.cost.total) == (4, 4, Decimal("3.84"))
-    assert study_status(sqlite_engine, "study") == []
-    publishing.plan(sqlite_engine, "study", platform, static=True)
-    again = publishing.plan(sqlite_engine, "study", platform)  # nothing was sent: the other way is still open
+    assert study_status(open_study(sqlite_engine, "study")) == []
+    plan_hits(open_study_at(sqlite_engine, "study", platform), static=True)
+    again = plan_hits(
+        open_study_at(sqlite_engine, "study", platform)
+    )  # nothing was sent: the other way is still open
     assert (again.hits, again.assignments) == (1, 4)
-    publishing.publish(sqlite_engine, "study", platform, public_url=FORMS)
+    publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=FORMS)
     with pytest.raises(UsageError, match="the other way"):
-        publishing.plan(sqlite_engine, "study", platform, static=True)
+        plan_hits(open_study_at(sqlite_engine, "study", platform), static=True)
 
 
 def test_C21_only_hits_of_this_study_are_ever_touched(
-    sqlite_engine: Engine, study_factory: Callable, publish: Callable, platform: MTurk, listed: Callable
+    sqlite_engine: Engine, study_factory: Callable, publish_it: Callable, platform: MTurk, listed: Callable
 ) -> None:
     foreign = platform.client.create_hit(
         Title="Somebody else's",
@@ -347,8 +359,8 @@ def test_C21_only_hits_of_this_study_are_ever_touched(
         Question=platform._question(_offer("https://elsewhere.example/form")),
     )["HIT"]
     study_factory(sqlite_engine, design={"annotators": 20})
-    publish(sqlite_engine)
-    assert expire_all(sqlite_engine, "study", platform) == (3, 0)
+    publish_it(sqlite_engine)
+    assert expire_all(open_study_at(sqlite_engine, "study", platform)) == (3, 0)
     by_id = {hit["HITId"]: hit for hit in listed()}
     assert len(by_id) == 4
     assert by_id[foreign["HITId"]]["HITStatus"] == "Assignable"

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import (
     MAX_QUESTION_BYTES,
@@ -25,6 +24,9 @@ from humaneval.crowd.form_page import (
 )
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.platform import Offer
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import GeneratorRequest, Sentences, Story
 from humaneval.errors import PlatformError, UsageError
 from humaneval.infills.generate import blanks_of, build, run
@@ -35,8 +37,9 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import RowRow
+from humaneval.study.create import create_study
 from humaneval.study.file import read_study_file
-from humaneval.study.stored import create_study, get_study, study_key
+from humaneval.study.stored import get_study, open_study, study_key
 from humaneval.text import shown_hash
 
 NASTY: Sentences = (
@@ -80,13 +83,13 @@ def shown(form: FoundForm) -> list[list[str]]:
 def test_C29_C30_C44_a_static_study_shows_every_text_as_it_is_and_goes_all_the_way(
     nasty: Engine, platform: MTurk, person: Callable, listed: Callable
 ) -> None:
-    publishing.plan(nasty, "study", platform, static=True)
-    result = publishing.publish(nasty, "study", platform, public_url="http://localhost:9")
+    plan_hits(open_study_at(nasty, "study", platform), static=True)
+    result = publish_hits(open_study_at(nasty, "study", platform), public_url="http://localhost:9")
     assert (result.made, result.assignments) == (4, 4)
     hits = listed()
     assert {(hit["Title"], hit["Description"]) for hit in hits} == {(NASTY[0], NASTY[1])}
     assert max(ord(c) for hit in hits for c in hit["Question"]) < 0x10000  # C30: emoji as numeric entities
-    key = study_key(nasty, "study")
+    key = study_key(open_study(nasty, "study"))
     met = set()
     for name in ("Ada", "Ben", "Cy", "Di"):
         work = person(name).accept(result.preview_urls[0])
@@ -104,9 +107,9 @@ def test_C29_C30_C44_a_static_study_shows_every_text_as_it_is_and_goes_all_the_w
         entered = {**form.boxes, **chosen, "assignmentId": work.id, "comment": NASTY[1]}
         assert work.person.browser.submit(page, form, entered).status == 200
     assert len(met) == 4
-    found = collect(nasty, "study", platform)
+    found = collect_work(open_study_at(nasty, "study", platform))
     assert (found.new, found.rebuilt, found.responses, found.strays, found.differences) == (4, 0, 8, 0, ())
-    assert collect(nasty, "study", platform).new == 0
+    assert collect_work(open_study_at(nasty, "study", platform)).new == 0
     with reading(nasty) as session:
         lines = response_lines(session, get_study(session, "study"))
     assert all(line["choice"] == line["position"] for line in lines)
@@ -116,14 +119,14 @@ def test_C29_C30_C44_a_static_study_shows_every_text_as_it_is_and_goes_all_the_w
 def test_a_static_page_that_names_another_form_is_reported_and_counted_for_the_row_that_was_shown(
     nasty: Engine, platform: MTurk, person: Callable, market: Any, listed: Callable
 ) -> None:
-    publishing.plan(nasty, "study", platform, static=True)
-    publishing.publish(nasty, "study", platform, public_url="http://localhost:9")
+    plan_hits(open_study_at(nasty, "study", platform), static=True)
+    publish_hits(open_study_at(nasty, "study", platform), public_url="http://localhost:9")
     with reading(nasty) as session:
         other = session.scalars(select(RowRow.shown_hash).where(RowRow.ordinal == 3)).one()
     first = listed()[0]["HITId"]
     work = person("Ada").accept(f"{market.url}/hits/{first}")
     work.submit_directly({"form": other, "consent": "1", "choice-1": "1", "choice-2": "2"})
-    assert collect(nasty, "study", platform).differences == (
+    assert collect_work(open_study_at(nasty, "study", platform)).differences == (
         f"assignment {work.id}: the answers name another form than the one that was shown",
     )
     with reading(nasty) as session:
@@ -134,8 +137,8 @@ def test_a_static_page_that_names_another_form_is_reported_and_counted_for_the_r
 def test_C29_C44_our_own_server_shows_every_text_as_it_is(
     nasty: Engine, platform: MTurk, person: Callable, form_server: Callable
 ) -> None:
-    publishing.plan(nasty, "study", platform)
-    result = publishing.publish(nasty, "study", platform, public_url=form_server(nasty).url)
+    plan_hits(open_study_at(nasty, "study", platform))
+    result = publish_hits(open_study_at(nasty, "study", platform), public_url=form_server(nasty).url)
     work = person("Ada").accept(result.preview_urls[0])
     form = work.open().form(field="form")
     assert form is not None
@@ -198,13 +201,16 @@ def test_C31_one_page_that_is_too_large_stops_the_study_before_the_first_call(
             for row in study.rows
         ]
     assert len(pages[0]) < MAX_QUESTION_BYTES < max(map(len, pages))  # the first one would have been taken
-    publishing.plan(sqlite_engine, "study", platform, static=True)
+    plan_hits(open_study_at(sqlite_engine, "study", platform), static=True)
     with pytest.raises(PlatformError, match="bytes; the platform takes 65,535"):
-        publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
+        publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
     assert listed() == []
     assert "CreateHIT" not in troubles.seen
-    publishing.plan(sqlite_engine, "study", platform)  # our own server has no such limit
-    assert publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9").made == 1
+    plan_hits(open_study_at(sqlite_engine, "study", platform))  # our own server has no such limit
+    assert (
+        publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9").made
+        == 1
+    )
 
 
 @pytest.mark.parametrize("where", ["title", "description", "keywords"])
@@ -213,9 +219,9 @@ def test_C30_emoji_in_what_the_platform_lists_are_refused_before_the_first_call(
 ) -> None:
     text = "Read & mark 🎉"
     study_factory(sqlite_engine, hit={where: [text] if where == "keywords" else text})
-    publishing.plan(sqlite_engine, "study", platform)
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
     with pytest.raises(UsageError, match=f"the {where} has characters that the platform does not take: 🎉"):
-        publishing.publish(sqlite_engine, "study", platform, public_url="http://localhost:9")
+        publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
     assert "CreateHIT" not in troubles.seen
 
 

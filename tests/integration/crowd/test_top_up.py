@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.publish import PublishPlan
-from humaneval.crowd.review import review
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import PublishPlan, plan_hits
+from humaneval.crowd.review import review_work
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, RowRow
-from humaneval.study.stored import get_study
+from humaneval.study.stored import get_study, open_study
 
 Publish = Callable[..., PublishPlan]
 
@@ -38,10 +39,10 @@ def again(platform: MTurk) -> Callable[..., PublishPlan]:
     """Collect, review, and publish once more."""
 
     def go(engine: Engine, up: Any, **how: bool) -> PublishPlan:
-        collect(engine, "study", platform)
-        review(engine, "study", "local")
-        plan = publishing.plan(engine, "study", platform, **how)
-        publishing.publish(engine, "study", platform, public_url=up.forms)
+        collect_work(open_study_at(engine, "study", platform))
+        review_work(open_study(engine, "study"), "local")
+        plan = plan_hits(open_study_at(engine, "study", platform), **how)
+        publish_hits(open_study_at(engine, "study", platform), public_url=up.forms)
         return plan
 
     return go
@@ -86,7 +87,7 @@ def test_ask_adds_nothing_until_it_is_asked_for(
     work_at(sqlite_engine, up.preview, "Ben", attentive=True)
     assert again(sqlite_engine, up).lost_rows == 1
     assert rows(sqlite_engine, kept=True) == {2: 1}
-    dry = publishing.plan(sqlite_engine, "study", _platform(up), top_up=True, dry_run=True)
+    dry = plan_hits(open_study_at(sqlite_engine, "study", _platform(up)), top_up=True, dry_run=True)
     assert (dry.hits, dry.assignments) == (1, 1)
     assert len(listed()) == 1
     assert again(sqlite_engine, up, top_up=True).hits == 1
@@ -115,14 +116,14 @@ def test_the_row_of_rejected_work_is_handed_out_again(
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 2, "top_up": "auto"})
     work_at(sqlite_engine, up.preview, "Ada", attentive=True)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     with reading(sqlite_engine) as session:
         assignment = session.scalars(select(AssignmentRow.external_id)).one()
     platform.client.reject_assignment(AssignmentId=assignment, RequesterFeedback="A script")
     assert again(sqlite_engine, up).assignments == 1
     for name in ("Ben", "Cy"):
         work_at(sqlite_engine, up.preview, name, attentive=True)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     with reading(sqlite_engine) as session:
         lines = response_lines(session, get_study(session, "study"))
     assert {line["row"] for line in lines} == {1, 2}

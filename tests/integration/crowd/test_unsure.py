@@ -11,20 +11,22 @@ import pytest
 from sqlalchemy import Engine, select, text
 
 from humaneval.crowd import notify as letters
-from humaneval.crowd.approve import approve, reject
+from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.bonus import BonusPaid, pay_bonus
 from humaneval.crowd.close import close_all
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.notify import notify
+from humaneval.crowd.notify import notify_workers
 from humaneval.crowd.outbox import perform
 from humaneval.crowd.status import study_status
-from humaneval.crowd.workers import block, exclude, list_workers
+from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.workers import block_workers, exclude_workers, list_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.market import Trouble
 from humaneval.store.engine import reading
 from humaneval.store.tables import OutboxRow, WorkerIdentityRow
+from humaneval.study.stored import open_study
 
 LETTER = {"subject": "Your work", "text": "Thank you. It is paid."}
 AWAY = PlatformError("nothing answers there", nothing_done=True)
@@ -34,15 +36,13 @@ AWAY = PlatformError("nothing answers there", nothing_done=True)
 def assignment(sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk) -> str:
     """Work that is submitted and collected."""
     done: str = answer(put_up(sqlite_engine, design={"annotators": 4}))
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     return done
 
 
 def pay(engine: Engine, platform: MTurk, assignment: str, amount: str, purpose: str = "bonus") -> BonusPaid:
     return pay_bonus(
-        engine,
-        "study",
-        platform,
+        open_study_at(engine, "study", platform),
         assignment=assignment,
         amount=Decimal(amount),
         reason="Thanks",
@@ -103,20 +103,24 @@ def test_C04_a_refusal_after_a_lost_answer_does_not_say_that_nothing_was_paid(
 def test_C05_a_decision_that_is_looked_up_and_was_not_made_is_refused_and_not_unsure(
     sqlite_engine: Engine, assignment: str, platform: MTurk, troubles: Any
 ) -> None:
-    reject(sqlite_engine, "study", platform, assignments=[assignment], reason="It was empty.")
-    expire_all(sqlite_engine, "study", platform)
-    close_all(sqlite_engine, "study", platform, wait=0)
+    reject_work(
+        open_study_at(sqlite_engine, "study", platform), assignments=[assignment], reason="It was empty."
+    )
+    expire_all(open_study_at(sqlite_engine, "study", platform))
+    close_all(open_study_at(sqlite_engine, "study", platform), wait=0)
     troubles.coming["ApproveAssignment"] = [Trouble.DROPPED]
 
     def undo() -> None:
         with pytest.raises(PartialError, match="0 approved, 1 not"):
-            approve(sqlite_engine, "study", platform, assignments=[assignment], undo_rejection=True)
+            approve_work(
+                open_study_at(sqlite_engine, "study", platform), assignments=[assignment], undo_rejection=True
+            )
 
     undo()
     assert state(sqlite_engine, "approve") == "pending"
     undo()
     assert state(sqlite_engine, "approve") == "refused"
-    assert study_status(sqlite_engine, "study")[0].unconfirmed == 0
+    assert study_status(open_study(sqlite_engine, "study"))[0].unconfirmed == 0
 
 
 def test_C04_a_bonus_that_was_refused_does_not_hide_another_of_the_same_words_that_was_paid(
@@ -141,12 +145,14 @@ def test_C04_a_bonus_that_was_refused_does_not_hide_another_of_the_same_words_th
 def test_C80_a_letter_killed_after_an_earlier_refusal_is_not_written_twice(
     sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, troubles: Any
 ) -> None:
-    (worker,) = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
-    assert notify(sqlite_engine, "study", platform, **LETTER, workers=[worker]).undelivered
-    approve(sqlite_engine, "study", platform)
+    (worker,) = [line.worker for line in list_workers(open_study(sqlite_engine, "study"), "local")]
+    assert notify_workers(
+        open_study_at(sqlite_engine, "study", platform), **LETTER, workers=[worker]
+    ).undelivered
+    approve_work(open_study_at(sqlite_engine, "study", platform))
     with die("response-received", "NotifyWorkers", client=platform.once):
-        notify(sqlite_engine, "study", platform, **LETTER)
-    assert notify(sqlite_engine, "study", platform, **LETTER).unsure == (worker,)
+        notify_workers(open_study_at(sqlite_engine, "study", platform), **LETTER)
+    assert notify_workers(open_study_at(sqlite_engine, "study", platform), **LETTER).unsure == (worker,)
     assert troubles.seen.count("NotifyWorkers") == 2
 
 
@@ -159,34 +165,36 @@ def test_C80_two_programs_that_write_the_same_letter_at_once_write_it_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer(put_up(engine, design={"annotators": 4}))
-    collect(engine, "study", platform)
-    approve(engine, "study", platform)
+    collect_work(open_study_at(engine, "study", platform))
+    approve_work(open_study_at(engine, "study", platform))
     told = []
 
     def beaten(*request: Any, **options: Any) -> str:
         """Between this one's plan and its call another program does all of the same."""
         with monkeypatch.context() as other:
             other.setattr(letters, "perform", perform)
-            told.append(notify(engine, "study", platform, **LETTER).sent)
+            told.append(notify_workers(open_study_at(engine, "study", platform), **LETTER).sent)
         return perform(*request, **options)
 
     monkeypatch.setattr(letters, "perform", beaten)
-    assert (len(notify(engine, "study", platform, **LETTER).unsure), told) == (1, [1])
+    assert (len(notify_workers(open_study_at(engine, "study", platform), **LETTER).unsure), told) == (1, [1])
     assert troubles.seen.count("NotifyWorkers") == 1
-    assert notify(engine, "study", platform, **LETTER).before == 1
+    assert notify_workers(open_study_at(engine, "study", platform), **LETTER).before == 1
 
 
 def test_C09_a_block_killed_after_an_earlier_refusal_can_be_undone(
     sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (worker,) = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
+    (worker,) = [line.worker for line in list_workers(open_study(sqlite_engine, "study"), "local")]
     with monkeypatch.context() as away:
         away.setattr(platform, "block", lambda *_: (_ for _ in ()).throw(AWAY))
         with pytest.raises(PartialError):
-            block(sqlite_engine, "study", platform, [worker], reason="Spam")
+            block_workers(open_study_at(sqlite_engine, "study", platform), [worker], reason="Spam")
     with die("response-received", "CreateWorkerBlock", client=platform.once):
-        block(sqlite_engine, "study", platform, [worker], reason="Spam")
-    assert block(sqlite_engine, "study", platform, [worker], reason="", on=False).now == 1
+        block_workers(open_study_at(sqlite_engine, "study", platform), [worker], reason="Spam")
+    assert (
+        block_workers(open_study_at(sqlite_engine, "study", platform), [worker], reason="", on=False).now == 1
+    )
     assert platform.client.list_worker_blocks()["WorkerBlocks"] == []
 
 
@@ -207,7 +215,7 @@ def test_a_failure_beside_another_program_does_not_undo_what_that_one_confirmed(
         with pytest.raises(PlatformError, match="cut off"):
             pay(sqlite_engine, platform, assignment, "0.50")
     assert state(sqlite_engine, "bonus") == "confirmed"
-    assert study_status(sqlite_engine, "study")[0].unconfirmed == 0
+    assert study_status(open_study(sqlite_engine, "study"))[0].unconfirmed == 0
     assert paid_there(platform, assignment) == ["0.50"]
 
 
@@ -215,18 +223,18 @@ def test_what_collect_was_told_before_an_approval_does_not_take_it_back(
     engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer(put_up(engine, design={"annotators": 4}))
-    collect(engine, "study", platform)
+    collect_work(open_study_at(engine, "study", platform))
     ask = platform.submissions
 
     def slow(hit: str) -> Any:
         told = list(ask(hit))
-        assert approve(engine, "study", platform) == 1  # another program
+        assert approve_work(open_study_at(engine, "study", platform)) == 1  # another program
         return iter(told)
 
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(platform, "submissions", slow)
-        collect(engine, "study", platform)
-    assert study_status(engine, "study")[0].approved == 1
+        collect_work(open_study_at(engine, "study", platform))
+    assert study_status(open_study(engine, "study"))[0].approved == 1
 
 
 def test_what_is_collected_while_the_sum_is_typed_is_not_approved_with_it(
@@ -239,29 +247,32 @@ def test_what_is_collected_while_the_sum_is_typed_is_not_approved_with_it(
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 4})
     answer(up, "Ada")
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     asked = []
 
     def typing(*question: Any, **_: Any) -> None:
-        asked.append(question[2])
+        asked.append(question[1])
         answer(up, "Ben")
-        collect(sqlite_engine, "study", platform)
+        collect_work(open_study_at(sqlite_engine, "study", platform))
 
     monkeypatch.setattr("humaneval.cli.approve.confirm_spending", typing)
     assert "1 approved at local now" in verb("review", "study", "--approve").out
-    assert (asked, study_status(sqlite_engine, "study")[0].spent) == ([Decimal("0.96")], Decimal("0.96"))
+    assert (asked, study_status(open_study(sqlite_engine, "study"))[0].spent) == (
+        [Decimal("0.96")],
+        Decimal("0.96"),
+    )
 
 
 def test_a_readmission_whose_answer_was_lost_is_confirmed_by_the_next_try(
     sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable
 ) -> None:
-    (worker,) = (line.worker for line in list_workers(sqlite_engine, "study", "local"))
-    exclude(sqlite_engine, "study", platform, [worker])
+    (worker,) = (line.worker for line in list_workers(open_study(sqlite_engine, "study"), "local"))
+    exclude_workers(open_study_at(sqlite_engine, "study", platform), [worker])
     with die("response-received", "DisassociateQualificationFromWorker", client=platform.once):
-        exclude(sqlite_engine, "study", platform, [worker], on=False)
+        exclude_workers(open_study_at(sqlite_engine, "study", platform), [worker], on=False)
     assert state(sqlite_engine, "readmit") == "pending"
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert state(sqlite_engine, "readmit") == "confirmed"
 
 
@@ -276,19 +287,19 @@ def test_an_exclusion_that_was_called_off_before_it_was_sent_and_is_wanted_again
     other = person("Cy").id
 
     def turn(on: bool) -> None:
-        exclude(sqlite_engine, "study", platform, [other], on=on)
+        exclude_workers(open_study_at(sqlite_engine, "study", platform), [other], on=on)
 
     with monkeypatch.context() as away:
         away.setattr(platform, "put_on_list", lambda *_: (_ for _ in ()).throw(AWAY))
         with pytest.raises(PartialError, match="nothing answers"):
             turn(True)
     turn(False)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert about(sqlite_engine, other) == [("exclude", "refused")]
     with die("before-send", "AssociateQualificationWithWorker", client=platform.once):
         turn(True)
     assert about(sqlite_engine, other) == [("exclude", "pending")]
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     assert about(sqlite_engine, other) == [("exclude", "confirmed")]
 
 
@@ -307,10 +318,10 @@ def about(engine: Engine, worker: str) -> list[tuple[str, str]]:
 def test_what_was_undone_before_it_was_confirmed_is_not_called_refused(
     sqlite_engine: Engine, assignment: str, platform: MTurk, die: Callable
 ) -> None:
-    (worker,) = (line.worker for line in list_workers(sqlite_engine, "study", "local"))
+    (worker,) = (line.worker for line in list_workers(open_study(sqlite_engine, "study"), "local"))
     with die("response-received", "AssociateQualificationWithWorker", client=platform.once):
-        exclude(sqlite_engine, "study", platform, [worker])
-    assert study_status(sqlite_engine, "study")[0].unconfirmed == 1
-    exclude(sqlite_engine, "study", platform, [worker], on=False)
-    line = study_status(sqlite_engine, "study")[0]
+        exclude_workers(open_study_at(sqlite_engine, "study", platform), [worker])
+    assert study_status(open_study(sqlite_engine, "study"))[0].unconfirmed == 1
+    exclude_workers(open_study_at(sqlite_engine, "study", platform), [worker], on=False)
+    line = study_status(open_study(sqlite_engine, "study"))[0]
     assert (line.unconfirmed, line.refused) == (0, 0)

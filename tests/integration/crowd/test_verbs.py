@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, MetaData, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.collect import collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.crowd.workers import list_workers
 from humaneval.market import MarketServer, Mode, open_market
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import HitRow, RowRow
+from humaneval.study.stored import open_study
 
 COST = "3.84"
 """Of four assignments at $0.80 with their fees."""
@@ -124,9 +126,9 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
     up_there = put_up(sqlite_engine, design={"annotators": 12})
     first = answer(up_there, "Ada")
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     answer(up_there, "Ben")
-    ada, *_ = [line.worker for line in list_workers(sqlite_engine, "study", "local")]
+    ada, *_ = [line.worker for line in list_workers(open_study(sqlite_engine, "study"), "local")]
     mail = ["--subject", "s", "--text", "t"]
     reads = ("Get", "List")
     before = (everything(sqlite_engine), everything(market_engine))
@@ -200,7 +202,7 @@ def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 12, "top_up": "auto"})
     collected = answer(up)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     done = answer(up, "Ben")
     before = everything(sqlite_engine)
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", elsewhere.url)
@@ -240,13 +242,13 @@ def test_C19_a_hit_that_is_gone_makes_no_other_marketplace_of_it(
 ) -> None:
     put_up(sqlite_engine, design={"annotators": 12})
     troubles.seen.clear()
-    publishing.plan(sqlite_engine, "study", platform)
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
     assert troubles.seen == ["GetHIT"], "one look"
     with writing(sqlite_engine) as session:
         last = session.scalars(select(HitRow).order_by(HitRow.id.desc())).first()
         assert last is not None
         last.external_id = "3GONE0000000000000000000000000"
-    assert publishing.plan(sqlite_engine, "study", platform).already_up == 2
+    assert plan_hits(open_study_at(sqlite_engine, "study", platform)).already_up == 2
 
 
 def everything(engine: Engine) -> dict[str, list[Any]]:

@@ -11,15 +11,17 @@ from urllib.parse import urlencode
 
 from sqlalchemy import Engine, select, update
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import links_of
-from humaneval.crowd.collect import Collected, collect
+from humaneval.crowd.collect import Collected, collect_work
 from humaneval.crowd.link import Invitation, Link, open_invitation, panel_invitation
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated.browser import Browser, FoundForm, Page
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AnswerRow, AssignmentRow
-from humaneval.study.stored import get_study
+from humaneval.study.stored import get_study, open_study
 
 
 @dataclass
@@ -33,9 +35,9 @@ class LinkStudy:
 
     def invite(self, *invitations: Invitation, **options: Any) -> list[str]:
         """Make these links and give their addresses."""
-        publishing.plan(self.engine, self.name, self.platform, invitations=invitations, **options)
-        publishing.publish(self.engine, self.name, self.platform, public_url=self.url)
-        return links_of(self.engine, self.name, self.platform.endpoint, invitations)
+        plan_hits(open_study_at(self.engine, self.name, self.platform), invitations=invitations, **options)
+        publish_hits(open_study_at(self.engine, self.name, self.platform), public_url=self.url)
+        return links_of(open_study(self.engine, self.name), self.platform.endpoint, invitations)
 
     def open_link(self, places: int | None = None) -> str:
         return self.invite(open_invitation(places))[0]
@@ -69,7 +71,7 @@ class LinkStudy:
             session.execute(update(AssignmentRow).values(lease_until=datetime.now(UTC) - timedelta(hours=1)))
 
     def collect(self) -> Collected:
-        return collect(self.engine, self.name, self.platform)
+        return collect_work(open_study_at(self.engine, self.name, self.platform))
 
     def responses(self) -> list[dict[str, Any]]:
         """Collect, and give the response table."""

@@ -12,8 +12,10 @@ import pytest
 from sqlalchemy import Engine, event, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.settings import Settings
 from humaneval.simulated.browser import Browser, Page
 from humaneval.store import engine as store
@@ -207,8 +209,8 @@ def test_a_hit_of_the_marketplace_is_no_link(
     sqlite_engine: Engine, by_link: Callable, platform: MTurk
 ) -> None:
     study = by_link(sqlite_engine)
-    publishing.plan(sqlite_engine, "study", platform)
-    publishing.publish(sqlite_engine, "study", platform, public_url=study.url)
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
+    publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=study.url)
     with reading(sqlite_engine) as session:
         key = session.scalars(select(HitRow.key)).one()
     client = create_app(Settings(), sqlite_engine).test_client()

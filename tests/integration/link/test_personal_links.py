@@ -12,14 +12,17 @@ import pytest
 from sqlalchemy import Engine, select
 
 from humaneval.crowd import outbox
-from humaneval.crowd import publish as publishing
 from humaneval.crowd.addresses import links_of
 from humaneval.crowd.link import People, read_people
 from humaneval.crowd.pseudonyms import stored_secret
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import InputError
 from humaneval.simulated.browser import Browser
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import HitRow
+from humaneval.study.stored import open_study
 from tests.integration.link.people import LinkStudy, begin, form_hash, heading, send, take
 
 LIST = "Name,E-mail\nAda Lovelace,ada@example.org\nBen “B” Öztürk,ben@example.org\nChioma,chi@example.org\n"
@@ -133,10 +136,10 @@ def test_killed_while_publishing_and_run_again_nobody_has_two_links(
 
     with writing(engine) as session:
         key = stored_secret(session, "pseudonym key")
-    publishing.plan(engine, "study", study.platform, invitations=listed.invitations(key))
-    planned = links_of(engine, "study", study.platform.endpoint, listed.invitations(key))
+    plan_hits(open_study_at(engine, "study", study.platform), invitations=listed.invitations(key))
+    planned = links_of(open_study(engine, "study"), study.platform.endpoint, listed.invitations(key))
     with pytest.raises(KeyboardInterrupt):
-        publishing.publish(engine, "study", study.platform, public_url=study.url, advance=advance)
+        publish_hits(open_study_at(engine, "study", study.platform), public_url=study.url, advance=advance)
     not_yet = Browser().get(planned[-1]).status
     assert not_yet == (404 if nth < 3 else 200)
     assert links(study, listed) == planned

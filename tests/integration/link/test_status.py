@@ -8,17 +8,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.approve import approve
-from humaneval.crowd.collect import collect
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.review import review
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.review import review_work
 from humaneval.crowd.status import about_done, study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated import Crowd, Skills, work_through
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow
-from humaneval.study.stored import study_key
+from humaneval.study.stored import open_study, study_key
 from tests.commands import Command
 from tests.integration.link.people import begin, take
 
@@ -68,16 +70,16 @@ def test_by_link_answers_count_at_once_and_the_estimate_follows_the_clock(
         take(link)
     begin(link)  # opened, and not answered: no submission
     opened(engine)
-    (status,) = study_status(engine, "study", BEGAN + HOUR)
+    (status,) = study_status(open_study(engine, "study"), BEGAN + HOUR)
     assert (status.submitted, status.planned, status.usable, status.answered) == (3, 12, 0, 3)
     assert status.about_done_at == BEGAN + 4 * HOUR
-    (later,) = study_status(engine, "study", BEGAN + 2 * HOUR)  # nothing came meanwhile
+    (later,) = study_status(open_study(engine, "study"), BEGAN + 2 * HOUR)  # nothing came meanwhile
     assert later.about_done_at == BEGAN + 8 * HOUR
     study.collect()
-    excluded = sum(bool(work.excluded) for work in review(engine, "study", "link"))
-    approve(engine, "study", study.platform)
+    excluded = sum(bool(work.excluded) for work in review_work(open_study(engine, "study"), "link"))
+    approve_work(open_study_at(engine, "study", study.platform))
     opened(engine)
-    (status,) = study_status(engine, "study", BEGAN + HOUR)
+    (status,) = study_status(open_study(engine, "study"), BEGAN + HOUR)
     assert (status.submitted, status.usable, status.approved, status.answered) == (3, 3 - excluded, 3, 0)
     assert status.about_done_at == BEGAN + 4 * HOUR
     assert str(status.spent) == "2.40"
@@ -90,11 +92,11 @@ def test_nothing_is_said_of_a_study_that_takes_nobody_any_more(
     link = study.open_link()
     for _ in range(3):
         take(link)
-    expire_all(sqlite_engine, "study", study.platform)
+    expire_all(open_study_at(sqlite_engine, "study", study.platform))
     later = datetime.now(UTC) + HOUR
-    assert study_status(sqlite_engine, "study", later)[0].about_done_at is None
-    extend_all(sqlite_engine, "study", study.platform, 3)
-    assert study_status(sqlite_engine, "study", later)[0].about_done_at is not None
+    assert study_status(open_study(sqlite_engine, "study"), later)[0].about_done_at is None
+    extend_all(open_study_at(sqlite_engine, "study", study.platform), 3)
+    assert study_status(open_study(sqlite_engine, "study"), later)[0].about_done_at is not None
 
 
 def test_many_links_to_the_same_rows_plan_no_more_forms_than_there_are(
@@ -103,7 +105,7 @@ def test_many_links_to_the_same_rows_plan_no_more_forms_than_there_are(
     study = by_link(sqlite_engine, design={"annotators": 5})
     study.open_link()
     study.panel_link(3)
-    (status,) = study_status(sqlite_engine, "study")
+    (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.hits, status.hits_up, status.planned) == (2, 2, 5)
 
 
@@ -112,15 +114,15 @@ def test_at_the_marketplace_it_counts_what_was_collected(
 ) -> None:
     study_factory(sqlite_engine, "study", design={"annotators": 8})
     forms = form_server(sqlite_engine)
-    publishing.plan(sqlite_engine, "study", platform)
-    up = publishing.publish(sqlite_engine, "study", platform, public_url=forms.url)
-    work_through(Crowd(4, Skills(0.5)), up.preview_urls[0], study_key(sqlite_engine, "study"))
+    plan_hits(open_study_at(sqlite_engine, "study", platform))
+    up = publish_hits(open_study_at(sqlite_engine, "study", platform), public_url=forms.url)
+    work_through(Crowd(4, Skills(0.5)), up.preview_urls[0], study_key(open_study(sqlite_engine, "study")))
     opened(sqlite_engine)
-    (status,) = study_status(sqlite_engine, "study", BEGAN + HOUR)
+    (status,) = study_status(open_study(sqlite_engine, "study"), BEGAN + HOUR)
     assert (status.submitted, status.answered, status.about_done_at) == (0, 4, None)
-    collect(sqlite_engine, "study", platform)
+    collect_work(open_study_at(sqlite_engine, "study", platform))
     opened(sqlite_engine)
-    (status,) = study_status(sqlite_engine, "study", BEGAN + HOUR)
+    (status,) = study_status(open_study(sqlite_engine, "study"), BEGAN + HOUR)
     assert (status.submitted, status.planned) == (4, 8)
     assert status.about_done_at == BEGAN + 2 * HOUR
 

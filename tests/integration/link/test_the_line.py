@@ -13,20 +13,22 @@ import pandas as pd
 import pytest
 from sqlalchemy import Engine, select
 
-from humaneval.crowd import publish as publishing
-from humaneval.crowd.approve import approve
-from humaneval.crowd.collect import collect
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.ledger import spent
 from humaneval.crowd.link import open_invitation, panel_invitation
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.review import review
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
+from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.scoring.scores import score
 from humaneval.simulated import Crowd, Skills, follow_links, work_through
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import OutboxRow, PaymentRow
-from humaneval.study.stored import get_study, study_key
+from humaneval.study.stored import get_study, open_study, study_key
 from tests.commands import Command
 from tests.integration.link.people import LinkStudy, begin, heading, panel, take
 
@@ -43,7 +45,7 @@ def walked(by_link: Callable) -> Callable[..., LinkStudy]:
         (link,) = study.invite(invitation)
         if kind == "panel":
             link = panel(link, "P{number}", "S{number}").replace("%7B", "{").replace("%7D", "}")
-        worked = follow_links(CROWD, [link], study_key(engine, "study"))
+        worked = follow_links(CROWD, [link], study_key(open_study(engine, "study")))
         assert worked == (CROWD.size, 0)
         return study
 
@@ -56,9 +58,9 @@ def test_a_study_goes_from_links_to_scores(engine: Engine, walked: Callable, kin
     found = study.collect()
     assert (found.submissions, found.new, found.responses, found.differences) == (12, 12, 48, ())
     assert study.collect().new == 0
-    assert len(review(engine, "study", "link")) == 12
-    assert approve(engine, "study", study.platform) == 12
-    assert approve(engine, "study", study.platform) == 0
+    assert len(review_work(open_study(engine, "study"), "link")) == 12
+    assert approve_work(open_study_at(engine, "study", study.platform)) == 12
+    assert approve_work(open_study_at(engine, "study", study.platform)) == 0
     assert Counter(line["endpoint"] for line in study.responses()) == {"link": 48}
     scores = score(pd.DataFrame(study.responses()))
     assert {row.generator for row in scores.scores} == {"control", "human", "example-good", "example-poor"}
@@ -85,10 +87,13 @@ def test_the_same_crowd_gives_exactly_the_same_scores_at_the_marketplace_and_by_
     frames = [pd.DataFrame(walked(engine).responses())]
     study_factory(at_market, "study", design={"annotators": CROWD.size})
     forms = form_server(at_market)
-    publishing.plan(at_market, "study", platform)
-    up = publishing.publish(at_market, "study", platform, public_url=forms.url)
-    assert work_through(CROWD, up.preview_urls[0], study_key(at_market, "study")).submitted == CROWD.size
-    collect(at_market, "study", platform)
+    plan_hits(open_study_at(at_market, "study", platform))
+    up = publish_hits(open_study_at(at_market, "study", platform), public_url=forms.url)
+    assert (
+        work_through(CROWD, up.preview_urls[0], study_key(open_study(at_market, "study"))).submitted
+        == CROWD.size
+    )
+    collect_work(open_study_at(at_market, "study", platform))
     with reading(at_market) as session:
         frames.append(pd.DataFrame(response_lines(session, get_study(session, "study"))))
     answered = ["row", "order", "story", "generator", "position", "choice"]
@@ -109,11 +114,11 @@ def test_nothing_is_paid_or_entered_where_the_study_says_none(engine: Engine, by
     study = by_link(engine)
     take(study.open_link())
     study.collect()
-    assert approve(engine, "study", study.platform) == 1
+    assert approve_work(open_study_at(engine, "study", study.platform)) == 1
     assert study.collect().new == 0
     with reading(engine) as session:
         assert session.scalars(select(PaymentRow)).all() == []
-    assert spent(engine, "study").total == 0
+    assert spent(open_study(engine, "study")).total == 0
 
 
 def test_rewards_paid_elsewhere_are_entered_once_and_without_fees(engine: Engine, by_link: Callable) -> None:
@@ -122,9 +127,9 @@ def test_rewards_paid_elsewhere_are_entered_once_and_without_fees(engine: Engine
     for _ in range(2):
         take(link)
     study.collect()
-    assert approve(engine, "study", study.platform) == 2
+    assert approve_work(open_study_at(engine, "study", study.platform)) == 2
     study.collect()
-    paid = spent(engine, "study")
+    paid = spent(open_study(engine, "study"))
     assert (paid.rewards, paid.fees) == (Decimal("2.50"), Decimal("0.00"))
 
 
@@ -136,13 +141,13 @@ def test_top_up_hands_the_rows_of_excluded_people_out_by_the_same_link(
     for _ in range(2):
         take(link, choice=1)
     study.collect()
-    lost = sum(bool(work.excluded) for work in review(engine, "study", "link"))
+    lost = sum(bool(work.excluded) for work in review_work(open_study(engine, "study"), "link"))
     assert lost
     assert heading(begin(link)) == "All forms are taken"
     study.invite(open_invitation(), top_up=True)
     pages = [begin(link) for _ in range(lost + 1)]
     assert [heading(page) for page in pages].count("All forms are taken") == 1
-    (status,) = study_status(engine, "study")
+    (status,) = study_status(open_study(engine, "study"))
     assert (status.submitted, status.planned) == (2, 2 + lost)
 
 
@@ -194,7 +199,7 @@ def test_a_bonus_is_refused_in_words_and_leaves_nothing_due(
     link = command("publish", "study", "--to", "link", "--json").json["links"][0]
     take(link)
     command("collect", "study", "--to", "link")
-    (work,) = review(sqlite_engine, "study", "link")
+    (work,) = review_work(open_study(sqlite_engine, "study"), "link")
     said = command("bonus", "study", work.external_id, "--amount", "1", "--reason", "Thanks", "--to", "link")
     assert (said.code, said.err.splitlines()[0]) == (1, "Error: no bonus can be paid by link")
     with reading(sqlite_engine) as session:

@@ -9,8 +9,10 @@ from sqlalchemy import Engine
 
 from humaneval.crowd.extend import Expired, expire_all, extend_all
 from humaneval.crowd.status import study_status
+from humaneval.crowd.study_at import open_study_at
 from humaneval.simulated.browser import Browser
 from humaneval.store.tables import HitRow
+from humaneval.study.stored import open_study
 from tests.integration.link.people import begin, form_hash, heading, panel, send, take
 
 OVER = (410, "This study is over")
@@ -64,17 +66,17 @@ def test_a_row_whose_place_went_to_a_late_answer_is_said(
     late = begin(link)
     study.let_leases_run_out()
     other = begin(link)
-    (line,) = study_status(sqlite_engine, "study")
+    (line,) = study_status(open_study(sqlite_engine, "study"))
     assert line.crowded_out == 0
     send(late)
     send(other)
     assert heading(begin(link)) == "All forms are taken"
-    (line,) = study_status(sqlite_engine, "study")
+    (line,) = study_status(open_study(sqlite_engine, "study"))
     assert line.crowded_out == 1
     assert "1 row without answers and without a place" in command("status", "study").out
     study.open_link(3)
     send(begin(link))
-    (line,) = study_status(sqlite_engine, "study")
+    (line,) = study_status(open_study(sqlite_engine, "study"))
     assert line.crowded_out == 0
 
 
@@ -95,7 +97,7 @@ def test_expire_closes_the_link_for_new_people_and_who_has_begun_finishes(
     link, members = study.open_link(), study.panel_link()
     open_page = Browser().get(link)
     begun, member = begin(link), begin(panel(members, "P1", "S1"))
-    assert expire_all(engine, "study", study.platform) == Expired(2, 2)
+    assert expire_all(open_study_at(engine, "study", study.platform)) == Expired(2, 2)
     for page in (
         Browser().get(link),
         Browser().submit(open_page, open_page.forms[0], {}),
@@ -116,7 +118,7 @@ def test_who_let_a_row_go_gets_none_after_the_end_but_their_answers_count(
     late = begin(study.open_link())
     study.let_leases_run_out()
     study.collect()
-    expire_all(sqlite_engine, "study", study.platform)
+    expire_all(open_study_at(sqlite_engine, "study", study.platform))
     back = Browser().get(late.url)
     assert (back.status, heading(back)) == OVER
     assert heading(send(late)) == "Thank you"
@@ -126,9 +128,9 @@ def test_who_let_a_row_go_gets_none_after_the_end_but_their_answers_count(
 def test_extend_opens_the_link_again(sqlite_engine: Engine, by_link: Callable) -> None:
     study = by_link(sqlite_engine)
     link = study.open_link()
-    expire_all(sqlite_engine, "study", study.platform)
+    expire_all(open_study_at(sqlite_engine, "study", study.platform))
     assert Browser().get(link).status == 410
-    assert extend_all(sqlite_engine, "study", study.platform, 1) == 1
+    assert extend_all(open_study_at(sqlite_engine, "study", study.platform), 1) == 1
     assert heading(take(link)) == "Thank you"
 
 

@@ -1,0 +1,75 @@
+"""Rows that nobody holds: which one is free for a worker, and how many places of a HIT are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.participants import DONE
+from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, RowPassageRow, RowRow
+
+
+def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
+    """Whether nobody holds the row on this endpoint."""
+    held = select(AssignmentRow.id).where(
+        AssignmentRow.endpoint == endpoint, AssignmentRow.row_id == row_id, AssignmentRow.holds_row
+    )
+    return session.scalar(held) is None
+
+
+def free_row(session: Session, hit: HitRow, done_rows: Sequence[int], own: int | None) -> int | None:
+    """The first row of the study that nobody holds and that shows no story this worker has met; `own` before
+    others."""
+    held = select(AssignmentRow.id).where(
+        AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.holds_row
+    )
+    query = select(RowRow.id).where(RowRow.study_id == hit.study_id, ~held.exists())
+    if done_rows:
+        met = select(PassageRow.story_id).join(RowPassageRow).where(RowPassageRow.row_id.in_(done_rows))
+        repeats = (
+            select(RowPassageRow.row_id)
+            .join(PassageRow)
+            .where(RowPassageRow.row_id == RowRow.id, PassageRow.story_id.in_(met))
+        )
+        query = query.where(~repeats.exists())
+    return session.scalar(query.order_by(RowRow.id != own, RowRow.ordinal).limit(1))
+
+
+def taken(session: Session, hit: HitRow) -> int:
+    """How many places of a link of ours are taken: no platform counts them for us. A row that is handed out
+    again has its place again."""
+    here = (
+        select(func.count())
+        .select_from(AssignmentRow)
+        .where(AssignmentRow.hit_id == hit.id, ~AssignmentRow.row_replaced)
+    )
+    return session.scalar(here.where(or_(AssignmentRow.holds_row, AssignmentRow.state.in_(DONE)))) or 0
+
+
+def release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
+    """Where every place of the HIT but this one is answered, whoever else has it open has returned it: a platform
+    never has more people at a HIT than it has places. Says whether that let go of a row."""
+    here = (AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row)
+    answered = (
+        session.scalar(
+            select(func.count())
+            .select_from(AssignmentRow)
+            .where(
+                *here,
+                AssignmentRow.state.in_(DONE),
+                # Answered, never handed over and out of time: that place is on offer again.
+                or_(AssignmentRow.state != "answered", AssignmentRow.lease_until >= now),
+            )
+        )
+        or 0
+    )
+    if hit.assignments - answered > 1:
+        return False
+    returned = session.scalars(select(AssignmentRow).where(*here, AssignmentRow.state == "opened")).all()
+    for assignment in returned:
+        assignment.holds_row, assignment.state = False, "superseded"
+    session.flush()
+    return bool(returned)

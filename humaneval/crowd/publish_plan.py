@@ -1,0 +1,235 @@
+"""Plans the HITs that carry a study's rows on a platform: once, before any of them is made."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from humaneval.crowd.addresses import INVITE, PUBLISH, hits_of, refuse_closed, refuse_elsewhere
+from humaneval.crowd.adopt import orphans
+from humaneval.crowd.ledger import hit_cost
+from humaneval.crowd.link import Invitation
+from humaneval.crowd.outbox import hold_study, intend
+from humaneval.crowd.participants import refuse_unknown_studies
+from humaneval.crowd.platform import Cost
+from humaneval.crowd.review import lost_assignments
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.errors import UsageError
+from humaneval.fees import MANY_ASSIGNMENTS
+from humaneval.store.engine import writing
+from humaneval.store.queries import rows_in
+from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
+from humaneval.store.types import now
+
+MAX_ASSIGNMENTS = MANY_ASSIGNMENTS - 1
+"""Per HIT: from ten assignments on the platform's fee doubles."""
+
+ZERO = Decimal("0.00")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishPlan:
+    """What is still to be put up, and what it costs if all of it is approved."""
+
+    hits: int
+    assignments: int
+    cost: Cost
+    already_up: int
+    lost_rows: int
+    """Rows whose annotators were excluded or rejected. They are handed out again only on request."""
+    fees_unsplit: Decimal
+    """The platform's fees if one HIT carried all these assignments: from ten on they are higher."""
+    expected_minutes: float
+    hourly: Decimal
+    """The wage in dollars an hour of somebody who takes the expected minutes."""
+    keys: frozenset[str]
+    """The keys of the HITs that the cost covers."""
+
+
+class _Portion(NamedTuple):
+    assignments: int
+    row_id: int | None = None
+    """Set only if the page is static."""
+    audience: str = ""
+    subject: str = ""
+    """Set only for links: the same subject gives the same link the next time."""
+    resize: bool = False
+    """Only for links: an existing one gets this number of places."""
+
+
+def plan_hits(
+    at: StudyAtPlatform,
+    *,
+    static: bool = False,
+    top_up: bool = False,
+    dry_run: bool = False,
+    invitations: Sequence[Invitation] = (),
+) -> PublishPlan:
+    """Store the HITs that carry the study's rows on this endpoint. A study that is up stays as it is.
+
+    If the study says `top_up = "auto"`, or "ask" and `top_up` is set, rows lost in review get new HITs.
+    `dry_run` stores nothing. By link, `invitations` are planned instead, each only once.
+    """
+    refuse_elsewhere(at)
+    # A real run has recorded them before it plans.
+    unrecorded = {orphan.key for orphan in orphans(at).values()} if dry_run else set()
+    with writing(at.engine) as session:
+        hold_study(session, at.id)
+        if top_up and at.settings.design.top_up == "never":
+            raise UsageError(
+                f'study {at.name!r} says top_up = "never"',
+                "Its rows are not handed out again; leave --top-up out.",
+            )
+        refuse_unknown_studies(session, at.study)
+        _drop_other_plan(session, at, static)
+        refuse_closed(at.study, at.endpoint, hits_of(session, at.study, at.endpoint))
+        if invitations:
+            portions = _invited(session, at, invitations)
+        else:
+            portions = _portions(session, at, static)
+        lost = (
+            lost_assignments(session, at.study, at.endpoint) if at.settings.design.top_up != "never" else []
+        )
+        if lost and (top_up or at.settings.design.top_up == "auto"):
+            if not invitations:  # a link stays open for rows that are free again
+                portions += _again(lost, static)
+            for assignment in lost:
+                assignment.holds_row, assignment.row_replaced = False, True
+            lost = []
+        for portion in portions:
+            _plan_hit(session, at, portion)
+        planned = _planned(at, hits_of(session, at.study, at.endpoint), unrecorded, len(lost))
+        if dry_run:
+            session.rollback()
+        return planned
+
+
+def _planned(
+    at: StudyAtPlatform, hits: Sequence[HitRow], unrecorded: Collection[str], lost_rows: int
+) -> PublishPlan:
+    waiting = [hit for hit in hits if hit.external_id is None and hit.key not in unrecorded]
+    costs = [hit_cost(at, hit.assignments) for hit in waiting]
+    assignments = sum(hit.assignments for hit in waiting)
+    return PublishPlan(
+        hits=len(waiting),
+        assignments=assignments,
+        cost=Cost(sum((c.rewards for c in costs), ZERO), sum((c.fees for c in costs), ZERO)),
+        already_up=len(hits) - len(waiting),
+        lost_rows=lost_rows,
+        fees_unsplit=hit_cost(at, assignments).fees,
+        expected_minutes=at.settings.hit.expected_minutes,
+        hourly=at.settings.hit.hourly,
+        keys=frozenset(hit.key for hit in waiting),
+    )
+
+
+def _drop_other_plan(session: Session, at: StudyAtPlatform, static: bool) -> None:
+    """Drop a plan of the other kind, static or not, while no call was made for it. Afterwards it binds."""
+    hits = hits_of(session, at.study, at.endpoint)
+    if not hits or static == (hits[0].row_id is not None):
+        return
+    intents = session.scalars(
+        select(OutboxRow).where(
+            OutboxRow.study_id == at.id, OutboxRow.endpoint == at.endpoint, OutboxRow.operation == PUBLISH
+        )
+    ).all()
+    if any(intent.attempts for intent in intents):
+        raise UsageError(
+            f"study {at.name!r} was published to {at.endpoint} the other way",
+            "Run publish again with, or without, --static as before.",
+        )
+    for row in (*intents, *hits):
+        session.delete(row)
+    session.flush()
+
+
+def _plan_hit(session: Session, at: StudyAtPlatform, portion: _Portion) -> None:
+    known = select(OutboxRow).where(
+        OutboxRow.endpoint == at.endpoint,
+        OutboxRow.operation == INVITE,
+        OutboxRow.subject == portion.subject,
+    )
+    there = session.scalar(known) if portion.subject else None
+    if there is not None:
+        if portion.resize:
+            session.get_one(HitRow, there.request["hit"]).assignments = portion.assignments
+        return
+    hit = HitRow(
+        study_id=at.id,
+        endpoint=at.endpoint,
+        # The letter in front: ad-blockers look for "/form/ad…".
+        key="f" + secrets.token_urlsafe(18),
+        assignments=portion.assignments,
+        row_id=portion.row_id,
+        audience=portion.audience,
+    )
+    session.add(hit)
+    session.flush()
+    if portion.subject:
+        invited = intend(
+            session,
+            study_id=at.id,
+            endpoint=at.endpoint,
+            operation=INVITE,
+            subject=portion.subject,
+            key=hit.key,
+            request={"hit": hit.id},
+        )
+        invited.state, invited.confirmed_at = "confirmed", now()
+    intend(
+        session,
+        study_id=at.id,
+        endpoint=at.endpoint,
+        operation=PUBLISH,
+        subject=f"hit {hit.id}",
+        key=hit.key,
+        request={"assignments": portion.assignments},
+    )
+
+
+def _portions(session: Session, at: StudyAtPlatform, static: bool) -> list[_Portion]:
+    """For the rows that no HIT of this endpoint carries: all rows at first, later the rows that were added."""
+    rows, hits = session.scalars(at.study.row_ids).all(), hits_of(session, at.study, at.endpoint)
+    if static:
+        carried = {hit.row_id for hit in hits}
+        return [_Portion(1, row) for row in rows if row not in carried]
+    # A row that was lost and is handed out again has had a second place.
+    again = (
+        select(func.count())
+        .select_from(AssignmentRow)
+        .where(
+            AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint, AssignmentRow.row_replaced
+        )
+    )
+    places = sum(hit.assignments for hit in hits) - (session.scalar(again) or 0)
+    return _split(max(0, len(rows) - places))
+
+
+def _invited(session: Session, at: StudyAtPlatform, invitations: Sequence[Invitation]) -> list[_Portion]:
+    """One portion for each link; without a number of places it has one for each row."""
+    rows = rows_in(session, at.id)
+    return [
+        _Portion(
+            assignments=invitation.places or rows,
+            audience=invitation.audience,
+            subject=f"{at.name}: {invitation.subject}",
+            resize=bool(invitation.places),
+        )
+        for invitation in invitations
+    ]
+
+
+def _again(lost: Sequence[AssignmentRow], static: bool) -> list[_Portion]:
+    """For rows that are handed out again."""
+    return [_Portion(1, assignment.row_id) for assignment in lost] if static else _split(len(lost))
+
+
+def _split(rows: int) -> list[_Portion]:
+    whole, rest = divmod(rows, MAX_ASSIGNMENTS)
+    return [_Portion(size) for size in [MAX_ASSIGNMENTS] * whole + [rest] * (rest > 0)]
