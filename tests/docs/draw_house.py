@@ -139,6 +139,8 @@ def _house(package: str, layers: Sequence[str], pure: Iterable[str]) -> House:
         if here and GROUND.issuperset(here):
             ground.append(here)
         else:
+            # Rooms that stand for themselves come first: no arrow then has to pass them.
+            here = tuple(sorted(here, key=lambda room: any(a == room for a, b in imports if b not in GROUND)))
             floors += [here[n : n + SIDE_BY_SIDE] for n in range(0, len(here), SIDE_BY_SIDE)]
     level = {room: n for n, floor in enumerate(floors) for room in floor}
     # Nothing leads upwards; if it did, import-linter would say so.
