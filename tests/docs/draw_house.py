@@ -6,10 +6,12 @@ others lead the same way: a room may import whatever it can reach along arrows.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import grimp
 
@@ -17,6 +19,7 @@ from tests.conftest import ROOT
 from tests.docs.layered import Floors, Point, place
 
 PICTURE = ROOT / "docs" / "house.svg"
+DESIGN = ROOT / "docs" / "design.md"
 WIDTH = 960
 TALL, GAP = 50, 44
 """Height of a box, and between floors, in pixels."""
@@ -94,18 +97,29 @@ class House:
     """Width of a room, in pixels."""
 
 
+def contracts() -> list[dict[str, Any]]:
+    """The contracts about imports in pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    found: list[dict[str, Any]] = project["tool"]["importlinter"]["contracts"]
+    return found
+
+
 def houses() -> list[House]:
-    """A house for each package that has a contract of layers."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
-        "contracts"
-    ]
-    pure = next(one["source_modules"] for one in contracts if one["name"] == PURE)
+    """A house for each package of the code that has a contract of layers."""
+    pure = next(one["source_modules"] for one in contracts() if one["name"] == PURE)
     return [
         _house(package, contract["layers"], {module.rpartition(".")[2] for module in pure})
-        for contract in contracts
+        for contract in contracts()
         if contract["type"] == "layers"
         for package in contract["containers"]
+        if "." not in package
     ]
+
+
+def layers_told(page: str) -> str:
+    """The text of docs/design.md with the layers of the contract in its block."""
+    (layers,) = (one["layers"] for one in contracts() if one.get("containers") == ["humaneval"])
+    return re.sub(r"(?<=^```text\n)cli\n.+?(?=^```$)", "\n".join(layers) + "\n", page, flags=re.M | re.S)
 
 
 def _house(package: str, layers: Sequence[str], pure: Iterable[str]) -> House:
@@ -125,6 +139,8 @@ def _house(package: str, layers: Sequence[str], pure: Iterable[str]) -> House:
         if here and GROUND.issuperset(here):
             ground.append(here)
         else:
+            # Rooms that stand for themselves come first: no arrow then has to pass them.
+            here = tuple(sorted(here, key=lambda room: any(a == room for a, b in imports if b not in GROUND)))
             floors += [here[n : n + SIDE_BY_SIDE] for n in range(0, len(here), SIDE_BY_SIDE)]
     level = {room: n for n, floor in enumerate(floors) for room in floor}
     # Nothing leads upwards; if it did, import-linter would say so.
@@ -254,3 +270,4 @@ def _curve(start: Point, end: Point) -> str:
 
 if __name__ == "__main__":
     PICTURE.write_text(picture(houses()), encoding="utf-8", newline="\n")
+    DESIGN.write_text(layers_told(DESIGN.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")

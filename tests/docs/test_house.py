@@ -8,12 +8,18 @@ import sys
 from itertools import pairwise
 
 from tests.conftest import ROOT
-from tests.docs.draw_house import PHRASES, PICTURE, houses, picture
+from tests.docs.draw_house import DESIGN, PHRASES, PICTURE, contracts, houses, layers_told, picture
 from tests.docs.layered import APART, place
 
 
 def test_the_picture_shows_the_imports_of_the_code() -> None:
     assert PICTURE.read_text(encoding="utf-8") == picture(houses()), "run `make docs`"
+
+
+def test_the_design_tells_the_layers_of_the_contract() -> None:
+    page = DESIGN.read_text(encoding="utf-8")
+    assert page == layers_told(page), "run `make docs`"
+    assert "\n".join(contracts()[0]["layers"]) in page
 
 
 def test_every_room_is_drawn_with_what_it_is_for() -> None:

@@ -1,9 +1,8 @@
-"""What the pages lead to is there: links, headings, paths, rooms and the layers of the contract."""
+"""What the pages lead to is there: links, headings, paths and rooms."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,12 +57,3 @@ def test_the_design_has_every_room() -> None:
         for room in (ROOT / package).iterdir():
             if (room / "__init__.py").exists():
                 assert f"{room.name}/`" in design, room
-
-
-def test_the_design_has_the_layers_of_the_contract() -> None:
-    contracts = tomllib.loads(text(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
-    (layers,) = (one["layers"] for one in contracts if one.get("containers") == ["humaneval"])
-    (block,) = re.findall(
-        r"^```text\n(cli\n.+?)^```$", text(ROOT / "docs" / "design.md"), re.MULTILINE | re.DOTALL
-    )
-    assert block.splitlines() == layers
