@@ -13,7 +13,7 @@ from humaneval.errors import UsageError
 
 if TYPE_CHECKING:
     from humaneval.domain import Blank, GeneratorRequest
-    from humaneval.infills.generate import RunSummary
+    from humaneval.infills.generate import RunSummary, Shard
     from humaneval.infills.processing import Form
 
 
@@ -41,14 +41,16 @@ def parse_positions(text: str) -> list[int]:
     return positions
 
 
-def parse_shard(text: str) -> tuple[int, int]:
-    """`i/n` as (i, n)."""
+def parse_shard(text: str) -> Shard:
+    """The part of the stories that `i/n` means."""
+    from humaneval.infills.generate import Shard
+
     match = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", text)
     if not match or int(match[1]) > int(match[2]):
         raise UsageError(
             f"shard {text!r} makes no sense", "Write the part and the number of parts, for example 2/4."
         )
-    return int(match[1]), int(match[2])
+    return Shard(int(match[1]), int(match[2]))
 
 
 @click.command()
@@ -136,12 +138,12 @@ def generate(
 ) -> None:
     """Let a generator fill blanks and store its infills. What is there already is not made again."""
     from humaneval.domain import GeneratorRequest
-    from humaneval.infills.generate import blanks_of, select_stories
+    from humaneval.infills.generate import WHOLE, blanks_of, select_stories
     from humaneval.infills.processing import Form, steps_of
 
     form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed)
     part = parse_shard(shard)
-    if on_ray and part != (1, 1):
+    if on_ray and part != WHOLE:
         raise UsageError("--ray cuts the work itself", "Leave out --shard.")
     if not on_ray and (actors is not None or gpus is not None):
         raise UsageError("--actors and --gpus-per-actor are for --ray", "Add --ray, or leave them out.")

@@ -1,4 +1,4 @@
-"""Questions that several stages ask of the database."""
+"""Queries that several rooms share."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from humaneval.store.tables import (
 
 TOOK_PART = "took part before"
 TOOK_PART_ELSEWHERE = "took part in a study that this one excludes"
-"""Why an assignment does not count although the study's own rule has nothing against it."""
+"""Why an assignment does not count although the study's exclusion rule keeps it."""
 
 SET_ASIDE = frozenset({TOOK_PART, TOOK_PART_ELSEWHERE})
 
 TEST_ENDPOINTS = frozenset({"sandbox"})
-"""Where answers are rehearsals whatever the study says."""
+"""Endpoints whose answers are always rehearsals."""
 
 
 def rows_in(session: Session, study: StudyRow) -> int:
@@ -39,8 +39,8 @@ def rows_in(session: Session, study: StudyRow) -> int:
 def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:
     """The response table of a study, one mapping a response, in the order of forms and places.
 
-    Workers are pseudonyms; superseded assignments have no responses to show. Forms that were rejected, or
-    filled in by people who had taken part before, are left out, unless `everything` is asked for.
+    Workers are pseudonyms. Superseded assignments have no responses. Rejected forms, and forms by workers who
+    had taken part before, are left out unless `everything` is set.
     """
     counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(("submitted", "approved", "rejected"))]
     if not everything:
@@ -125,8 +125,7 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
 
 
 def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
-    """What annotators wrote into the comment box of study's forms, one mapping a comment; our own copy before
-    the platform's."""
+    """What annotators wrote into the comment box, one mapping a comment. Our own copy comes first."""
     lines = session.execute(
         select(
             WorkerRow.pseudonym,
@@ -161,7 +160,7 @@ def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
 
 
 def forms_set_aside(session: Session, study: StudyRow) -> int:
-    """How many forms `response_lines` leaves out unless it is asked for everything."""
+    """How many forms `response_lines` leaves out unless `everything` is set."""
     return (
         session.scalar(
             select(func.count())
