@@ -14,7 +14,7 @@ from humaneval.cli.run import App, say, with_app
 def serve(app: App, host: str | None, port: int | None) -> None:
     """Serve the annotators' forms until Ctrl-C. They must be reachable under `public_url`."""
     from humaneval.web.app import create_app, run
-    from humaneval.web.excluding import Excluder
+    from humaneval.web.exclude import Excluder
 
     host, port = host or app.settings.host, app.settings.port if port is None else port
     excluder = Excluder(app.engine, app.platform)
