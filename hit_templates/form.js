@@ -8,7 +8,7 @@
   const words = button.textContent;
   const chosen = (passage) => passage.querySelector(":checked");
 
-  // The address of a static page says whether the HIT is accepted. Before that it shows an example.
+  // A static page learns from its address if the HIT is accepted. Until then it shows an example.
   if ("static" in form.dataset) {
     const id = new URLSearchParams(location.search).get("assignmentId");
     if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {
@@ -19,7 +19,7 @@
     fields.assignmentId.value = id;
   }
 
-  // Restore the answers after a reload, unless the browser blocks storage in frames.
+  // Restore answers after a reload, unless storage is blocked in frames.
   const key = (fields.token ?? fields.form).value;
   const save = () => {
     try { sessionStorage[key] = JSON.stringify(Object.fromEntries(new FormData(form))); } catch { /* blocked */ }
@@ -41,7 +41,7 @@
     clock.seen = seen;
     clock.since = seen && !document.hidden && !chosen(passages[index]) ? performance.now() : 0;
   };
-  // In view: a third of the passage, or much of a small window.
+  // In view: a third of it, or much of a small window.
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, intersectionRatio: part, intersectionRect: { height } } of entries) {
       tick(passages.indexOf(target), part > 0.3 || height > 150);

@@ -52,13 +52,6 @@ def period(v: int, size: int) -> tuple[Block, ...]:
     return _ordered(blocks, v) if blocks else _nearly(v, size)
 
 
-def is_balanced(blocks: Sequence[Block], v: int) -> bool:
-    """Whether every condition, and every pair of them, is in equally many blocks."""
-    ones = Counter(one for block in blocks for one in block)
-    pairs = Counter(pair for block in blocks for pair in combinations(sorted(block), 2))
-    return len({ones[i] for i in range(v)}) == 1 and len({pairs[p] for p in combinations(range(v), 2)}) <= 1
-
-
 def _balanced(v: int, size: int) -> tuple[Block, ...]:
     """The smallest balanced union of up to three families; empty if there is none."""
     found = [_union(_families(v, size, modulus), v, modulus) for modulus in (v, v - 1)]

@@ -80,8 +80,8 @@ def compensated(leave: str) -> Response:
     return message(
         "Another HIT pays for this work",
         "Your work here was lost, so you are paid through a separate HIT. Its title begins “Payment for your"
-        " work”, and only you can see it. Accept it and press its button; there is nothing else to do. You do"
-        " not need to do this HIT again. If you still have it, please return it. Returning it costs you"
+        " work”, and only you can see it. Accept it and press its button; there is nothing else to do.",
+        "You do not need to do this HIT again. If you still have it, please return it. Returning it costs you"
         " nothing.",
         leave=leave,
     )

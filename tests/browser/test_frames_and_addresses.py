@@ -84,7 +84,7 @@ def test_C33_the_worker_site_may_frame_a_form_and_no_other_site_may(
         for path, words in (
             (f"/form/{key}?assignmentId=A&workerId=W", "Story 1 of 4"),
             (f"/form/{key}", "This is a preview."),
-            (f"/form/{key}?assignmentId=A", "It does not say which worker you are."),
+            (f"/form/{key}?assignmentId=A", "Your worker id is missing from it."),
             ("/form/unknown?assignmentId=A&workerId=W", "There is no such form"),
         ):
             assert words in _framed(chromium, worker_site, forms + path)
