@@ -47,8 +47,8 @@ class _Framing(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def sites() -> Iterator[tuple[str, str]]:
-    """The addresses of two sites that frame what they are asked to. Real ones: Chromium tells them from made-up
-    responses, and keeps those from this machine's ports whatever a page's policy says."""
+    """The addresses of two sites that frame any page. They are real servers: Chromium tells them from mocked
+    responses, which it keeps away from the ports of this machine whatever a page's policy says."""
     with ExitStack() as stack:
         urls = []
         for _ in range(2):
