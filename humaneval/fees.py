@@ -1,7 +1,7 @@
 """What a platform charges on top of what workers are paid: pure functions in exact cents.
 
-Mechanical Turk's published prices: 20 % of rewards and bonuses, at least $0.01 for each; 40 % of rewards for
-HITs with ten or more assignments; another 5 % of rewards if Masters are required.
+Mechanical Turk's published prices: 20 % of rewards and bonuses, at least $0.01 for each. For HITs with ten
+or more assignments it is 40 % of rewards. Masters cost another 5 % of rewards.
 """
 
 from __future__ import annotations
