@@ -1,4 +1,4 @@
-"""`python -m humaneval`: the same as the `humaneval` command."""
+"""`python -m humaneval`: same as the `humaneval` command."""
 
 from humaneval.cli.main import main
 

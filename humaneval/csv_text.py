@@ -1,4 +1,4 @@
-"""Tables as CSV or TSV text, alike wherever the toolkit writes one."""
+"""Tables as CSV or TSV text, the same wherever the toolkit writes one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 def csv_text(
     names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",", *, excel: bool = False
 ) -> str:
-    """The table with its header: quoted as RFC 4180 says, lines ended by a line feed.
+    """The table with a header line, quoted as in RFC 4180, with line feeds as line ends.
 
-    Missing values are empty, truth is true and false, lists and mappings are JSON. With `excel`, text that a
-    spreadsheet would run as a formula (= + - @ at its start, or a tab, a space or a line end before that)
-    gets an apostrophe before it.
+    Missing values are empty, booleans are true and false, lists and mappings are JSON. With `excel`, text
+    that a spreadsheet would run as a formula (= + - @ at its start, also after white space) gets an
+    apostrophe first.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=separator, lineterminator="\n")
@@ -33,8 +33,7 @@ def csv_text(
 
 
 def csv_bytes(text: str, *, excel: bool = False) -> bytes:
-    """UTF-8; with `excel` a byte order mark first, without which a spreadsheet takes it for something
-    else."""
+    """UTF-8; with `excel` after a byte order mark, which spreadsheets need to recognise it."""
     return text.encode("utf-8-sig" if excel else "utf-8")
 
 

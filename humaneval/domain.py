@@ -1,5 +1,4 @@
-"""The words of the field as values: stories, blanks, infills, passages, rows, responses; the Generator
-protocol."""
+"""The words of the field as values: stories, blanks, infills, passages, rows; and the Generator protocol."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ Sentences: TypeAlias = tuple[str, str, str, str, str]
 
 
 class Role(StrEnum):
-    """What a generator is in a study: the gate, the ceiling, or a competitor."""
+    """A generator's part in a study: the control, which attentive annotators notice; the human; a system."""
 
     CONTROL = "control"
     HUMAN = "human"
@@ -51,7 +50,7 @@ class InfillStatus(StrEnum):
 
 
 PROCESSED_STATUSES = frozenset({InfillStatus.OK, InfillStatus.SEVERAL_SENTENCES})
-"""Infills whose text `--processing` works on. No step can turn the others into a sentence."""
+"""Statuses of infills that `--processing` works on. No step can turn the others into a sentence."""
 
 
 def shown_statuses(allowed: Iterable[InfillStatus] = ()) -> frozenset[InfillStatus]:
@@ -67,10 +66,9 @@ class Verdict(NamedTuple):
 
 
 def verdict_on(text: str, *, needs_words: bool = True, one_sentence: bool = True) -> Verdict:
-    """The status that `text` deserves by itself, whatever stands around the blank: printable, not empty, one
-    sentence.
+    """The status that `text` deserves by itself, without its story: printable, not empty, one sentence.
 
-    `needs_words`: punctuation alone counts as empty. Give it the text after `humaneval.text.normalise`.
+    With `needs_words` punctuation alone counts as empty. Pass text that `humaneval.text.normalise` returned.
 
     >>> verdict_on("It rained. She stayed.")
     Verdict(status=<InfillStatus.SEVERAL_SENTENCES: 'several sentences'>, detail='2 sentences')
@@ -88,7 +86,7 @@ def verdict_on(text: str, *, needs_words: bool = True, one_sentence: bool = True
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Five human sentences. They are the story's five fields; nothing re-cuts them."""
+    """Five human sentences. They are the story's five fields and are never split again."""
 
     id: str
     sentences: Sentences
@@ -99,8 +97,7 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A story with the sentence at `position` (1–5) taken out; `sample` (from 1) counts draws for one
-    blank."""
+    """A story with the sentence at `position` (1–5) taken out. `sample` (from 1) counts the draws."""
 
     story: Story
     position: int
@@ -120,39 +117,37 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class Infill:
-    """The sentence a generator wrote for a blank. `detail` says why when the status is not `ok`."""
+    """The sentence a generator wrote for a blank. `detail` says why if the status is not `ok`."""
 
     blank: Blank
     text: str
     status: InfillStatus = InfillStatus.OK
     detail: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What the generator knows of this one infill: its own seed, tokens, tries, log-probability."""
+    """What the generator knows about this infill: its own seed, tokens, tries, log-probability."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A place in a text where something is missing: what belongs there, and what it has to keep to."""
+    """A place in a text where something is missing: what belongs there, and what it must satisfy."""
 
     type: str = "sentence"
-    """A granularity (document, paragraph, sentence, ngram, word), or a type of a mask function of one's
-    own."""
+    """A granularity (document, paragraph, sentence, ngram, word), or a type from a custom mask function."""
     min_words: int = 0
     max_words: int = 0
-    """0: no limit."""
+    """0 means no limit."""
     beginning: str = ""
-    """What the answer has to begin with."""
+    """What the answer must begin with."""
     original: str = ""
-    """What stood there. Given only to generators that say that they need it: BERT, for its number of
-    pieces."""
+    """The text that was there. Only generators that ask for it get it, such as BERT for its word pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class GappedText:
     """Any text with gaps: pieces[0], gaps[0], pieces[1], … and one more piece than gaps.
 
-    The pieces are the text as it stands, white space included; an answer has none at its ends. `key` names
-    the text in the streams of chance, `sample` (from 1) the draw.
+    The pieces are the text as it stands, including white space; an answer has none at its ends. `key` names
+    the text's stream of random numbers, `sample` (from 1) the draw.
     """
 
     key: str
@@ -173,7 +168,7 @@ class Filling:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where infills come from: enough to make them again. Stored once per run, with a hash of all of it."""
+    """Where infills come from, in enough detail to make them again. Stored once a run, with a hash."""
 
     kind: str
     checkpoint: str = ""
@@ -185,23 +180,22 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorRequest:
-    """What a builder gets: everything that `humaneval generate` was told about the generator it is to
-    make."""
+    """What a builder gets: everything that `humaneval generate` was told about the generator."""
 
     kind: str
     name: str = ""
-    """The name to give it; empty means the kind's own."""
+    """The generator's name; empty means the name of the kind."""
     checkpoint: str = ""
-    """A folder or file that the kind reads; empty where it needs none."""
+    """A folder or file that the kind reads; empty if it needs none."""
     device: str = "auto"
     seed: int = 0
     options: Mapping[str, str] = field(default_factory=dict)
 
     def allow_options(self, *names: str) -> None:
-        """Raise UsageError for an option that the kind does not have: misspelt ones would pass unnoticed."""
+        """Raise UsageError for an option that the kind does not have: a misspelt one would go unnoticed."""
         unknown = sorted(set(self.options) - set(names))
         if unknown:
-            known = f"It has: {', '.join(names)}." if names else "It has none."
+            known = f"Options: {', '.join(names)}." if names else "It has no options."
             raise UsageError(f"generator {self.kind!r} has no option {', '.join(unknown)}", known)
 
 
@@ -209,8 +203,8 @@ class GeneratorRequest:
 class Generator(Protocol):
     """A named configuration that turns blanks into infills.
 
-    `infill` answers in the order of the blanks, one infill a blank, and streams: it may batch inside, but it
-    never needs all blanks before it gives the first infill.
+    `infill` yields one infill a blank, in the order of the blanks, and streams: it may read a batch ahead,
+    but it never needs all blanks before the first infill.
     """
 
     @property
@@ -224,37 +218,35 @@ class Generator(Protocol):
 
 @runtime_checkable
 class FillsText(Protocol):
-    """A generator that can also fill the gaps of any text."""
+    """A generator that can also fill the gaps in any text."""
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types of gaps that it can fill."""
+        """The types of gap that it can fill."""
         ...
 
     @property
     def several(self) -> bool:
-        """Whether it sees all gaps of a text at once; else it fills one after the other, from left to
-        right."""
+        """Whether it sees all gaps of a text at once, and does not fill them one by one from the left."""
         ...
 
     def fill(self, texts: Iterable[GappedText]) -> Iterator[tuple[Filling, ...]]:
-        """One filling a gap, in order; streams as `infill` does."""
+        """One filling a gap, in order. It streams as `infill` does."""
         ...
 
 
 @runtime_checkable
 class ChecksStories(Protocol):
-    """A generator that can tell, before any blank is filled, that it does not fit the stories."""
+    """A generator that can tell, before it fills any blank, that it does not fit the stories."""
 
     def check(self, stories: Mapping[str, Story]) -> None:
-        """Raise InputError when what the generator brings does not fit `stories` (by id)."""
+        """Raise InputError if what the generator brings does not fit `stories` (by id)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A story as shown: five sentences, the one at `position` by `generator` (for Human: the held-out
-    one)."""
+    """A story as shown. `generator` wrote the sentence at `position`; for Human it is the held-out one."""
 
     story_id: str
     position: int
@@ -265,7 +257,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One annotator's form: an ordered list of passages. `ordinal` counts from 1 within the study."""
+    """One annotator's form: an ordered list of passages. `ordinal` counts rows of the study from 1."""
 
     ordinal: int
     passages: tuple[Passage, ...]
@@ -273,9 +265,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An annotator's answer to the passage at `place` (from 1) of a form: the sentence (1–5) marked.
+    """An annotator's answer to the passage at `place` (from 1) of a form: the marked sentence (1–5).
 
-    `seconds` is how long the passage was on screen before the choice; None where the browser did not say.
+    `seconds` is how long the passage was on screen before the choice; None if the browser did not say.
     """
 
     place: int

@@ -1,11 +1,11 @@
-"""Every error that a person may see: one clear line, and what to do about it.
+"""Every error that a user may see: one clear line, and what to do about it.
 
 HumanEvalError              exit 1
-├── UsageError              exit 2: the command or its arguments make no sense
+├── UsageError              exit 2: the command or its arguments are invalid
 ├── SettingsError           exit 2: a setting is missing or wrong
 ├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
 ├── StoreError              exit 1: the database is missing, of another revision, or busy
-├── DesignError             exit 1: a study cannot be built from what there is
+├── DesignError             exit 1: a study cannot be built from the stored data
 ├── PrerequisiteError       exit 1: a package, program or server is missing
 ├── PlatformError           exit 1: a platform refused or could not be reached
 └── PartialError            exit 3: some of the work is done; running the verb again does the rest
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 
 class HumanEvalError(Exception):
-    """What went wrong (`message`) and what mends it (`hint`, may be empty)."""
+    """What went wrong (`message`) and how to fix it (`hint`, may be empty)."""
 
     exit_code = 1
 
@@ -26,7 +26,7 @@ class HumanEvalError(Exception):
 
 
 class UsageError(HumanEvalError):
-    """The command or its arguments make no sense."""
+    """The command or its arguments are invalid."""
 
     exit_code = 2
 
@@ -46,18 +46,18 @@ class StoreError(HumanEvalError):
 
 
 class DesignError(HumanEvalError):
-    """A study cannot be built from the stories and infills that there are."""
+    """A study cannot be built from the stored stories and infills."""
 
 
 class PrerequisiteError(HumanEvalError):
-    """A package, program or server that this needs is missing; the hint says how to get it."""
+    """A package, program or server is missing; the hint says how to get it."""
 
 
 class PlatformError(HumanEvalError):
     """A platform refused a call or could not be reached; `code` is the platform's own error code.
 
-    `nothing_done`: it is certain that the call changed nothing there. `never_done`: it was looked up there,
-    too, and no earlier try of it did.
+    `nothing_done`: it is certain that the call changed nothing there. `never_done`: a look-up there has also
+    shown that no earlier attempt did.
     """
 
     def __init__(self, message: str, hint: str = "", code: str = "", *, nothing_done: bool = False) -> None:

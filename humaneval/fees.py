@@ -1,7 +1,7 @@
-"""What a platform takes on top of what people are paid: pure functions in exact cents.
+"""What a platform charges on top of what workers are paid: pure functions in exact cents.
 
-Mechanical Turk's published price: 20 % of rewards and bonuses, at least $0.01 for each; 40 % of rewards for
-HITs with ten assignments or more; 5 % of rewards more where Masters are asked for.
+Mechanical Turk's published prices: 20 % of rewards and bonuses, at least $0.01 for each. For HITs with ten
+or more assignments it is 40 % of rewards. Masters cost another 5 % of rewards.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from humaneval.errors import UsageError
 
 CENT = Decimal("0.01")
 MOST = 10_000_000
-"""Dollars: more is a slip of the hand, and no database keeps numbers without end."""
+"""Dollars: a larger amount is a typing error."""
 
 MANY_ASSIGNMENTS = 10
-"""From this many assignments on, a HIT's rewards carry the 40 % fee."""
+"""HITs with this many assignments or more pay the 40 % fee on rewards."""
 
 
 def money(value: str | int | Decimal) -> Decimal:
-    """`value` as dollars in whole cents; refuses floats' leftovers such as 0.30000000000000004.
+    """`value` as dollars in whole cents. Raises UsageError for parts of a cent, such as 0.30000000000000004.
 
     >>> money("0.3")
     Decimal('0.30')
@@ -35,12 +35,12 @@ def money(value: str | int | Decimal) -> Decimal:
             f"Write dollars and cents, for example 0.75; at most {MOST:,}.",
         ) from None
     if exact != amount:
-        raise UsageError(f"{value} is finer than a cent", "Whole cents only, for example 0.75.")
+        raise UsageError(f"{value} is finer than a cent", "Use whole cents, for example 0.75.")
     return exact
 
 
 def dollars(amount: Decimal) -> str:
-    """An amount for people.
+    """An amount for display.
 
     >>> dollars(Decimal("96089.28"))
     '$96,089.28'
@@ -49,7 +49,7 @@ def dollars(amount: Decimal) -> str:
 
 
 def reward_fee(reward: Decimal, assignments: int, *, masters: bool = False) -> Decimal:
-    """The fee on one assignment's reward, for a HIT that asks for `assignments` of them.
+    """The fee on the reward of one assignment, for a HIT with `assignments` of them.
 
     >>> reward_fee(Decimal("0.50"), 9), reward_fee(Decimal("0.50"), 10), reward_fee(Decimal("0.01"), 1)
     (Decimal('0.10'), Decimal('0.20'), Decimal('0.01'))

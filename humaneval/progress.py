@@ -1,4 +1,4 @@
-"""A progress bar on stderr with rate and time left, and silence when piped."""
+"""A progress bar on stderr with rate and time left; nothing if stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Advance = Callable[[int], None]
 
 @contextmanager
 def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advance]:
-    """Yield a function that takes how much more is done. Draws nothing where stderr is not a terminal."""
+    """Yield a function that adds to the amount done. Draws nothing if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda amount: None
         return

@@ -8,7 +8,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def bundled(name: str) -> Path:
-    """The folder or file `name` beside the package's modules (wheel) or one level up (source tree)."""
+    """The folder or file `name`: inside the package (wheel) or one level up (source tree)."""
     for parent in (_PACKAGE, _PACKAGE.parent):
         if (parent / name).exists():
             return parent / name

@@ -1,7 +1,6 @@
-"""Where the toolkit runs: database, addresses, keys. One precedence: flag > environment > humaneval.toml >
-default.
+"""Where the toolkit runs: database, addresses, keys. Precedence: flag, environment, humaneval.toml, default.
 
-What is studied stands in `study.toml` instead (see `humaneval.study.stored`).
+The study itself is described in `study.toml` (see `humaneval.study.file`).
 """
 
 from __future__ import annotations
@@ -32,55 +31,58 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "aws_profile": ("HUMANEVAL_AWS_PROFILE", "AWS_PROFILE"),
     "trusted_proxies": ("HUMANEVAL_TRUSTED_PROXIES",),
 }
-"""Which environment variables set which setting, the first that is set wins."""
+"""The environment variables of each setting. The first one that is set wins."""
 
 SECRETS = frozenset({"market_keys", "secret_key"})
-"""Settings that are read from the environment only and never printed."""
+"""Settings that are read only from the environment and never printed."""
 
 OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_ENDPOINT_", "HUMANEVAL_TEST_")
-"""Variables (or beginnings of them) that set no setting: where the file is, and what only the tests read."""
+"""Variables, or their prefixes, that are not settings: where the file is, and what only the tests read."""
 
 
 class Settings(BaseModel):
-    """Every setting of the place where the toolkit runs."""
+    """Every setting of where the toolkit runs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     database: str = Field(
         "sqlite:///humaneval.db",
-        description="Where stories, studies and responses are kept: a file name or a database URL.",
+        description="Database of stories, studies and responses: an SQLite file name or a database URL.",
     )
     public_url: str = Field(
         "http://localhost:8730",
-        description="The address under which annotators' browsers reach `humaneval serve`.",
+        description="Address at which annotators' browsers reach `humaneval serve`.",
     )
-    host: str = Field("127.0.0.1", description="The address that `humaneval serve` listens on.")
-    port: int = Field(8730, ge=0, le=65535, description="The port that `humaneval serve` listens on.")
+    host: str = Field("127.0.0.1", description="Address that `humaneval serve` listens on.")
+    port: int = Field(8730, ge=0, le=65535, description="Port that `humaneval serve` listens on.")
     market_url: str = Field(
-        "http://127.0.0.1:8731", description="The address of the marketplace that `--to local` publishes to."
+        "http://127.0.0.1:8731", description="Address of the marketplace for `--to local`."
     )
     market_site: str = Field(
-        "", description="The marketplace's address as annotators' browsers see it; empty means `market_url`."
+        "", description="Address of the marketplace in annotators' browsers; empty means `market_url`."
     )
     market_keys: str = Field(
         "",
         description=(
-            "Access keys of the marketplace, ID:SECRET with a space between two: it asks for one of them, "
-            "and `--to local` signs with the first."
+            "Access keys of the marketplace as ID:SECRET, separated by spaces. It accepts each of them; "
+            "`--to local` signs with the first."
         ),
     )
     secret_key: str = Field(
-        "", description="Signs the forms; empty means a key made once and kept in the database."
+        "", description="Key that signs the forms; empty means a random key that is kept in the database."
     )
-    aws_profile: str = Field("", description="The AWS profile for `--to sandbox` and `--to production`.")
+    aws_profile: str = Field("", description="AWS profile for `--to sandbox` and `--to production`.")
     trusted_proxies: int = Field(
-        0, ge=0, le=5, description="How many reverse proxies in front of `humaneval serve` may be believed."
+        0,
+        ge=0,
+        le=5,
+        description="Number of reverse proxies in front of `humaneval serve` whose headers are trusted.",
     )
 
     @field_validator("port", "trusted_proxies", mode="before")
     @classmethod
     def _no_truth_value(cls, value: object) -> object:
-        if isinstance(value, bool):  # which pydantic would take for 1 or 0
+        if isinstance(value, bool):  # pydantic would read it as 1 or 0
             raise ValueError("must be a whole number")
         return value
 
@@ -106,7 +108,7 @@ class Settings(BaseModel):
     @classmethod
     def _pairs(cls, value: str) -> str:
         if not all(":" in pair for pair in value.split()):
-            raise ValueError("must be ID:SECRET pairs with a space between two")
+            raise ValueError("must be ID:SECRET pairs, separated by spaces")
         return value
 
     @field_validator("secret_key")
@@ -135,7 +137,7 @@ def config_text() -> str:
 
 
 class Origin(NamedTuple):
-    """A setting as it stands, and where its value came from."""
+    """A setting's value, and where it came from."""
 
     name: str
     value: str
@@ -151,16 +153,15 @@ class Loaded(NamedTuple):
 
 
 def database_url(value: str) -> str:
-    """A SQLAlchemy URL from what people write: a file name, `postgres://…`, `postgresql://…`."""
+    """The SQLAlchemy URL for a file name, `postgres://…` or `postgresql://…`."""
     if postgres := re.match(r"postgres(ql)?(\+\w+)?://", value):
-        return (
-            "postgresql+psycopg://" + value[postgres.end() :]
-        )  # `postgresql://` alone leaves the driver open
+        # `postgresql://` alone leaves the choice of the driver to SQLAlchemy.
+        return "postgresql+psycopg://" + value[postgres.end() :]
     return value if "://" in value else f"sqlite:///{value}"
 
 
 def without_password(url: str) -> str:
-    """A database URL as it may be printed.
+    """A database URL that is safe to print.
 
     >>> without_password("postgresql+psycopg://ann:pa@ss@db.example.org/studies?password=pass")
     'postgresql+psycopg://ann:***@db.example.org/studies?password=***'
@@ -175,8 +176,7 @@ def load_settings(
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Loaded:
-    """Merge flags, environment and file over the defaults. Raises SettingsError naming the setting and its
-    origin."""
+    """Merge flags, environment and file over the defaults. SettingsError names the setting and its origin."""
     environment = os.environ if environment is None else environment
     _refuse_unknown_variables(environment)
     if file is None:
@@ -204,7 +204,7 @@ def load_settings(
         reason = first["msg"].removeprefix("Value error, ")
         raise SettingsError(
             f"setting {name!r} (from {origins.get(name, 'default')}): {reason}",
-            f"It is for: {Settings.model_fields[name].description}",
+            f"Meaning: {Settings.model_fields[name].description}",
         ) from None
     rows = (
         Origin(
@@ -234,7 +234,7 @@ def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
             and not variable.startswith(OTHER_VARIABLES)
         ):
             listed = ", ".join(sorted(name for name in known if name.startswith("HUMANEVAL_")))
-            raise SettingsError(f"the environment has an unknown setting {variable}", f"Known: {listed}.")
+            raise SettingsError(f"unknown setting {variable} in the environment", f"Settings: {listed}.")
 
 
 def _from_file(file: Path) -> dict[str, object]:
@@ -246,15 +246,16 @@ def _from_file(file: Path) -> dict[str, object]:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"{file} is not valid TOML: {error}", "Mend the line, or make a new file with `humaneval init`."
+            f"{file} is not valid TOML: {error}",
+            "Correct the line, or write a new file with `humaneval init`.",
         ) from None
     for name in values:
         if name in SECRETS:
             raise SettingsError(
                 f"{file} sets {name!r}",
-                f"Secrets are read from the environment only: set {ENVIRONMENT[name][0]}.",
+                f"Secrets are read only from the environment: set {ENVIRONMENT[name][0]} there.",
             )
         if name not in Settings.model_fields:
             known = ", ".join(sorted(set(Settings.model_fields) - SECRETS))
-            raise SettingsError(f"{file} has an unknown setting {name!r}", f"Known settings: {known}.")
+            raise SettingsError(f"{file} has an unknown setting {name!r}", f"Settings: {known}.")
     return values

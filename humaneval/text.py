@@ -1,5 +1,4 @@
-"""What text is let in and how it is kept: NFC, one line a sentence, no characters that cannot be shown or
-stored."""
+"""Rules for stored text: NFC, one line a sentence, no characters that cannot be shown or stored."""
 
 from __future__ import annotations
 
@@ -7,9 +6,10 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-# White space for us is what people mean by it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C
-# and U+0085: those are control characters, to be refused and not to be dropped in silence.
+# White space as people understand it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C and U+0085.
+# Those are control characters: they must be refused, not silently dropped.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
 
 _SPACE = re.compile(r"\s")
@@ -17,10 +17,9 @@ _SPACE = re.compile(r"\s")
 _HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\u00ad]")
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
-# The characters that the bytes 0x80–0xBF become when somebody reads UTF-8 as Windows-1252 (or Latin-1).
+# The characters that the bytes 0x80–0xBF become if UTF-8 is read as Windows-1252 (or Latin-1).
 _TAIL = "\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
-# Those of them that also close a quotation or a sentence: after a capital such as the Ã of «AMANHÃ», they are
-# real.
+# Those that also close a quotation or a sentence. After a capital, as in «AMANHÃ», they are genuine.
 _CLOSING = "’”»›…–—\xa0"
 _MISREAD = re.compile(
     "ï»¿|ï¿½"
@@ -36,7 +35,7 @@ _LOST = re.compile(r"[^\W\d_]\?{2,}[a-zß-öø-ÿ]|[a-z]\?(?:s|t|re|ll|ve|m|d)(?
 
 
 def normalise(text: str) -> str:
-    """`text` as it is stored: NFC, trimmed, each run of white space (line ends, no-break spaces) one space.
+    """`text` as it is stored: NFC, trimmed, each run of white space (also line ends) as one space.
 
     >>> normalise("  Anne\\r\\n  met\\u00a0Jose\\u0301. ")
     'Anne met José.'
@@ -47,25 +46,22 @@ def normalise(text: str) -> str:
 
 
 def refused_characters(text: str) -> str:
-    """Names of the characters in `text` that cannot pass through XML, HTML and PostgreSQL; empty if there are
-    none.
+    """Names of the characters in `text` that XML, HTML or PostgreSQL cannot carry; empty if there are none.
 
     These are control characters other than tab and line ends, U+FFFE, U+FFFF and lone surrogates.
 
     >>> refused_characters("a\\x07b\\x00")
     'U+0007, U+0000'
     """
-    if text.isprintable():  # never true of a control character, a surrogate or U+FFFE
+    if text.isprintable():  # never true for a control character, a surrogate or U+FFFE
         return ""
     return ", ".join(dict.fromkeys(f"U+{ord(found):04X}" for found in _REFUSED.findall(text)))
 
 
 def hidden_characters(text: str) -> str:
-    """Names of characters that are not seen but change what is: zero-width ones and those that turn the
-    direction.
+    """Names of invisible characters that change the text: zero-width ones and those that change direction.
 
-    They would give a machine's sentence away, or show it in another order. Joiners within words and emoji are
-    let be.
+    They would betray a machine's sentence or show it in another order. Joiners in words and emoji are fine.
 
     >>> hidden_characters("a\u202eb\u200b"), hidden_characters("👩\u200d🚀")
     ('U+202E, U+200B', '')
@@ -76,7 +72,7 @@ def hidden_characters(text: str) -> str:
 
 
 def mojibake(text: str) -> str | None:
-    """Why `text` seems damaged by a wrong encoding, or None. Give it the text before `normalise`.
+    """Why `text` seems damaged by a wrong encoding, or None. Pass the text before `normalise`.
 
     >>> mojibake("It donâ€™t matter."), mojibake("What??? São Paulo?")
     ("mojibake: 'â€' is UTF-8 read in another encoding", None)
@@ -93,7 +89,7 @@ def mojibake(text: str) -> str | None:
 
 
 def has_words(text: str) -> bool:
-    """Whether there is a letter or a digit in it, of any script.
+    """Whether `text` contains a letter or a digit, of any script.
 
     >>> has_words("Да!"), has_words(" …”")
     (True, False)
@@ -102,34 +98,41 @@ def has_words(text: str) -> bool:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Running English `text` cut into sentences. For free text only: a story's sentences are never re-cut."""
+    """The sentences of running English `text`. For free text only: a story's sentences are never split."""
     text = normalise(text)
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
-def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) in characters of each sentence of English `text`, which stays as it is: stripped, none empty.
+class Span(NamedTuple):
+    """A part of a text, in characters: from `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """Where each sentence of English `text` is, without the white space around it; none is empty.
 
     >>> sentence_spans("  It rained.\u00a0 Why? ")
-    [(2, 12), (14, 18)]
+    [Span(start=2, end=12), Span(start=14, end=18)]
     """
     from sentencex import segment
 
-    # The splitter fails at some white space other than spaces; one space for each keeps the places.
+    # The splitter fails on some white space other than spaces. One space for each keeps the offsets.
     text = _SPACE.sub(" ", text)
     spans = []
     at = 0
     for sentence in segment("en", text):
-        # It may leave out white space between sentences, so each is looked for.
+        # It may drop white space between sentences, so each sentence is searched for.
         if stripped := sentence.strip():
             start = text.index(stripped, at)
             at = start + len(stripped)
-            spans.append((start, at))
+            spans.append(Span(start, at))
     return spans
 
 
 def shown_hash(forms: Iterable[Sequence[str]]) -> str:
-    """SHA-256 (hex) of all sentences shown on a form, in their order: NFC, UTF-8, joined by line feeds.
+    """SHA-256 (hex) of all sentences on a form, in order: NFC, UTF-8, joined by line feeds.
 
     >>> shown_hash([["a", "b"], ["c"]]) == hashlib.sha256(b"a\\nb\\nc").hexdigest()
     True

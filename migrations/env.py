@@ -1,4 +1,4 @@
-"""Runs migrations on the engine that the toolkit hands over; there is no alembic.ini and no offline mode."""
+"""Runs migrations on the engine that the toolkit passes in. There is no alembic.ini and no offline mode."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ metadata = context.config.attributes["metadata"]
 
 
 def plain_type(kind: str, item: Any, _: Any) -> str | Literal[False]:
-    """A migration says what the column is, not which class of ours wraps it: those may change."""
+    """Write the plain column type into a migration, not our class around it, which may change."""
     return f"sa.{item.impl_instance!r}" if kind == "type" and isinstance(item, TypeDecorator) else False
 
 
 with engine.execution_options(writes=True).connect() as connection:
     sqlite = connection.dialect.name == "sqlite"
     if sqlite:
-        # A batch migration copies a table and drops the old one: with foreign keys enforced that would
-        # cascade. SQLite ignores the pragma inside a transaction, so it is set on the raw connection before
-        # one begins.
+        # A batch migration copies a table and drops the old one; enforced foreign keys would cascade. SQLite
+        # ignores the pragma inside a transaction, so it is set on the raw connection before one begins.
         connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")
     try:
-        # One transaction for all of it, on SQLite too, where Alembic by itself would use none.
+        # One transaction for everything, also on SQLite, where Alembic by default uses none.
         context.configure(
             connection=connection,
             target_metadata=metadata,
@@ -39,7 +38,7 @@ with engine.execution_options(writes=True).connect() as connection:
             if sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()):
                 raise StoreError(
                     f"the database has {len(broken)} broken references, the first in table {broken[0][0]}",
-                    "Nothing was changed. `humaneval db check` lists them; restore a copy from before the"
+                    "Nothing was changed. `humaneval db check` lists them. Restore a backup from before the"
                     " damage.",
                 )
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import click
 
@@ -12,7 +11,9 @@ from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.domain import Blank, GeneratorRequest
 from humaneval.errors import UsageError
 from humaneval.infills.generate import (
+    WHOLE,
     RunSummary,
+    Shard,
     blanks_of,
     build,
     check_stories,
@@ -46,13 +47,6 @@ def parse_positions(text: str) -> list[int]:
     if not positions or len(set(positions)) != len(positions):
         raise UsageError(f"{text!r} names no position, or one twice", "Write 1-5, or 1,3,5.")
     return positions
-
-
-class Shard(NamedTuple):
-    """One part of the work, counted from 1."""
-
-    part: int
-    parts: int
 
 
 def parse_shard(text: str) -> Shard:
@@ -169,7 +163,7 @@ def generate(
 
     form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed)
     part = parse_shard(shard)
-    if on_ray and part != (1, 1):
+    if on_ray and part != WHOLE:
         raise UsageError("--ray divides the work itself", "Leave out --shard.")
     if not on_ray and (actors is not None or gpus is not None):
         raise UsageError("--actors and --gpus-per-actor go with --ray", "Add --ray, or leave them out.")

@@ -6,7 +6,7 @@ import click
 
 from humaneval.cli.run import App, say, with_app
 from humaneval.web.app import create_app, run
-from humaneval.web.excluding import Excluder
+from humaneval.web.exclude import Excluder
 
 
 @click.command()

@@ -1,2 +1,4 @@
-"""Which annotator sees which passages, in which order. Pure: values in, rows out. The door is
-`rows.make_design`."""
+"""Which annotator sees which passages, in which order. Pure: values in, rows out.
+
+The door is `rows.make_design`.
+"""

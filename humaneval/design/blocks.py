@@ -1,8 +1,7 @@
-"""Balanced incomplete blocks: which `size` of v conditions a row shows, and in which order, where it cannot
-show all.
+"""Balanced incomplete blocks: which `size` of v conditions a row shows, and in which order.
 
-A *period* is a list of blocks. Over a period every condition is in equally many blocks, and, wherever a
-balanced incomplete block design is found, every pair of conditions is in equally many blocks too.
+A *period* is a list of blocks. Over a period every condition is in equally many blocks. If a balanced
+incomplete block design is found, so is every pair of conditions.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ Block: TypeAlias = tuple[int, ...]
 Node: TypeAlias = tuple[int, int]
 
 SUBSETS = 20_000
-"""As many subsets are looked through for a balanced design; beyond that pairs are only nearly even."""
+"""The most subsets that are searched for a balanced design. Beyond it, pairs are only nearly even."""
 MOST_TRIED = 100_000
-"""Pairs or triples of families that are tried."""
+"""The most pairs or triples of families that are tried."""
 ALL = 1_000
-"""Where nothing smaller is balanced and there are no more subsets than this, all of them are the period."""
+"""If nothing smaller is balanced and there are at most this many subsets, all of them are the period."""
 
 
 @cache
 def period(v: int, size: int) -> tuple[Block, ...]:
     """The blocks of one period for conditions 0 … v − 1, in an order that keeps their first rows even.
 
-    A balanced incomplete block design, built from difference families (Bose 1939): subsets are taken with all
-    their shifts modulo v, or modulo v − 1 with one condition fixed. The smallest union of one, two or three
-    such families that is balanced is taken; then all subsets, if they are few; else blocks of the conditions
-    that are behind.
+    A balanced incomplete block design, built from difference families (Bose 1939): a subset with all its
+    shifts modulo v, or modulo v − 1 with one condition fixed. The period is the smallest balanced union of
+    one, two or three such families. If there is none, it is all subsets, if they are few. Otherwise each
+    block takes the conditions that were used least.
 
     >>> period(3, 2)
     ((0, 1), (0, 2), (1, 2))
@@ -53,21 +52,14 @@ def period(v: int, size: int) -> tuple[Block, ...]:
     return _ordered(blocks, v) if blocks else _nearly(v, size)
 
 
-def is_balanced(blocks: Sequence[Block], v: int) -> bool:
-    """Whether every condition, and every pair of them, is in equally many blocks."""
-    ones = Counter(one for block in blocks for one in block)
-    pairs = Counter(pair for block in blocks for pair in combinations(sorted(block), 2))
-    return len({ones[i] for i in range(v)}) == 1 and len({pairs[p] for p in combinations(range(v), 2)}) <= 1
-
-
 def _balanced(v: int, size: int) -> tuple[Block, ...]:
-    """The smallest balanced union of up to three families; empty where there is none."""
+    """The smallest balanced union of up to three families; empty if there is none."""
     found = [_union(_families(v, size, modulus), v, modulus) for modulus in (v, v - 1)]
     return min((union for union in found if union), key=len, default=())
 
 
 def _families(v: int, size: int, modulus: int) -> list[tuple[Block, ...]]:
-    """Every subset with its shifts modulo `modulus`; what is beyond the modulus stays where it is."""
+    """Every subset with its shifts modulo `modulus`. Conditions from `modulus` on stay fixed."""
     families: list[tuple[Block, ...]] = []
     seen: set[Block] = set()
     for subset in combinations(range(v), size):
@@ -83,8 +75,7 @@ def _families(v: int, size: int, modulus: int) -> list[tuple[Block, ...]]:
 
 
 def _union(families: Sequence[tuple[Block, ...]], v: int, modulus: int) -> tuple[Block, ...]:
-    """The smallest union of one, two or three of them in which every condition and every pair is equally
-    often."""
+    """The smallest union of one to three families with equally frequent conditions and pairs."""
     smallest: dict[Block, tuple[Block, ...]] = {}
     for family in families:
         there = smallest.setdefault(_unevenness(family, v, modulus), family)
@@ -104,8 +95,7 @@ def _union(families: Sequence[tuple[Block, ...]], v: int, modulus: int) -> tuple
 
 
 def _unevenness(family: Sequence[Block], v: int, modulus: int) -> Block:
-    """By how much counts in a family differ from each other. Shifts keep counts: those that hold 0 stand
-    for all."""
+    """The differences between counts in a family. Shifts keep counts, so pairs with 0 stand for all."""
     ones = Counter(one for block in family for one in block)
     pairs = Counter(pair for block in family for pair in combinations(block, 2))
     last = v - 1
@@ -115,15 +105,14 @@ def _unevenness(family: Sequence[Block], v: int, modulus: int) -> Block:
 
 
 def _ordered(blocks: Sequence[Block], v: int) -> tuple[Block, ...]:
-    """The same blocks so that the first ones, too, hold conditions, then pairs, as equally often as they
-    can."""
+    """The same blocks, ordered so that the first ones are also as balanced as possible, then their pairs."""
     blocks = sorted(blocks)
     holds = np.array([[one in block for one in range(v)] for block in blocks], dtype=np.int64)
     ones, pairs = np.zeros(v, dtype=np.int64), np.zeros((v, v), dtype=np.int64)
     left = np.ones(len(blocks), dtype=np.bool_)
     ordered = []
     for _ in blocks:
-        # What adds least to the sums of squared counts; of equals the first.
+        # The block that adds least to the sums of squared counts; the first of several.
         cost = (holds @ ones) * 1_000_000 + ((holds @ pairs) * holds).sum(axis=1)
         best = int(np.argmin(np.where(left, cost, np.iinfo(np.int64).max)))
         left[best] = False
@@ -133,11 +122,10 @@ def _ordered(blocks: Sequence[Block], v: int) -> tuple[Block, ...]:
 
 
 def _nearly(v: int, size: int) -> tuple[Block, ...]:
-    """Blocks of the conditions that are furthest behind, of these always the one least met by those chosen
-    before.
+    """Blocks of the conditions that were used least; of several, the one that has met the chosen ones least.
 
-    After any number of them each condition was in equally many blocks, or in one more; at the end of a
-    period, in equally many.
+    After any number of blocks the counts of conditions differ by at most 1. At the end of a period they are
+    equal.
     """
     ones, pairs = np.zeros(v, dtype=np.int64), np.zeros((v, v), dtype=np.int64)
     blocks = []
@@ -159,22 +147,22 @@ def _count(ones: NDArray[np.int64], pairs: NDArray[np.int64], block: Block) -> N
 
 
 def even_places(rows: Sequence[Block]) -> list[list[int]]:
-    """The rows, all of one length k, each in an order such that each condition is at each place equally often.
+    """The rows, all of length k, reordered so that each condition is at each place equally often.
 
-    More is true: of every k rows in which a condition is, first to k-th, k + 1st to 2k-th and so on, it
-    stands once at each place. Each condition must be in a multiple of k rows.
+    Moreover, among every k rows with a condition (the first to k-th, the k + 1st to 2k-th and so on), it is
+    once at each place. Each condition must be in a multiple of k rows.
 
-    Such orders exist because a bipartite graph in which all nodes have k edges is the union of k perfect
-    matchings (König 1916): here rows on one side, every k appearances of a condition on the other, and places
-    are the matchings. Found by recolouring along alternating paths.
+    Such orders exist because a bipartite graph whose nodes all have k edges is the union of k perfect
+    matchings (König 1916). Here one side is the rows, the other is every k appearances of a condition, and
+    the matchings are the places. They are found by recolouring along alternating paths.
 
     >>> even_places([(0, 1), (0, 1)])
     [[1, 0], [0, 1]]
     """
     size = len(rows[0])
     seen: Counter[int] = Counter()
-    # at[node][place]: the node across the edge that has this place, for rows (row number) and groups
-    # (condition, number).
+    # at[node][place] is the node at the other end of the edge with this place. Nodes are rows
+    # (-1, row number) and groups (condition, number).
     at: dict[Node, dict[int, Node]] = {}
     for number, row in enumerate(rows):
         for one in row:
@@ -185,13 +173,12 @@ def even_places(rows: Sequence[Block]) -> list[list[int]]:
 
 
 def _join(at: dict[Node, dict[int, Node]], row: Node, group: Node, size: int) -> None:
-    """Give the edge between `row` and `group` a place that is free at both, making one free where there
-    is none."""
+    """Give the edge between `row` and `group` a place that is free at both; free one if necessary."""
     mine, theirs = at.setdefault(row, {}), at.setdefault(group, {})
     free = next(place for place in range(size) if place not in mine)
     wanted = next(place for place in range(size) if place not in theirs)
-    # From the group along edges free, wanted, free, …: the path ends before it comes to the row. Swap the two
-    # on it.
+    # Follow edges free, wanted, free, … from the group: the path ends before it reaches the row. Swap both
+    # places on it.
     path = [group]
     place = free
     while place in at[path[-1]]:

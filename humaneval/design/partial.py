@@ -1,16 +1,15 @@
 """Rows that show some of the generators: the Control in every row, the others in balanced incomplete blocks.
 
-- Which generators: the periods of `humaneval.design.blocks`, one after the other.
-- Positions: of every p appearances of a generator, first to p-th and so on, each of the p positions has one. So its
-  counts are within 1 of each other after any number of rows.
-- Places: of every k appearances of a generator each of the k places has one (`even_places`), with the same bound; what
-  stands together in a row changes its order from one cycle to the next by the rows of a Williams square.
-- Stories: never twice in a row. A generator shows a blank again only when the row leaves it none that it has shown less
-  often; of those it takes the blank that most others have shown already, so that each blank is seen under every
-  generator before many more are begun.
+- Generators: the periods of `humaneval.design.blocks`, one after another.
+- Positions: every p appearances of a generator (the first to p-th and so on) use each of the p positions
+  once. So its counts differ by at most 1 after any number of rows.
+- Places: every k appearances of a generator use each of the k places once (`even_places`), with the same
+  bound. The order within a row changes from one cycle to the next by the rows of a Williams square.
+- Stories: never twice in a row. A generator repeats a blank only if the row leaves it none that it has
+  shown less often. Of those it takes the blank that most others have shown already. So each blank is seen
+  under every generator before many new ones are started.
 
-The Human is among the others: every score, the ceiling too, then rests on equally many responses, and a short
-row is not spent on what is no competitor.
+The Human is one of the others: every score, including the ceiling, then rests on equally many responses.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from humaneval.design.blocks import even_places, period
 from humaneval.errors import DesignError
 
 
-class Shown(NamedTuple):
-    """A passage of a row: whose infill (by number) of which story's blank."""
+class NumberedCell(NamedTuple):
+    """One passage of a row: the infill for a story's blank by a generator, which is a number here."""
 
     story: str
     position: int
@@ -45,22 +44,20 @@ def partial_rows(
     responses: int,
     orders: Sequence[Sequence[int]],
     rng: Random,
-) -> Iterator[list[Shown]]:
-    """Rows of `size` of the `generators`, for ever; each set of passages `responses` times running, in other
-    orders.
+) -> Iterator[list[NumberedCell]]:
+    """Endless rows of `size` of the `generators`; each set of passages `responses` times, in other orders.
 
-    `control` is the number of the one that is in every row, `orders` a Williams square of `size`. Raises
-    DesignError where a position has fewer than `size` stories: with so many there is always one that the row
-    has not shown.
+    `control` is the number of the generator that is in every row, `orders` a Williams square of `size`.
+    Raises DesignError if a position has fewer than `size` stories: with that many, one is always left.
     """
     sets, cycle = _cycle(generators, size, control, responses)
-    teller = _Teller(generators, size, control, blanks, positions, rng)
+    chooser = _Chooser(generators, size, control, blanks, positions, rng)
     number = 0
     while True:
         order = orders[number % len(orders)]
         for at, row in enumerate(cycle):
             if at % responses == 0:
-                passages = teller.tell(sets[at // responses % len(sets)])
+                passages = chooser.choose(sets[at // responses % len(sets)])
             yield [passages[row[place]] for place in order]
         number += 1
 
@@ -68,8 +65,7 @@ def partial_rows(
 def _cycle(
     generators: int, size: int, control: int | None, responses: int
 ) -> tuple[list[tuple[int, ...]], list[list[int]]]:
-    """The sets of one period, and the rows in order after which every generator stood at each place equally
-    often."""
+    """The sets of one period, and ordered rows that put every generator at each place equally often."""
     others = [g for g in range(generators) if g != control]
     always = [] if control is None else [control]
     blocks = period(len(others), size - len(always))
@@ -80,8 +76,8 @@ def _cycle(
     return sets, even_places(repeated * int(times))
 
 
-class _Teller:
-    """Says which blank each generator of a row shows."""
+class _Chooser:
+    """Chooses the blank that each generator of a row shows."""
 
     def __init__(
         self,
@@ -110,8 +106,8 @@ class _Teller:
         self.shown = np.zeros(self.fits.shape, dtype=np.int64)  # by others than the control
         self.left: list[list[int]] = [[] for _ in range(generators)]
 
-    def tell(self, generators: Sequence[int]) -> dict[int, Shown]:
-        """A passage for each of them: positions as varied as they can be, no story twice."""
+    def choose(self, generators: Sequence[int]) -> dict[int, NumberedCell]:
+        """A passage for each generator: positions as varied as possible, no story twice."""
         taken = np.zeros(len(self.stories), dtype=np.bool_)
         here = [0] * len(self.positions)
         passages = {}
@@ -122,7 +118,7 @@ class _Teller:
             taken[story] = True
             self.by[g, at, story] += 1
             self.shown[at, story] += g != self.control
-            passages[g] = Shown(self.stories[story], self.positions[at], g)
+            passages[g] = NumberedCell(self.stories[story], self.positions[at], g)
         return passages
 
     def _position(self, g: int, here: Sequence[int]) -> int:
@@ -136,6 +132,6 @@ class _Teller:
     def _story(self, g: int, at: int, taken: NDArray[np.bool_]) -> int:
         mine = self.by[g, at]
         begun = 0 if g == self.control else np.clip(self.shown[at] - mine * self.others, 0, self.others)
-        # Of equals the story that was shown least.
+        # Of several equal ones, the story that was shown least.
         cost = (mine * (self.others + 1) - begun) * 1_000_000 + self.shown.sum(axis=0)
         return int(np.argmin(np.where(self.fits[at] & ~taken, cost, np.iinfo(np.int64).max)))

@@ -1,24 +1,24 @@
 """Who sees what, in which order: seeded, balanced rows of passages.
 
 The design works in *squares* of p × m rows (p positions, m generators; 40 rows for 8 generators and 5
-positions) over p × m blanks, each of which every generator fills once. Number the rows t = 0, 1, …:
+positions). A square has p × m blanks, and every generator fills each of them once. Rows are t = 0, 1, …:
 
-- generator g's passage in row t is at position (t + a_g) mod p, with a_g spread over the positions anew in each
-  square: every p rows hold each position once for each generator;
-- it is the blank number (s + g) mod m of that position, s = t div p within the square: each blank meets every
-  generator once, in m different rows, and a row never meets a blank number twice. Stories are dealt so that two
-  blank numbers never share one: no row shows a story twice;
-- the order within a row is row (t + t div lcm(m, p)) mod m of a Williams square, for odd m of the square and its
-  mirror image by turns: for even m every generator stands
-  once at each place, and every ordered pair of neighbours occurs once, in each m rows. The slow shift keeps place
-  and position apart where m and p have a common divisor.
+- The passage of generator g in row t is at position (t + a_g) mod p. The a_g are spread over the positions
+  anew in each square. So every p rows have each position once for each generator.
+- It is blank number (s + g) mod m of that position, with s = t div p within the square. So each blank meets
+  every generator once, in m different rows, and a row never has a blank number twice. Two blank numbers
+  never share a story, so no row shows a story twice.
+- The order within a row is row (t + t div lcm(m, p)) mod m of a Williams square; for odd m, of the square
+  and its mirror image in turn. For even m, each m rows have every generator once at each place and every
+  ordered pair of neighbours once. The slow shift separates place from position if m and p have a common
+  divisor.
 
 So every count (generator × position, × place, ordered neighbours) is within 1 of equal after any number of
-rows. For odd m, where ordered neighbours balance only over 2m rows, those alone are within 2.
+rows. Only for odd m, ordered neighbours balance over 2m rows and are within 2.
 
-Where each passage is to be judged by R annotators, R rows running show the same passages in other orders:
-then what is said of rows t holds of these sets of R, and generator × position is within R of equal; places
-and neighbours are as even as before. Rows that show only some of the generators: `humaneval.design.partial`.
+If R annotators judge each passage, R consecutive rows show the same passages in different orders. Then the
+above holds for these sets of R rows: generator × position is within R of equal, and places and neighbours
+are as even as before. Rows with only some of the generators are in `humaneval.design.partial`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from humaneval.errors import DesignError
 
 
 class Cell(NamedTuple):
-    """One passage of a row: whose infill of which story's blank."""
+    """One passage of a row: the infill by a generator for a story's blank."""
 
     story: str
     position: int
@@ -47,14 +47,14 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """Rows of cells, in the order in which annotators are to get them."""
+    """Rows of cells, in the order in which annotators get them."""
 
     rows: tuple[tuple[Cell, ...], ...]
     positions: tuple[int, ...]
 
 
 def williams(m: int) -> list[list[int]]:
-    """The rows of a Williams design for `m` conditions: m rows for even m, 2m for odd m (the second m mirrored).
+    """The rows of a Williams design for `m` conditions: m rows for even m, 2m for odd m (half mirrored).
 
     Williams (1949): first row 0, 1, m−1, 2, m−2, …; row i adds i (mod m).
 
@@ -83,11 +83,11 @@ def make_design(
     """A design of `annotators` rows. Its first rows are the design of fewer annotators.
 
     `blanks` gives, for each story id, the positions that every generator has filled. A row shows every
-    generator, or `passages_per_row` of them; `control`, if it is one of them, is then in every row. Each
-    passage stands in `responses_per_passage` rows, for as many annotators (the last set in fewer, if rows do
-    not go round).
+    generator, or `passages_per_row` of them; then `control`, if it is one of them, is in every row. Each
+    passage is in `responses_per_passage` rows. If the number of rows is not a multiple, the last set of
+    passages is in fewer.
 
-    Raises DesignError where there are too few stories, saying how many are needed.
+    Raises DesignError, with the number needed, if there are too few stories.
     """
     m = len(generators)
     size = passages_per_row or m
@@ -132,7 +132,7 @@ def _whole_rows(
     offsets: list[int] = []
     dealt: list[list[str]] = []
     for row in range(annotators):
-        t = row // responses  # the number of its set of passages
+        t = row // responses  # number of the set of passages
         s, r = divmod(t % (p * m), p)
         if row % (p * m * responses) == 0:
             offsets = _spread(m, p, rng)
@@ -150,23 +150,23 @@ def _whole_rows(
 def _refuse_bad_sizes(generators: Sequence[str], annotators: int, size: int, responses: int) -> None:
     if len(generators) < 2:
         raise DesignError(
-            "a study needs at least two generators", "Name them in the study file: generators = [...]."
+            "a study needs at least two generators", "List them in the study file: generators = [...]."
         )
     if len(set(generators)) != len(generators):
-        raise DesignError("a generator is named twice", "Each generator stands once in a row.")
+        raise DesignError("a generator is listed twice", "List each generator once.")
     if annotators < 1:
         raise DesignError("a study needs at least one annotator", "Set annotators in the study file.")
     if not 2 <= size <= len(generators):
         raise DesignError(
-            f"a row of {size} passages cannot be made of {len(generators)} generators",
-            f"passages_per_row is 0 (all of them) or from 2 to {len(generators)}.",
+            f"a row cannot have {size} passages of {len(generators)} generators",
+            f"Set passages_per_row to 0 (all of them) or to 2 to {len(generators)}.",
         )
     if responses < 1:
         raise DesignError("a passage needs at least one response", "Set responses_per_passage to 1 or more.")
 
 
 def _spread(m: int, p: int, rng: Random) -> list[int]:
-    """An offset for each generator such that a row's positions are as varied as they can be."""
+    """An offset for each generator, so that the positions in a row are as varied as possible."""
     turn = rng.randrange(p)
     offsets = [(i + turn) % p for i in range(m)]
     rng.shuffle(offsets)
@@ -174,7 +174,7 @@ def _spread(m: int, p: int, rng: Random) -> list[int]:
 
 
 class _Dealer:
-    """Deals stories to the p × m blanks of one square after the other, using each story and blank evenly."""
+    """Deals stories to the p × m blanks of one square after another, and uses each story and blank evenly."""
 
     def __init__(
         self, blanks: Mapping[str, Collection[int]], positions: Sequence[int], m: int, rng: Random
@@ -188,7 +188,7 @@ class _Dealer:
         self.used = np.zeros(self.fits.shape, dtype=np.int64)
         if len(self.stories) < m:
             raise DesignError(
-                f"{m} generators need at least {m} stories whose blanks all of them have filled; there are"
+                f"{m} generators need at least {m} stories that all of them have filled; there are"
                 f" {len(self.stories)}",
                 "Generate for more stories, or check that every generator ran on the same ones.",
             )
@@ -201,26 +201,24 @@ class _Dealer:
                 )
 
     def deal(self) -> list[list[str]]:
-        """For each position, m stories; no story under two blank numbers. Least used first."""
+        """For each position, m stories. No story has two blank numbers. The least used come first."""
         dealt = self._deal(thrifty=False) or self._deal(thrifty=True)
         if dealt is None:
             raise DesignError(
-                "no way was found to keep every row free of repeated stories: too many stories lack a"
-                " position",
-                f"{self.m} stories with all of positions {', '.join(map(str, self.positions))} filled are"
+                "rows without repeated stories are impossible: too many stories lack a position",
+                f"{self.m} stories with all positions filled ({', '.join(map(str, self.positions))}) are"
                 " always enough.",
             )
         return dealt
 
     def _deal(self, *, thrifty: bool) -> list[list[str]] | None:
-        """One try. A thrifty one keeps to whole stories, and m of those are enough for it; the other may
-        get stuck."""
+        """One attempt. A thrifty one prefers complete stories, and m of them suffice; the other may fail."""
         pile = np.full(len(self.stories), -1, dtype=np.int64)
         used = self.used.copy()
         total = used.sum(axis=0)
         dealt: list[list[str]] = [[""] * self.m for _ in self.positions]
         holes = (~self.fits).sum(axis=0)
-        # The position that the fewest stories fit chooses first.
+        # The position with the fewest stories chooses first.
         for at in sorted(range(len(self.positions)), key=lambda at: int(self.fits[at].sum())):
             for number in range(self.m):
                 free = self.fits[at] & ((pile == -1) | (pile == number))
@@ -229,9 +227,8 @@ class _Dealer:
                 if thrifty:
                     cost = (pile == -1) * 1_000_000_000 + holes * 100_000_000 + used[at]
                 else:
-                    # A blank is reused only when its position has no fresher one; then the least used story.
-                    # A story already in this pile is kept for when there is nothing else: more stories, more
-                    # to learn.
+                    # First a blank used least at its position, then the story used least. A story that is
+                    # already in this pile comes last: more different stories tell more.
                     cost = used[at] * 1_000_000 + total * 10 + (pile == number)
                 best = int(np.argmin(np.where(free, cost, np.iinfo(np.int64).max)))
                 pile[best] = number

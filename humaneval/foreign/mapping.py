@@ -138,9 +138,9 @@ class Mapping:
 def propose(sheet: Sheet, told: Names[str, str], constants: Names[str, str] | None = None) -> Mapping:
     """The mapping of a sheet's columns to those of a response table.
 
-    In this order: what is `told`, text that is the same for all rows (`constants`), what the format itself
-    defines, a column of exactly that name, and a column whose name suggests it. Raises UsageError for an
-    unknown role or column, and if several columns fit one role; InputError if a required role is missing.
+    What is `told` comes first, then text that is the same for all rows (`constants`), then what the format
+    itself defines, a column of exactly that name, and a column whose name suggests it. Raises UsageError for
+    an unknown role or column, and if several columns fit one role. Raises InputError if a role is missing.
     """
     constants = dict(constants or {})
     for role in (*told, *constants):
@@ -214,9 +214,8 @@ def _found(sheet: Sheet, role: str, taken: set[str]) -> tuple[str, bool, str]:
         return (exact[0] if exact else alone), False, ""
     first, *others = candidates
     exact = [name for name in candidates if name == role]
-    if (
-        exact and role != "worker"
-    ):  # a documented name is not a guess, but who the worker is, is always confirmed
+    # A documented name is not a guess. Which column has the workers is confirmed all the same.
+    if exact and role != "worker":
         return role, False, ""
     note = ""
     if others:
@@ -230,9 +229,8 @@ def _found(sheet: Sheet, role: str, taken: set[str]) -> tuple[str, bool, str]:
 
 
 def _plain(name: str) -> str:
-    if name.upper().startswith(
-        ("GOLDEN:", "HINT:")
-    ):  # Toloka's right answers and hints, not what a worker answered
+    # Toloka's right answers and hints are not what a worker answered.
+    if name.upper().startswith(("GOLDEN:", "HINT:")):
         return ""
     bare = re.sub(r"^(input|answer)\.|^.*:", "", name.strip(), flags=re.IGNORECASE)
     bare = re.sub(r"\.label$", "", bare, flags=re.IGNORECASE)

@@ -36,8 +36,8 @@ NAMES = tuple(str(module.NAME) for module in FORMATS)
 def read_sheet(path: str | Path, options: Options | None = None) -> Sheet:
     """The rows of a response file, in the format that `options` names or the first that fits.
 
-    Raises InputError if the file cannot be opened, is not a table, is damaged, or has no known format (the
-    error then says what was tried and why it did not fit). Raises UsageError for an unknown format, and
+    Raises InputError if the file cannot be opened, is not a table, is damaged, or has no known format. In the
+    last case the error says why each format does not fit. Raises UsageError for an unknown format, and
     PrerequisiteError for a workbook without openpyxl.
     """
     options = options or Options()

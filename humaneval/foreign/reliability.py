@@ -20,10 +20,10 @@ SMOOTHING = 0.1
 def reliability(frame: pd.DataFrame) -> Summary:
     """A line for each worker: how many answers, and how far they agree with what is probably right.
 
-    `frame` is from `humaneval.foreign.summaries.judged`, with its workers and items. All shares are 0..1: how
-    many answers are the item's majority (each of k tied values counts 1/k), how many are right by Dawid and
-    Skene's model, and the probability by MACE that the worker knows the answer. Raises UsageError if worker
-    or item are not named.
+    `frame` is from `humaneval.foreign.summaries.judged`, with its workers and items. The columns
+    are shares, 0..1: of answers that are the item's majority (each of k tied values counts 1/k), and of
+    answers that are right by Dawid and Skene's model. The last one is the probability by MACE that the worker
+    knows the answer. Raises UsageError if worker or item are not named.
     """
     need_items(frame)
     need_workers(frame)

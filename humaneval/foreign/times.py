@@ -1,7 +1,9 @@
 """Moments and durations as other platforms write them, and as spreadsheets change them.
 
-Durations are read here, not by a library: pandas.Timedelta takes two to fifteen times as long (2.3 µs against
-1.2 µs for `0:03:26`), refuses `12:03:26 AM` and Excel's days of January 1900, and reads `206` as nanoseconds.
+Moments are read by the standard library. dateutil takes fourteen times as long (36 µs against 2.6 µs for
+Mechanical Turk's form) and guesses: `05/06/2020` is a date for it, and so is `10`. Durations are read here:
+pandas.Timedelta takes about twice as long (2.3 µs against 1.2 µs for `0:03:26`). It refuses `12:03:26 AM`
+and Excel's days of January 1900, and it reads `206` as nanoseconds.
 """
 
 from __future__ import annotations

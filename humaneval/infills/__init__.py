@@ -1,2 +1,5 @@
-"""Fills blanks and keeps what was written: the resumable run (`generate`), form and length, the rules of a
-generator."""
+"""Fills blanks and stores the infills.
+
+The door is `generate`. Beside it are processing, the rules that generators are checked against, and the Ray
+cluster.
+"""

@@ -1,7 +1,7 @@
-"""What every generator has to do, as rules that can be tried: `humaneval generators check KIND`.
+"""What every generator must do, as rules that can be tested: `humaneval generators check KIND`.
 
-A rule is a function that gets a `Trial` and returns what is wrong, or nothing. What a generator raises breaks
-the rule that was being tried, and the others are tried all the same.
+A rule is a function that gets a `Trial` and returns what is wrong, or nothing. If the generator raises an
+exception, it breaks the rule under test, and the other rules are still tested.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from humaneval.domain import (
 from humaneval.text import normalise
 
 SAME_TEXTS = 0.98
-"""The share of texts that a batch and single calls must have in common: rounding may change one in many."""
+"""The share of texts that must agree between a batch and single calls. Rounding may change a few."""
 SAME_LOGPROBS = 1e-4
-"""How far the log-probabilities of equal texts may be apart, a token."""
+"""The largest difference between log-probabilities of equal texts, per token."""
 CONTROL = (
     "<|endoftext|>",
     "<|infill_sentence|>",
@@ -40,11 +40,11 @@ CONTROL = (
     "<fim_middle>",
     "<|fim_middle|>",
 )
-"""What is a signal to some model, and here words of a story."""
+"""Control strings of some models, used here as words of a story."""
 
 
 class Finding(NamedTuple):
-    """What became of a rule: `wrong` is empty where it is kept. A rule may not apply: `skipped` says why."""
+    """The result of a rule. `wrong` is empty if it is kept; `skipped` says why it does not apply."""
 
     rule: str
     wrong: str
@@ -52,19 +52,19 @@ class Finding(NamedTuple):
 
 
 class NotTriedError(Exception):
-    """Raised by a rule that does not apply to a generator; its text says why."""
+    """Raised by a rule that does not apply to a generator. Its text says why."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A way to make the generator afresh with a seed, and stories to try it on."""
+    """A way to make the generator with a seed, and stories to try it on."""
 
     make: Callable[[int], Generator]
     stories: Sequence[Story]
 
     @cached_property
     def generator(self) -> Generator:
-        """With seed 0."""
+        """The generator with seed 0."""
         return self.make(0)
 
     @cached_property
@@ -74,30 +74,30 @@ class Trial:
 
     @cached_property
     def together(self) -> tuple[Infill, ...]:
-        """Filled in one call."""
+        """The infills of all blanks in one call."""
         return tuple(self.generator.infill(self.blanks))
 
     def filler(self) -> FillsText:
-        """The generator as one that fills any text. NotTriedError where it fills stories alone."""
+        """The generator as one that fills any text. Raises NotTriedError if it fills only stories."""
         if not isinstance(self.generator, FillsText):
-            raise NotTriedError("it fills stories alone")
+            raise NotTriedError("it fills only stories")
         return self.generator
 
 
 def check(trial: Trial) -> Iterator[Finding]:
-    """Try every rule."""
+    """Test every rule."""
     for rule, tried in RULES.items():
         try:
             yield Finding(rule, tried(trial) or "")
         except NotTriedError as reason:
             yield Finding(rule, "", str(reason))
-        except Exception as error:  # whatever a generator raises is a finding
+        except Exception as error:  # any exception of the generator is a finding
             first_line = (str(error).strip() or "no message").splitlines()[0][:300]
             yield Finding(rule, f"raised {type(error).__name__}: {first_line}")
 
 
 def order(trial: Trial) -> str | None:
-    """One infill a blank, in the order of the blanks, each with the blank that it was given."""
+    """One infill a blank, in the order of the blanks, each with its own blank."""
     backwards = trial.blanks[::-1]
     for blanks, infills in (
         (trial.blanks, trial.together),
@@ -107,12 +107,12 @@ def order(trial: Trial) -> str | None:
             return f"{len(blanks)} blanks got {len(infills)} infills"
         for number, (blank, infill) in enumerate(zip(blanks, infills, strict=True), 1):
             if infill.blank != blank:
-                return f"infill {number} is for {_name(infill.blank)}, and the blank was {_name(blank)}"
+                return f"infill {number} is for {_name(infill.blank)}, but the blank was {_name(blank)}"
     return None
 
 
 def streaming(trial: Trial) -> str | None:
-    """The first infill comes before all blanks are read."""
+    """The first infill comes before all blanks have been read."""
     read = 0
 
     def endless() -> Iterator[Blank]:
@@ -121,7 +121,7 @@ def streaming(trial: Trial) -> str | None:
             for blank in trial.blanks:
                 read += 1
                 if read > 100_000:
-                    raise RuntimeError("100,000 blanks were read before the first infill was given")
+                    raise RuntimeError("100,000 blanks were read before the first infill came")
                 yield blank
 
     next(iter(trial.generator.infill(endless())))
@@ -129,13 +129,13 @@ def streaming(trial: Trial) -> str | None:
 
 
 def batch_equals_single(trial: Trial) -> str | None:
-    """What a blank gets does not depend on the blanks beside it, nor on their order."""
+    """The infill of a blank does not depend on the other blanks or their order."""
     alone = [next(iter(trial.generator.infill([blank]))) for blank in trial.blanks]
     backwards = list(trial.generator.infill(trial.blanks[::-1]))[::-1]
     for words, others in (("alone", alone), ("in another order", backwards)):
         same = [(a, b) for a, b in zip(trial.together, others, strict=True) if a.text == b.text]
         if len(same) < SAME_TEXTS * len(others):
-            return f"{len(others) - len(same)} of {len(others)} texts differ when blanks are filled {words}"
+            return f"{len(others) - len(same)} of {len(others)} texts differ if blanks are filled {words}"
         for a, b in same:
             values = [infill.extra.get("logprob") for infill in (a, b)]
             tokens = max(int(a.extra.get("tokens", 1)), 1)
@@ -145,7 +145,7 @@ def batch_equals_single(trial: Trial) -> str | None:
 
 
 def seeds_repeat(trial: Trial) -> str | None:
-    """The same seed gives the same texts again."""
+    """The same seed gives the same texts."""
     again = trial.make(0)
     texts = [infill.text for infill in again.infill(trial.blanks)]
     differ = sum(a.text != b for a, b in zip(trial.together, texts, strict=True))
@@ -155,9 +155,9 @@ def seeds_repeat(trial: Trial) -> str | None:
 
 
 def blind(trial: Trial) -> str | None:
-    """The sentence that was taken out is not looked at, unless the generator says that it needs it."""
+    """The generator does not use the sentence that was taken out, unless it declares that it needs it."""
     if trial.generator.provenance.kind == "human" or getattr(trial.generator, "needs_original", False):
-        raise NotTriedError("it says that it needs the original")
+        raise NotTriedError("it declares that it needs the original")
     changed = [
         replace(
             blank, story=replace(blank.story, sentences=blank.filled("Quite another thing took place there."))
@@ -172,7 +172,7 @@ def blind(trial: Trial) -> str | None:
 
 
 def any_text(trial: Trial) -> str | None:
-    """Emoji, curly quotes, other scripts in a story: every blank is answered with text that can be shown."""
+    """Every blank gets printable text, even if the story has emoji, curly quotes or other scripts."""
     hard = (
         "“Don’t!” said Zoë — naïve…",
         "She ate 3 🍎 and a crème brûlée.",
@@ -184,7 +184,7 @@ def any_text(trial: Trial) -> str | None:
 
 
 def control_strings(trial: Trial) -> str | None:
-    """Words that are signals to a model are words of a story: they change nothing but the text."""
+    """Control strings of a model in a story are ordinary words and do not change how it works."""
     sentences = tuple(f"Anna read {word} aloud at {n} o'clock." for n, word in enumerate(CONTROL[:5], 1))
     wrong = _all_answered(trial, replace(trial.stories[0], sentences=sentences))  # type: ignore[arg-type]  # there are five
     story = replace(trial.stories[0], title=" ".join(CONTROL))
@@ -192,7 +192,7 @@ def control_strings(trial: Trial) -> str | None:
 
 
 def empty_context(trial: Trial) -> str | None:
-    """Sentences of one character around the blank, and a title of none."""
+    """The generator copes with sentences of one character around the blank and an empty title."""
     bare = replace(trial.stories[0], title="", sentences=("A", "B", "C", "D", "E"))
     wrong = _all_answered(trial, bare)
     if wrong or not isinstance(trial.generator, FillsText):
@@ -202,24 +202,24 @@ def empty_context(trial: Trial) -> str | None:
 
 
 def long_context(trial: Trial) -> str | None:
-    """A story of 20,000 words is answered or refused in words, and the story after it is answered as ever."""
+    """A story of 20,000 words is filled, or refused with a reason, and the next story is filled as usual."""
     story = replace(trial.stories[0], sentences=tuple("many words " * 2000 for _ in POSITIONS))  # type: ignore[arg-type]  # there are five
     long, short = Blank(story, 3), trial.blanks[0]
     infills = list(trial.generator.infill([long, short]))
     if [infill.blank for infill in infills] != [long, short]:
-        return "the long story or the one after it got no infill of its own"
+        return "the long story or the next one got no infill of its own"
     if infills[0].status is not InfillStatus.OK and not infills[0].detail:
-        return f"it is {infills[0].status}, and nothing says why"
+        return f"its status is {infills[0].status}, without a reason"
     if infills[1].text != trial.together[0].text:
-        return "the story after it got another infill than without it"
+        return "the next story got another infill than without the long one"
     return None
 
 
 def first_and_last(trial: Trial) -> str | None:
-    """The first and the last sentence of a story, and a gap at either end of a text."""
+    """The first and the last sentence of a story are filled, and so is a gap at either end of a text."""
     ends = [infill for infill in trial.together if infill.blank.position in (1, 5)]
     if not any(infill.text for infill in ends):
-        return "no first and no last sentence was filled"
+        return "neither first nor last sentences were filled"
     if not isinstance(trial.generator, FillsText):
         return None
     gap = _gap(trial.generator)
@@ -231,8 +231,7 @@ def first_and_last(trial: Trial) -> str | None:
 
 
 def several_blanks(trial: Trial) -> str | None:
-    """Two and three gaps in a text, also of a whole batch of texts with different numbers: one filling each,
-    in order."""
+    """Texts with one, two and three gaps, also in one batch, get one filling a gap, in order."""
     generator = trial.filler()
     gap = _gap(generator)
     pieces = ("Anna came home. ", " She sat down. ", " It was late. ", " She slept.")
@@ -245,12 +244,12 @@ def several_blanks(trial: Trial) -> str | None:
     if [[f.text for f in fillings] for fillings in together] != [
         [f.text for f in fillings] for fillings in alone
     ]:
-        return "texts with several blanks are filled otherwise together than alone"
+        return "texts with several blanks are filled differently together and alone"
     return None
 
 
 def limits(trial: Trial) -> str | None:
-    """An answer that is `ok` has no more and no fewer words than asked for, and begins as asked for."""
+    """A filling with the status `ok` has the requested number of words and the requested beginning."""
     generator = trial.filler()
     kind = _gap(generator).type
     asked = (Gap(kind, max_words=5), Gap(kind, min_words=3), Gap(kind, beginning="The"))
@@ -264,10 +263,8 @@ def limits(trial: Trial) -> str | None:
                 continue
             words = len(filling.text.split())
             if words < gap.min_words or 0 < gap.max_words < words:
-                return (
-                    f"{filling.text!r} has {words} words; {gap.min_words} to {gap.max_words or 'any'} were"
-                    " asked for"
-                )
+                limits = f"{gap.min_words} to {gap.max_words or 'any number'}"
+                return f"{filling.text!r} has {words} words, not {limits}"
             if not filling.text.startswith(gap.beginning):
                 return f"{filling.text!r} does not begin with {gap.beginning!r}"
     return None
@@ -299,18 +296,18 @@ def _gap(generator: FillsText) -> Gap:
 
 
 def _all_answered(trial: Trial, story: Story) -> str | None:
-    """What is wrong with the infills of a story's five blanks."""
+    """What is wrong with the infills of a story's five blanks, or None."""
     blanks = [Blank(story, position) for position in POSITIONS]
     infills = list(trial.generator.infill(blanks))
     if [infill.blank for infill in infills] != blanks:
-        return "not every blank got an infill of its own, its story as it was"
+        return "not every blank got an infill with its own, unchanged story"
     return _unfit(
         ((infill.text, infill.status) for infill in infills), f"{story.title} {' '.join(story.sentences)}"
     )
 
 
 def _right_number(generator: FillsText, texts: Sequence[GappedText]) -> str | None:
-    """What is wrong with the fillings of texts."""
+    """What is wrong with the fillings of texts, or None."""
     found = list(generator.fill(texts))
     if len(found) != len(texts):
         return f"{len(texts)} texts got {len(found)} answers"
@@ -321,7 +318,7 @@ def _right_number(generator: FillsText, texts: Sequence[GappedText]) -> str | No
 
 
 def _unfit(answers: Iterable[tuple[str, InfillStatus]], context: str) -> str | None:
-    """What is wrong with answers; a control string may only be one that the context has."""
+    """What is wrong with answers, or None. A control string is allowed if the context has it."""
     for text, status in answers:
         if status is not InfillStatus.OK:
             continue

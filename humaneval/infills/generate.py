@@ -1,5 +1,4 @@
-"""Fills blanks: finds generators by entry point without importing them, runs them, and can be killed at any
-time."""
+"""Fills blanks: finds generators by entry point without importing them, and runs them in small commits."""
 
 from __future__ import annotations
 
@@ -34,14 +33,14 @@ from humaneval.text import normalise, refused_characters
 
 GROUP = "humaneval.generators"
 COMMIT_EVERY = 50
-"""Infills between commits: what a kill can cost."""
+"""Infills between two commits: the most that a kill can lose."""
 
 REGISTERING = 0x68756D65
-"""The PostgreSQL advisory lock under which a run makes the rows of its generator."""
+"""Number of the PostgreSQL advisory lock under which a run registers its generator."""
 
 
 class Kind(NamedTuple):
-    """A kind of generator as it is registered; nothing of it is imported."""
+    """A registered kind of generator. None of its code is imported."""
 
     name: str
     target: str
@@ -57,7 +56,7 @@ def kinds() -> list[Kind]:
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """The generators that `request` stands for: nearly always one."""
+    """The generators that `request` describes: nearly always one."""
     point = _entry_point(request.kind)
     try:
         builder: Callable[[GeneratorRequest], Sequence[Generator]] = point.load()
@@ -81,7 +80,7 @@ def _entry_point(kind: str) -> EntryPoint:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What one run did: infills written now by status, and how many were there before."""
+    """What one run did: new infills by status, and how many blanks were already filled."""
 
     generator: str
     written: Mapping[str, int]
@@ -89,8 +88,7 @@ class RunSummary:
 
 
 def configuration_hash(provenance: Provenance) -> str:
-    """Of what makes a generator itself: kind, checkpoint, seed, settings. Not of machine, batch or
-    versions."""
+    """A hash of a generator's kind, checkpoint, seed and settings, not of machine, batch or versions."""
     return _hash([provenance.kind, provenance.checkpoint, provenance.seed, dict(provenance.settings)])
 
 
@@ -101,8 +99,7 @@ def _hash(value: Any) -> str:
 
 
 def judge(infill: Infill) -> Infill:
-    """Give an `ok` infill the status that its text deserves. Other statuses stay, unless the text cannot be
-    stored.
+    """Give an `ok` infill the status that its text deserves. Others keep theirs unless it is unprintable.
 
     The machine's sentence must be one printable sentence that differs from the original and its neighbours.
     """
@@ -124,7 +121,7 @@ def judge(infill: Infill) -> Infill:
 
 
 def select_stories(engine: Engine, *, split: str | None = None, first: int | None = None) -> list[Story]:
-    """Stories in the order of their import, of one split or all, the first `first` of them."""
+    """The first `first` stories in the order of their import, of one split or of all."""
     with reading(engine) as session:
         query = select(StoryRow).order_by(StoryRow.id)
         if split is not None:
@@ -139,12 +136,21 @@ def story_value(row: StoryRow) -> Story:
     return Story(row.key, row.sentences, row.title, row.source, row.split)
 
 
+class Shard(NamedTuple):
+    """One of several equal parts of the stories. `part` counts from 1."""
+
+    part: int
+    parts: int
+
+
+WHOLE = Shard(1, 1)
+
+
 def blanks_of(
-    stories: Iterable[Story], positions: Sequence[int], samples: int = 1, *, shard: tuple[int, int] = (1, 1)
+    stories: Iterable[Story], positions: Sequence[int], samples: int = 1, *, shard: Shard = WHOLE
 ) -> list[Blank]:
-    """Every blank of `stories`; with `shard` (i, n) the i-th of n parts, cut so that a story stays whole."""
-    index, parts = shard
-    mine = [story for number, story in enumerate(stories) if number % parts == index - 1]
+    """Every blank of `stories`, or those of one shard. All blanks of a story are in the same shard."""
+    mine = [story for number, story in enumerate(stories) if number % shard.parts == shard.part - 1]
     return [
         Blank(story, position, sample)
         for story in mine
@@ -154,14 +160,14 @@ def blanks_of(
 
 
 def check_stories(engine: Engine, generator: Generator) -> None:
-    """Raise InputError where `generator` can tell that it does not fit the stories that there are."""
+    """Raise InputError if `generator` can tell that it does not fit the stored stories."""
     if isinstance(generator, ChecksStories):
         generator.check({story.id: story for story in select_stories(engine)})
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRun:
-    """A run that is registered: what it has still to fill, and where its infills go."""
+    """A registered run: the blanks that it still has to fill, and where its infills go."""
 
     generator: str
     kind: str
@@ -169,7 +175,7 @@ class OpenRun:
     run_id: int
     story_ids: Mapping[str, int]
     blanks: Sequence[Blank]
-    """Without an infill of this generator so far."""
+    """Those without an infill of this generator."""
 
 
 def run(
@@ -178,8 +184,7 @@ def run(
     blanks: Sequence[Blank],
     advance: Callable[[int], None] = lambda amount: None,
 ) -> RunSummary:
-    """Fill the blanks that `generator` has not filled yet, committing as it goes. Run again after a kill: it
-    goes on."""
+    """Fill the blanks that `generator` has not filled yet, with many commits. After a kill, run it again."""
     check_stories(engine, generator)
     opened = open_run(engine, generator.name, generator.provenance, blanks)
     there = len(blanks) - len(opened.blanks)
@@ -192,9 +197,9 @@ def run(
 
 
 def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence[Blank]) -> OpenRun:
-    """Register a run of the generator `name`, and find which of `blanks` it has not filled yet."""
+    """Register a run of the generator `name`, and find the `blanks` that it has not filled yet."""
     with writing(engine) as session:
-        if engine.dialect.name == "postgresql":  # shards that start together register one after the other
+        if engine.dialect.name == "postgresql":  # shards that start together register one by one
             session.execute(select(func.pg_advisory_xact_lock(REGISTERING)))
         generator_id, run_id = _register(session, name, provenance)
         story_ids = dict(session.execute(select(StoryRow.key, StoryRow.id)).all())
@@ -212,7 +217,7 @@ def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence
 
 
 def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[str]:
-    """Judge infills and commit them together; the statuses of those that are new."""
+    """Judge infills and commit them together. Returns the statuses of the new ones."""
     judged = infills if opened.kind == "human" else [judge(infill) for infill in infills]
     lines = [
         {
@@ -230,19 +235,19 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[st
     ]
     insert = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
     with writing(engine) as session:
-        # The same command may be running twice: the infill that came first stays.
+        # The same command may run twice at once: the first infill stays.
         new = insert(InfillRow).on_conflict_do_nothing().returning(InfillRow.status)
         return list(session.scalars(new, lines))
 
 
 def forget(engine: Engine, name: str) -> int:
-    """Delete a generator with its infills, where no study shows any; returns how many infills there were."""
+    """Delete a generator and its infills unless a study shows one. Returns how many infills there were."""
     with writing(engine) as session:
         generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))
         if generator is None:
             known = session.scalars(select(GeneratorRow.name).order_by(GeneratorRow.name)).all()
             raise UsageError(
-                f"there are no infills from {name!r}", f"There are from: {', '.join(known) or 'nobody'}."
+                f"there are no infills by {name!r}", f"Generators with infills: {', '.join(known) or 'none'}."
             )
         shown = session.scalar(
             select(StudyRow.name)
@@ -252,8 +257,8 @@ def forget(engine: Engine, name: str) -> int:
         )
         if shown is not None:
             raise UsageError(
-                f"study {shown!r} shows infills from {name!r}",
-                "What a study shows stays. Generate under another name with --as.",
+                f"study {shown!r} shows infills by {name!r}",
+                "They cannot be deleted. Generate under another name with --as.",
             )
         mine = InfillRow.generator_id == generator.id
         deleted = session.scalar(select(func.count()).select_from(InfillRow).where(mine)) or 0
@@ -264,16 +269,16 @@ def forget(engine: Engine, name: str) -> int:
 
 
 def in_order(generator: Generator, blanks: Sequence[Blank]) -> Iterator[Infill]:
-    """The generator's infills, checked against the promise of one infill a blank in the blanks' order."""
+    """The generator's infills. Raises InputError unless there is one a blank, in the order of the blanks."""
     given = iter(generator.infill(blanks))
     for blank in blanks:
         infill = next(given, None)
         if infill is None or infill.blank != blank:
             got = "nothing" if infill is None else f"{infill.blank.story.id} position {infill.blank.position}"
             raise InputError(
-                f"generator {generator.name!r} owed an infill for {blank.story.id} position {blank.position}"
-                f" and gave {got}",
-                "A generator answers every blank, in order. This is a fault of its code.",
+                f"generator {generator.name!r} returned {got} instead of an infill for {blank.story.id}"
+                f" position {blank.position}",
+                "A generator must fill every blank, in order. This is a bug in its code.",
             )
         yield infill
 
@@ -284,9 +289,9 @@ def _batches(infills: Iterator[Infill]) -> Iterator[list[Infill]]:
 
 
 def _register(session: Session, name: str, provenance: Provenance) -> tuple[int, int]:
-    """The ids of the generator's and the run's rows, made if new; a name keeps one configuration for ever."""
+    """The ids of the generator's and the run's row, made if new. A name has a single configuration."""
     if not name.strip() or name != name.strip() or "," in name or not name.isprintable():
-        raise UsageError(f"{name!r} cannot be a generator's name", "Choose letters, digits and hyphens.")
+        raise UsageError(f"{name!r} cannot be a generator's name", "Use letters, digits and hyphens.")
     wanted = configuration_hash(provenance)
     generator = session.scalar(select(GeneratorRow).where(GeneratorRow.name == name))
     if generator is None:
@@ -296,7 +301,7 @@ def _register(session: Session, name: str, provenance: Provenance) -> tuple[int,
     elif generator.configuration_hash != wanted:
         raise UsageError(
             f"generator {name!r} already has infills made with another checkpoint, seed or settings",
-            "Give this configuration a name of its own with --as NAME.",
+            "Give this configuration its own name with --as NAME.",
         )
     whole = asdict(provenance)
     run = session.scalar(

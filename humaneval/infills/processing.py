@@ -1,8 +1,7 @@
-"""What is done to every system's text alike, so that its form does not give the machine away; and systems
-matched in length.
+"""Processing of texts, the same for all systems, so that form does not betray a machine; and matched lengths.
 
-Each is a generator around a generator, and part of what makes it itself: its settings name it, and the text
-as the model wrote it stays beside the infill as `raw`.
+Each is a generator around a generator and part of its configuration: the settings name it, and the infill
+keeps the model's own text as `raw`.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ _CLITIC = re.compile(r"\s+(?=(?:n['’]t|['’](?:s|m|d|re|ve|ll|t))\b)", re.IGN
 _SPLIT_NT = re.compile(r"(\w)\s*n\s*(['’])\s*t\b", re.IGNORECASE)
 _FINAL = tuple(".!?…\"'”’)")
 CHUNK = 32
-"""Blanks whose draws are asked for together, where lengths are matched."""
+"""Blanks whose draws are requested together when lengths are matched."""
 
 
 def labels(text: str, blank: Blank) -> str:
-    """Without a label before it (“Sentence 3:”), and without quotation marks around all of it that the story
-    has none of."""
+    """Remove a label at the start (“Sentence 3:”), and quotation marks around all of it."""
     text = _LABEL.sub("", text).strip()
     for opening, closing in _QUOTED:
         inside = text[1:-1]
@@ -42,8 +40,7 @@ def labels(text: str, blank: Blank) -> str:
 
 
 def repeats(text: str, blank: Blank) -> str:
-    """Without the sentence before it and what follows from the sentence after it on, where a model
-    repeats them."""
+    """Remove the sentence before the blank if it is repeated, and all from the sentence after it on."""
     sentences, at = blank.story.sentences, blank.position - 1
     if at and text.startswith(sentences[at - 1]):
         text = text[len(sentences[at - 1]) :].strip()
@@ -53,25 +50,25 @@ def repeats(text: str, blank: Blank) -> str:
 
 
 def sentence(text: str, blank: Blank) -> str:
-    """The first sentence alone."""
+    """Keep only the first sentence."""
     found = split_sentences(text)
     return found[0] if found else text
 
 
 def spaces(text: str, blank: Blank) -> str:
-    """No space before a mark or within a contraction: “did n't go .” is “didn't go.”"""
+    """Remove spaces before punctuation and inside contractions: “did n't go .” becomes “didn't go.”"""
     return normalise(_BEFORE_MARK.sub("", _CLITIC.sub("", _SPLIT_NT.sub(r"\1n\2t", text))))
 
 
 def capital(text: str, blank: Blank) -> str:
-    """A capital letter at the head, and “I” for “i”."""
+    """Begin with a capital letter, and write “I” for “i”."""
     text = re.sub(r"\bi\b(?!\.)", "I", text)
     at = next((at for at, character in enumerate(text) if character.isalpha()), None)
     return text if at is None else text[:at] + text[at].upper() + text[at + 1 :]
 
 
 def stop(text: str, blank: Blank) -> str:
-    """A full stop at the end, where nothing ends it."""
+    """Add a full stop if nothing else ends the text."""
     return text if not text or text.endswith(_FINAL) else text.rstrip(",;:-–— ") + "."
 
 
@@ -83,20 +80,19 @@ STEPS: Mapping[str, Callable[[str, Blank], str]] = {
     "capital": capital,
     "stop": stop,
 }
-"""In the order in which they are taken, whichever are chosen."""
+"""In the order in which they are applied, whichever are chosen."""
 
 
 def steps_of(text: str) -> tuple[str, ...]:
-    """`all`, or names with commas between, as names of STEPS in their order. UsageError names one that there
-    is not."""
+    """The steps that `all`, or names separated by commas, mean. Raises UsageError for an unknown name."""
     wanted = (
         list(STEPS) if text.strip() == "all" else [part.strip() for part in text.split(",") if part.strip()]
     )
     unknown = [name for name in wanted if name not in STEPS]
     if unknown or not wanted:
         raise UsageError(
-            f"there is no processing {unknown[0]!r}" if unknown else "no processing is named",
-            f"There are: {', '.join(STEPS)}, and all.",
+            f"there is no processing step {unknown[0]!r}" if unknown else "no processing step is named",
+            f"Steps: {', '.join(STEPS)}; or all.",
         )
     return tuple(name for name in STEPS if name in wanted)
 
@@ -123,7 +119,7 @@ class Processed:
 
 
 def process(infill: Infill, steps: Sequence[str]) -> Infill:
-    """The infill with its text processed; `raw` in its extra where that changed it."""
+    """The infill with its text processed. If that changed it, `extra` has the original as `raw`."""
     if infill.status not in PROCESSED_STATUSES or not infill.text.strip():
         return infill
     text = infill.text
@@ -139,12 +135,10 @@ def process(infill: Infill, steps: Sequence[str]) -> Infill:
 
 @dataclass(frozen=True, slots=True)
 class LengthMatched:
-    """A generator that draws several times for a blank and gives the one whose length is nearest to a length
-    of people.
+    """A generator that draws several infills a blank and keeps the one nearest to a human length.
 
-    That is the number of words of the sentence at the same position of another story, drawn by (seed, story):
-    systems then write as long as people do on the whole, and learn nothing of the sentence that was taken
-    out.
+    That length is the number of words at the same position of another story, drawn by (seed, story). Overall,
+    systems then write sentences as long as people do, and learn nothing about the one that was taken out.
     """
 
     inner: Generator
@@ -166,7 +160,7 @@ class LengthMatched:
         )
 
     def target(self, blank: Blank) -> int:
-        """Words wanted."""
+        """The target length in words."""
         others = [story for story in self.stories if story.id != blank.story.id] or list(self.stories)
         key = f"{self.seed} length {blank.story.id} {blank.position} {blank.sample}"
         drawn = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) % len(others)
@@ -197,16 +191,15 @@ class LengthMatched:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is asked for of every generator alike: steps of processing, and of how many draws the one that
-    fits in length."""
+    """What is required of every generator alike: processing steps, and draws to match a length from."""
 
     steps: tuple[str, ...] = ()
     draws: int = 0
-    """0: lengths are not matched."""
+    """0 means that lengths are not matched."""
     seed: int = 0
 
     def of(self, generators: Iterable[Generator], stories: Sequence[Story]) -> list[Generator]:
-        """The generators in this form; `stories` are those whose lengths are wanted."""
+        """The generators in this form. `stories` supply the human lengths."""
         found: list[Generator] = []
         for generator in generators:
             whole: Generator = Processed(generator, self.steps) if self.steps else generator

@@ -1,9 +1,7 @@
-"""Fills blanks on a Ray cluster: actors build the generator and write, and this process alone stores what
-comes back.
+"""Fills blanks on a Ray cluster: actors build the generator and fill; only this process stores the infills.
 
-So a database in a file will do, and nothing is written twice. An actor that dies costs the part that it was
-at: another one does that part anew, and writes the same, for chance hangs on seed, story, position and sample
-alone.
+So an SQLite file is enough, and nothing is written twice. If an actor dies, another one does its part again.
+It writes the same text, because random numbers depend only on seed, story, position and sample.
 """
 
 from __future__ import annotations
@@ -26,29 +24,29 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 DEATHS = 3
-"""How many actors a part may cost: then it is the part that kills them."""
+"""After this many dead actors the part itself is to blame."""
 BATCHES = 4
-"""Batches of a part: models sort as many by length, so that the batches are those of one process."""
+"""Batches in a part. Models sort this many by length, so the batches are those of a single process."""
 OPENING = -1
-"""What an actor is at that builds the generators; else the number of a part."""
+"""The task of an actor that builds the generators; other tasks are numbers of parts."""
 
 
 class Described(NamedTuple):
-    """A generator as an actor has it."""
+    """A generator in an actor."""
 
     name: str
     provenance: Provenance
 
 
 class Actor:
-    """Runs in a process of the cluster. Making it does nothing: an error there would look like a death."""
+    """Runs in a process of the cluster. The constructor does no work: its errors would look like deaths."""
 
     def __init__(self, request: GeneratorRequest, form: Form) -> None:
         self.request, self.form = request, form
         self.generators: Sequence[Generator] = ()
 
     def open(self, stories: Mapping[str, Story]) -> list[Described]:
-        """Build the generators, once, and let them look at the stories."""
+        """Build the generators once, and let them check the stories."""
         built = build(self.request)
         for generator in built:
             if isinstance(generator, ChecksStories):
@@ -57,12 +55,12 @@ class Actor:
         return [Described(generator.name, generator.provenance) for generator in self.generators]
 
     def fill(self, index: int, blanks: Sequence[Blank]) -> list[Infill]:
-        """The infills of the generator at `index`, one a blank, in order."""
+        """The infills by generator number `index`, one a blank, in order."""
         return list(in_order(self.generators[index], blanks))
 
 
 class Cluster:
-    """Actors that have built the generators of one request; `generators` says which these are."""
+    """Actors that have built the generators of one request, which are in `generators`."""
 
     def __init__(
         self,
@@ -88,14 +86,13 @@ class Cluster:
         self._kept = 0
 
     def open(self) -> None:
-        """Wait for the first actor. Raises what its builder or its look at the stories raises."""
+        """Wait for the first actor. Raises what building the generators or checking the stories raises."""
         while not self.generators:
             self._hire(1)
             self._next()
 
     def fill(self, index: int, blanks: Sequence[Blank]) -> Iterator[list[Infill]]:
-        """What the generator at `index` writes for `blanks`, in parts, in the order in which they come
-        back."""
+        """The infills by generator number `index` for `blanks`, in parts, in the order of their arrival."""
         self._parts = parts_of(blanks, self.generators[index].provenance, self.size)
         self._deaths.clear()
         waiting = deque(range(len(self._parts)))
@@ -126,19 +123,18 @@ class Cluster:
             self._at_work[actor.open.remote(self._stories)] = (actor, OPENING)
 
     def _next(self) -> tuple[int, list[Infill] | None]:
-        """Wait for any actor: what it was at, and its infills; None where it died or had only to open."""
+        """Wait for any actor: its task and its infills, which are None if it died or only opened."""
         (done,), _ = self._ray.wait(list(self._at_work), num_returns=1)
         actor, task = self._at_work.pop(done)
         try:
             answer = self._ray.get(done)
         except self._ray.exceptions.RayTaskError as error:
-            # What the generator raised. Ours, and files that are not there, are told in one line; a fault
-            # stays one.
+            # The generator raised it. Our errors and missing files become one line; bugs keep a traceback.
             if isinstance(error.cause, (HumanEvalError, OSError)):
                 raise error.cause from None
             raise
         except self._ray.exceptions.RayError as error:
-            self._ray.kill(actor)  # it may only have been out of reach
+            self._ray.kill(actor)  # it may still run, out of reach
             self._count_death(task, error)
             return task, None
         self._idle.append(actor)
@@ -157,14 +153,13 @@ class Cluster:
             part = self._parts[task]
             doing = f"filling the {len(part)} blanks from {part[0].story.id} position {part[0].position} on"
         raise InputError(
-            f"{DEATHS} Ray actors died one after the other while {doing}"
-            f" ({' '.join(str(error).split())[:200]})",
-            f"{self._kept} infills of this run are stored; the same command goes on from there. Too little"
-            " memory? Try fewer --actors.",
+            f"{DEATHS} Ray actors in a row died while {doing} ({' '.join(str(error).split())[:200]})",
+            f"{self._kept} infills of this run are stored; the same command continues from there. If memory"
+            " is short, try fewer --actors.",
         ) from error
 
     def _compare(self, found: list[Described]) -> None:
-        """Raise InputError unless every actor has the same generators, to the last version of a package."""
+        """Raise InputError unless all actors have the same generators, down to package versions."""
         self.generators = self.generators or found
         for first, other in zip(self.generators, found, strict=True):
             if first != other:
@@ -176,7 +171,7 @@ class Cluster:
                 raise InputError(
                     f"the Ray actors have generators {first.name!r} that differ in"
                     f" {', '.join(fields) or 'name'}",
-                    "Give every node the same packages, files and devices.",
+                    "Install the same packages, files and devices on every node.",
                 )
 
 
@@ -188,10 +183,10 @@ def cluster(
     actors: int | None = None,
     gpus: float | None = None,
 ) -> Iterator[Cluster]:
-    """Actors for `request`: on the cluster that RAY_ADDRESS names or that runs here, else on one made for this.
+    """Actors for `request`, on the cluster that RAY_ADDRESS names, on one that runs here, or on a new one.
 
-    `actors` at most, one a GPU or one a CPU where it is None, with `gpus` GPUs each. They end with the
-    context.
+    At most `actors` of them, each with `gpus` GPUs; None means one for each GPU, or else for each CPU. They
+    end with the context.
     """
     try:
         import ray
@@ -199,8 +194,8 @@ def cluster(
         raise PrerequisiteError(
             "--ray needs the package ray", "pip install 'humaneval-toolkit[ray]'"
         ) from None
-    with redirect_stdout(sys.stderr), _started(ray):  # Ray prints there that an actor died
-        if request.checkpoint and Path(request.checkpoint).exists():  # actors run in folders of their own
+    with redirect_stdout(sys.stderr), _started(ray):  # Ray prints to stdout that an actor died
+        if request.checkpoint and Path(request.checkpoint).exists():  # actors run in other folders
             request = replace(request, checkpoint=str(Path(request.checkpoint).absolute()))
         found = Cluster(ray, request, form, {story.id: story for story in stories}, actors, gpus)
         try:
@@ -212,17 +207,17 @@ def cluster(
 
 @contextmanager
 def _started(ray: Any) -> Iterator[None]:
-    """Connected to a cluster; one that the program is connected to already is left as it is."""
+    """Connect to a cluster. An existing connection of the program is left alone."""
     if ray.is_initialized():
         yield
         return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or Ray reports itself to its makers
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # otherwise Ray sends usage reports
     try:
         ray.init(logging_level="ERROR", log_to_driver=False)
     except (ConnectionError, RuntimeError) as error:
         raise PrerequisiteError(
-            f"there is no way to the Ray cluster ({' '.join(str(error).split())[:300]})",
-            "RAY_ADDRESS names it; RAY_ADDRESS=local starts one here.",
+            f"the Ray cluster cannot be reached ({' '.join(str(error).split())[:300]})",
+            "Set RAY_ADDRESS to its address, or to local to start one here.",
         ) from None
     try:
         yield
@@ -233,7 +228,7 @@ def _started(ray: Any) -> Iterator[None]:
 def run_on(
     engine: Engine, found: Cluster, index: int, blanks: Sequence[Blank], advance: Callable[[int], None]
 ) -> RunSummary:
-    """As `generation.run`, by the actors of `found` and their generator at `index`."""
+    """As `generate.run`, with the actors of `found` and their generator number `index`."""
     name, provenance = found.generators[index]
     opened = open_run(engine, name, provenance, blanks)
     there = len(blanks) - len(opened.blanks)
@@ -246,7 +241,7 @@ def run_on(
 
 
 def parts_of(blanks: Sequence[Blank], provenance: Provenance, actors: int) -> list[Sequence[Blank]]:
-    """Blanks in parts of whole batches: four where every actor gets work so, else fewer."""
+    """Blanks in parts of whole batches: four batches, or fewer if otherwise an actor had no work."""
     size = provenance.batch.get("size")
     batch, longest = (size, BATCHES * size) if isinstance(size, int) and size > 0 else (1, COMMIT_EVERY)
     share = -(-len(blanks) // (actors * batch)) * batch
@@ -255,7 +250,7 @@ def parts_of(blanks: Sequence[Blank], provenance: Provenance, actors: int) -> li
 
 
 def _room(there: Mapping[str, float], gpus: float) -> int:
-    """How many actors a cluster holds."""
+    """How many actors a cluster has room for."""
     room = int(there.get("CPU", 0))
     if gpus:
         room = min(room, int(there.get("GPU", 0) / gpus))
@@ -263,6 +258,6 @@ def _room(there: Mapping[str, float], gpus: float) -> int:
         raise UsageError(
             f"the Ray cluster has no room for an actor: {there.get('CPU', 0):g} CPUs, {there.get('GPU', 0):g}"
             " GPUs",
-            f"Each takes 1 CPU and {gpus:g} GPUs: see --gpus-per-actor.",
+            f"Each actor needs 1 CPU and {gpus:g} GPUs (--gpus-per-actor).",
         )
     return room

@@ -1,1 +1,4 @@
-"""The database: its tables, how it is opened and migrated, and questions that several rooms ask of it."""
+"""The database: tables, engine and migrations, and queries that several rooms share.
+
+The doors are `engine` (reading, writing), `tables` and `queries`.
+"""

@@ -1,9 +1,8 @@
-"""Opens databases: SQLite that loses nothing, or PostgreSQL by URL; sessions that read and sessions that
-write.
+"""Opens databases, SQLite by file or PostgreSQL by URL, and sessions that read or write.
 
-SQLite runs in WAL mode with `synchronous=FULL` (NORMAL can lose acknowledged commits at a power cut) and
+SQLite runs in WAL mode with `synchronous=FULL` (NORMAL can lose acknowledged commits in a power cut) and with
 foreign keys on. Writers begin with BEGIN IMMEDIATE: a deferred transaction that turns into a writer fails at
-once with "database is locked", whatever the busy timeout says.
+once with "database is locked", whatever the busy timeout.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ BUSY_SECONDS = 30
 
 
 def open_engine(url: str, *, pool: bool = True) -> Engine:
-    """An engine for `url`; no connection is made yet. `pool=False` closes each connection after use."""
+    """An engine for `url`, without a connection yet. `pool=False` closes each connection after use."""
     options: dict[str, Any] = {} if pool else {"poolclass": NullPool}
     if url.startswith("sqlite"):
         folder = Path(url.removeprefix("sqlite:///")).parent
         if not folder.is_dir():
             raise StoreError(
                 f"the folder {folder} for the database does not exist",
-                "Make it, or choose another with --database.",
+                "Create it, or choose another with --database.",
             )
         engine = create_engine(
             url, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False}, **options
@@ -50,15 +49,16 @@ def open_engine(url: str, *, pool: bool = True) -> Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # we say BEGIN ourselves; `autocommit` needs Python 3.12
+    connection.isolation_level = (
+        None  # _begin_sqlite sends BEGIN; the attribute `autocommit` needs Python 3.12
+    )
     for pragma in (f"busy_timeout={BUSY_SECONDS * 1000}", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}").close()
     _use_wal(connection)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Turn a new file to WAL. Two programs at once: SQLite refuses the second at once, whatever the busy
-    timeout."""
+    """Switch a new file to WAL. If two programs do so at once, SQLite refuses one despite the timeout."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -77,7 +77,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Session]:
-    """A session for reading. Nothing it changes is kept."""
+    """A session for reading. Its changes are not kept."""
     with store_errors(engine), Session(engine, autoflush=False) as session:
         yield session
 
@@ -95,35 +95,34 @@ def writing(engine: Engine) -> Iterator[Session]:
 
 @contextmanager
 def writing_alone(engine: Engine, what: str) -> Iterator[Session]:
-    """As `writing`, for what two programs may add at the same moment: the slower one gets a StoreError naming
-    `what`."""
+    """As `writing`, for what two programs may add at the same time. The slower one gets a StoreError."""
     try:
         with writing(engine) as session:
             yield session
     except IntegrityError as error:
         raise StoreError(
-            f"another program added {what} at the same moment; nothing was changed here",
+            f"another program added {what} at the same time; this one changed nothing",
             "Run the command again.",
         ) from error
 
 
 @contextmanager
 def store_errors(engine: Engine) -> Iterator[None]:
-    """Turn what the database's driver says of a busy, missing or damaged database into a StoreError."""
+    """Turn the driver's errors about a busy, missing or damaged database into a StoreError."""
     try:
         yield
     except DatabaseError as error:
-        # sqlite3 has no class of its own for damage; a broken constraint or a wrong statement is a bug and
-        # stays one.
+        # sqlite3 has no class for damage. A broken constraint or a wrong statement is a bug, nothing else.
         if type(error) not in (OperationalError, DatabaseError):
             raise
         reason = str(error.orig).strip().splitlines()[0]
         where = engine.url.render_as_string(hide_password=True)
         if "locked" in reason:
             raise StoreError(
-                f"the database {where} was busy for {BUSY_SECONDS} s", "Another program holds it; try again."
+                f"the database {where} was busy for {BUSY_SECONDS} s",
+                "Another program is using it. Try again.",
             ) from error
         raise StoreError(
             f"the database {where} cannot be used: {reason}",
-            "Name the right one with --database; `humaneval config show` says where this one was named.",
+            "Check --database; `humaneval config show` says where the current value comes from.",
         ) from error

@@ -1,4 +1,4 @@
-"""Brings a database to this version's tables, checks it, and copies it to safety first."""
+"""Upgrades a database to the tables of this version, checks it, and makes backups."""
 
 from __future__ import annotations
 
@@ -20,56 +20,55 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 HEAD = "0001"
-"""The newest revision, so that opening a database need not import Alembic; a test compares the two."""
+"""The newest revision, so that opening a database does not import Alembic. A test compares the two."""
 
 
 def open_current(
     engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata
 ) -> None:
-    """Make the tables of an empty database; refuse one of another revision with a word on what to do."""
+    """Create the tables of an empty database. Raises StoreError for a database of another revision."""
     found = known_revision(engine, versions=versions, head=head, metadata=metadata)
     if found is None:
         try:
             upgrade(engine, versions=versions, metadata=metadata)
         except (DBAPIError, StoreError):
-            if revision(engine) != head:  # else another program made the tables meanwhile
+            if revision(engine) != head:  # otherwise another program has made the tables in the meantime
                 raise
     elif found != head:
         raise StoreError(
-            f"{_name(engine)} is of the older revision {found}; this version needs {head}",
-            "`humaneval db upgrade` copies it to safety, then upgrades it.",
+            f"{_name(engine)} has the older revision {found}; this version needs {head}",
+            "Run `humaneval db upgrade`: it makes a backup, then upgrades the database.",
         )
 
 
 def known_revision(
     engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata
 ) -> str | None:
-    """The database's revision, None for an empty one. StoreError for one that is not ours, or newer than
-    we are."""
+    """The database's revision; None if it is empty. StoreError if it is not ours, or is too new."""
     with store_errors(engine):
         found = revision(engine)
         if found is None and inspect(engine).get_table_names():
             raise StoreError(
-                f"{_name(engine)} has tables, but not this toolkit's",
-                "Name another database with --database.",
+                f"{_name(engine)} has tables that are not this toolkit's",
+                "Choose another database with --database.",
             )
     if found not in (None, head) and not _known(engine, found, versions, metadata):
         if _is_markets(found) != _is_markets(head):
             of = ("studies", "a marketplace")
             raise StoreError(
-                f"{_name(engine)} is a database of {of[_is_markets(found)]}, and here one of"
-                f" {of[_is_markets(head)]} is needed",
-                "Name another database with --database.",
+                f"{_name(engine)} is a database of {of[_is_markets(found)]}; this command needs one of"
+                f" {of[_is_markets(head)]}",
+                "Choose another database with --database.",
             )
         raise StoreError(
-            f"{_name(engine)} is of revision {found}, which this version does not know",
-            "A newer humaneval made it: install that version.",
+            f"{_name(engine)} has revision {found}, which this version does not know",
+            "A newer version of humaneval made it: install that version.",
         )
     return found
 
 
 def _is_markets(named: str | None) -> bool:
-    """Whether a revision is one of the marketplace's own file."""
+    """Whether a revision belongs to a marketplace's database."""
     return named is not None and named.startswith("m")
 
 
@@ -78,7 +77,7 @@ def _name(engine: Engine) -> str:
 
 
 def revision(engine: Engine) -> str | None:
-    """The revision that the database says it is of; None where it says nothing."""
+    """The revision that is stored in the database; None if there is none."""
     with engine.connect() as connection:
         if not inspect(connection).has_table("alembic_version"):
             return None
@@ -88,7 +87,7 @@ def revision(engine: Engine) -> str | None:
 def upgrade(
     engine: Engine, *, versions: str = "versions", metadata: MetaData = Base.metadata, to: str = "head"
 ) -> None:
-    """Run the migrations up to revision `to`: all of them, or on any error none."""
+    """Run the migrations up to revision `to`: all of them or, after an error, none."""
     from alembic import command
 
     with store_errors(engine):
@@ -98,24 +97,23 @@ def upgrade(
 def downgrade(
     engine: Engine, to: str, *, versions: str = "versions", metadata: MetaData = Base.metadata
 ) -> None:
-    """Run the migrations back to revision `to` (`base`: no tables)."""
+    """Undo the migrations back to revision `to` (`base` means no tables)."""
     from alembic import command
 
     command.downgrade(_config(engine, versions, metadata), to)
 
 
 def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = Base.metadata) -> list[str]:
-    """What is wrong with the database: tables that differ from the models, broken references. Empty:
-    nothing."""
+    """What is wrong with the database, such as tables that differ from the models or broken references."""
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
     found = revision(engine)
     if found != head:
-        return [f"revision {found or 'none'}, not {head}"]
+        return [f"the revision is {found or 'missing'}, not {head}"]
     with engine.connect() as connection:
         differences = compare_metadata(MigrationContext.configure(connection), metadata)
-        problems = [f"table differs from its model: {difference}" for difference in differences]
+        problems = [f"a table differs from its model: {difference}" for difference in differences]
         if engine.dialect.name == "sqlite":
             problems += [
                 str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"
@@ -128,29 +126,29 @@ def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = Base.metadat
 
 
 def backup(engine: Engine, target: Path | None = None) -> Path:
-    """Copy a SQLite database to `target` while it is in use.
+    """Copy an SQLite database to `target` while it is in use. Returns the path of the copy.
 
-    Raises UsageError for other databases and for a target that is there or has no folder; StoreError where
-    the copy cannot be made. Then nothing of it is left.
+    Raises UsageError for other databases, and for a target that exists or has no folder. Raises StoreError if
+    the copy fails; then nothing of it is left.
     """
     if engine.dialect.name != "sqlite":
-        raise UsageError("`db backup` copies SQLite files", "Use pg_dump for PostgreSQL.")
+        raise UsageError("`db backup` copies only SQLite files", "Use pg_dump for PostgreSQL.")
     source = Path(str(engine.url.database))
     if target is None:
         target = source.with_name(f"{source.stem}-{now():%Y%m%dT%H%M%S}.backup{source.suffix}")
     if not target.parent.is_dir():
         raise UsageError(
-            f"the folder {target.parent} for the copy does not exist", "Make it, or choose another."
+            f"the folder {target.parent} for the copy does not exist", "Create it, or choose another."
         )
     if target.exists():
-        raise UsageError(f"{target} exists", "Name a file that does not.")
+        raise UsageError(f"{target} already exists", "Choose another file name.")
     part = target.with_name(target.name + ".part")
     try:
         part.unlink(missing_ok=True)
         part.touch(mode=0o600)
         with closing(sqlite3.connect(source)) as live, closing(sqlite3.connect(part)) as copy:
             live.backup(copy)
-        shutil.copymode(source, part)  # whoever may not read the database may not read its copy
+        shutil.copymode(source, part)  # the copy has the same permissions as the database
         part.rename(target)
     except (sqlite3.Error, OSError) as error:
         with suppress(OSError):

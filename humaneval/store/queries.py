@@ -1,13 +1,15 @@
-"""Questions that several stages ask of the database."""
+"""Queries that several rooms share."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from humaneval.store.tables import (
+    COLLECTED,
     AnswerRow,
     AssignmentRow,
     GeneratorRow,
@@ -23,12 +25,18 @@ from humaneval.store.tables import (
 
 TOOK_PART = "took part before"
 TOOK_PART_ELSEWHERE = "took part in a study that this one excludes"
-"""Why an assignment does not count although the study's own rule has nothing against it."""
+"""Why an assignment does not count although the study's exclusion rule keeps it."""
 
 SET_ASIDE = frozenset({TOOK_PART, TOOK_PART_ELSEWHERE})
 
 TEST_ENDPOINTS = frozenset({"sandbox"})
-"""Where answers are rehearsals whatever the study says."""
+"""Endpoints whose answers are always rehearsals."""
+
+
+_PASSAGES = (
+    select(RowPassageRow.row_id, func.count().label("passages")).group_by(RowPassageRow.row_id).subquery()
+)
+"""How many passages each row has."""
 
 
 def rows_in(session: Session, study_id: int) -> int:
@@ -36,97 +44,72 @@ def rows_in(session: Session, study_id: int) -> int:
     return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study_id)) or 0
 
 
+_RESPONSE = {
+    "worker": WorkerRow.pseudonym,
+    "story": StoryRow.key,
+    "generator": GeneratorRow.name,
+    "position": PassageRow.position,
+    "choice": ResponseRow.choice,
+    "role": PassageRow.role,
+    "study": StudyRow.name,
+    "endpoint": AssignmentRow.endpoint,
+    "hit": HitRow.external_id,
+    "assignment": AssignmentRow.external_id,
+    "row": RowRow.ordinal,
+    "order": ResponseRow.place,
+    "row_passages": _PASSAGES.c.passages,
+    "infill": PassageRow.infill_id,
+    "seconds": ResponseRow.seconds,
+    "words": PassageRow.sentences,
+    "shown_at": AssignmentRow.opened_at,
+    "submitted_at": AssignmentRow.submitted_at,
+    "test": StudyRow.is_test,
+    "simulated": StudyRow.simulated,
+}
+"""The columns of a response table, and what each is made from."""
+
+
 def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:
     """The response table of a study, one mapping a response, in the order of forms and places.
 
-    Workers are pseudonyms; superseded assignments have no responses to show. Forms that were rejected, or
-    filled in by people who had taken part before, are left out, unless `everything` is asked for.
+    Workers are pseudonyms. Superseded assignments have no responses. Rejected forms, and forms by workers who
+    had taken part before, are left out unless `everything` is set.
     """
-    counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(("submitted", "approved", "rejected"))]
+    counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(COLLECTED)]
     if not everything:
         counts += [AssignmentRow.state != "rejected", AssignmentRow.excluded.not_in(SET_ASIDE)]
-    passages = (
-        select(RowPassageRow.row_id, func.count().label("passages")).group_by(RowPassageRow.row_id).subquery()
-    )
     lines = session.execute(
-        select(
-            WorkerRow.pseudonym,
-            StoryRow.key,
-            GeneratorRow.name,
-            PassageRow.position,
-            ResponseRow.choice,
-            PassageRow.role,
-            AssignmentRow.endpoint,
-            HitRow.external_id,
-            AssignmentRow.external_id,
-            RowRow.ordinal,
-            ResponseRow.place,
-            PassageRow.infill_id,
-            ResponseRow.seconds,
-            AssignmentRow.opened_at,
-            AssignmentRow.submitted_at,
-            PassageRow.sentences,
-            passages.c.passages,
-        )
+        select(*_RESPONSE.values())
+        .select_from(ResponseRow)
         .join(AssignmentRow, AssignmentRow.id == ResponseRow.assignment_id)
+        .join(StudyRow, StudyRow.id == AssignmentRow.study_id)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
         .join(HitRow, HitRow.id == AssignmentRow.hit_id)
         .join(RowRow, RowRow.id == AssignmentRow.row_id)
-        .join(passages, passages.c.row_id == RowRow.id)
+        .join(_PASSAGES, _PASSAGES.c.row_id == RowRow.id)
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .where(AssignmentRow.study_id == study.id, *counts)
         .order_by(AssignmentRow.submitted_at, AssignmentRow.id, ResponseRow.place)
     )
-    return [
-        {
-            "worker": worker,
-            "story": story,
-            "generator": generator,
-            "position": position,
-            "choice": choice,
-            "role": role,
-            "study": study.name,
-            "endpoint": endpoint,
-            "hit": hit,
-            "assignment": assignment,
-            "row": row,
-            "order": order,
-            "row_passages": shown_with,
-            "infill": infill,
-            "seconds": seconds,
-            "words": len(" ".join(sentences).split()),
-            "shown_at": shown.isoformat() if shown else None,
-            "submitted_at": submitted.isoformat() if submitted else None,
-            "test": study.is_test or endpoint in TEST_ENDPOINTS,
-            "simulated": study.simulated,
-        }
-        for (
-            worker,
-            story,
-            generator,
-            position,
-            choice,
-            role,
-            endpoint,
-            hit,
-            assignment,
-            row,
-            order,
-            infill,
-            seconds,
-            shown,
-            submitted,
-            sentences,
-            shown_with,
-        ) in lines
-    ]
+    return [_as_written(dict(zip(_RESPONSE, line, strict=True))) for line in lines]
+
+
+def _as_written(line: dict[str, Any]) -> dict[str, Any]:
+    line["words"] = len(" ".join(line["words"]).split())
+    for name in ("shown_at", "submitted_at"):
+        line[name] = _iso(line[name])
+    line["test"] = line["test"] or line["endpoint"] in TEST_ENDPOINTS
+    return line
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
 
 
 def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
-    """What annotators wrote into the comment box of study's forms, one mapping a comment; our own copy before
-    the platform's."""
+    """What annotators wrote into the comment box, one mapping a comment. Our own copy comes first."""
     lines = session.execute(
         select(
             WorkerRow.pseudonym,
@@ -138,9 +121,7 @@ def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
         )
         .join(AssignmentRow, AssignmentRow.id == AnswerRow.assignment_id)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
-        .where(
-            AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("submitted", "approved", "rejected"))
-        )
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(COLLECTED))
         .order_by(AssignmentRow.submitted_at, AssignmentRow.id, AnswerRow.source.desc())
     )
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -153,7 +134,7 @@ def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
                     "worker": worker,
                     "endpoint": endpoint,
                     "assignment": assignment,
-                    "submitted_at": submitted.isoformat() if submitted else None,
+                    "submitted_at": _iso(submitted),
                     "comment": comment,
                 },
             )
@@ -161,7 +142,7 @@ def comment_lines(session: Session, study: StudyRow) -> list[dict[str, Any]]:
 
 
 def forms_set_aside(session: Session, study: StudyRow) -> int:
-    """How many forms `response_lines` leaves out unless it is asked for everything."""
+    """How many forms `response_lines` leaves out unless `everything` is set."""
     return (
         session.scalar(
             select(func.count())

@@ -1,4 +1,4 @@
-"""Stories in the database: importing the same ones again adds nothing."""
+"""Adds stories to the database. Importing the same stories again adds nothing."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from humaneval.store.tables import SENTENCE_COLUMNS, StoryRow
 
 
 class Imported(NamedTuple):
-    """How many stories were added, and how many were there already."""
+    """How many stories were added, and how many were already there."""
 
     added: int
     already_there: int
     other_split: int
-    """Of those that were there: how many stand in another split, where they stay."""
+    """How many of those that were already there stay in another split."""
 
 
 def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
-    """Add all of `stories` or none. A story that is there with other sentences is an InputError: nothing is
-    changed."""
+    """Add all of `stories` or none. InputError if one of them is already stored with other sentences."""
     with writing_alone(engine, "some of these stories") as session:
         there = {row.key: row for row in session.scalars(select(StoryRow))}
         new = []
@@ -44,12 +43,12 @@ def add_stories(engine: Engine, stories: Iterable[Story]) -> Imported:
                 )
             elif row.sentences != story.sentences:
                 raise InputError(
-                    f"story {story.id!r} is in the database with other sentences",
-                    "Nothing was imported. Give the file's stories ids of their own, or another database.",
+                    f"story {story.id!r} is already in the database with other sentences",
+                    "Nothing was imported. Change the ids in the file, or use another database.",
                 )
             else:
                 known += 1
                 other_split += row.split != story.split
         if new:
-            session.execute(StoryRow.__table__.insert(), new)  # type: ignore[attr-defined]  # a Table, typed as less
+            session.execute(StoryRow.__table__.insert(), new)  # type: ignore[attr-defined]  # a Table, typed as its base class
     return Imported(len(new), known, other_split)

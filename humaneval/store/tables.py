@@ -1,4 +1,4 @@
-"""The tables: stories, infills, studies, and what people answered. One row class a word of the field."""
+"""The tables: stories, infills, studies, HITs, answers and payments. One class a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from humaneval.store.types import Base, between, now, one_of
 
 
 class MetaRow(Base):
-    """Small facts about this database: its signing key, its pseudonym key."""
+    """Values of this database: its signing key, its pseudonym key."""
 
     __tablename__ = "meta"
 
@@ -29,7 +29,7 @@ class StoryRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     key: Mapped[str] = mapped_column(unique=True)
-    """The story's own id, as in its file."""
+    """The id in the story file."""
     title: Mapped[str]
     source: Mapped[str]
     split: Mapped[str] = mapped_column(index=True)
@@ -62,12 +62,12 @@ class GeneratorRow(Base):
     name: Mapped[str] = mapped_column(unique=True)
     kind: Mapped[str]
     configuration_hash: Mapped[str]
-    """Of kind, checkpoint, seed and settings: one name never mixes two configurations."""
+    """Hash of kind, checkpoint, seed and settings: one name never mixes two configurations."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class RunRow(Base):
-    """One provenance under which a generator wrote infills."""
+    """One provenance of a generator's infills."""
 
     __tablename__ = "runs"
     __table_args__ = (UniqueConstraint("generator_id", "hash"),)
@@ -110,9 +110,9 @@ class StudyRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
     is_test: Mapped[bool]
-    """A pilot: its answers are marked and never pooled."""
+    """A pilot: its answers are marked as such and never pooled."""
     simulated: Mapped[bool] = mapped_column(default=False)
-    """Set before the first simulated annotator answers, and never unset."""
+    """Set before the first simulated annotator answers, and never cleared."""
     seed: Mapped[int]
     settings: Mapped[dict[str, Any]]
     settings_text: Mapped[str]
@@ -125,7 +125,7 @@ class StudyRow(Base):
 
 
 class StudyAdditionRow(Base):
-    """Rows that a study got after it was made; its settings and its first rows stay as they were."""
+    """Rows added to a study after it was made. Its settings and first rows stay the same."""
 
     __tablename__ = "study_additions"
     __table_args__ = (CheckConstraint("rows_after > rows_before", name="rows"),)
@@ -134,14 +134,14 @@ class StudyAdditionRow(Base):
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
     rows_before: Mapped[int]
     rows_after: Mapped[int]
-    responses_before: Mapped[int]  # to look at when it was decided
+    responses_before: Mapped[int]  # collected when the addition was decided
     reason: Mapped[str]
-    design_hash: Mapped[str]  # of all rows, the earlier ones too
+    design_hash: Mapped[str]  # of all rows, including the earlier ones
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class PassageRow(Base):
-    """A passage as shown. Its text is kept here: what was shown never changes with a story."""
+    """A passage as shown. Its text is stored here, so that it never changes with the story."""
 
     __tablename__ = "passages"
     __table_args__ = (
@@ -187,11 +187,11 @@ class RowPassageRow(Base):
 
 
 AUDIENCES = ("open", "personal", "panel")
-"""Whom a link of ours is for: anybody, one person, the members of a panel."""
+"""Who may use one of our links: anybody, one person, or the members of a panel."""
 
 
 class HitRow(Base):
-    """A HIT, or a link of ours, that we planned; `external_id` once it is up."""
+    """A planned HIT or link of ours. It has an `external_id` once it is published."""
 
     __tablename__ = "hits"
     __table_args__ = (
@@ -204,16 +204,16 @@ class HitRow(Base):
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
     endpoint: Mapped[str]
     key: Mapped[str] = mapped_column(unique=True)
-    """Unguessable; in the address of its form, and in the platform's annotation."""
+    """An unguessable key in the form's address and in the platform's annotation."""
     assignments: Mapped[int]
     row_id: Mapped[int | None] = mapped_column(ForeignKey("rows.id"))
-    """Only where the page is static: the one row it shows."""
+    """The row of a static page; otherwise None."""
     audience: Mapped[str] = mapped_column(default="")
-    """Only of our own links: whom it is for."""
+    """Who may use the link; empty for a HIT."""
     external_id: Mapped[str | None]
     expires_at: Mapped[datetime | None]
     closed_at: Mapped[datetime | None]
-    """When it was deleted at the platform."""
+    """When it was deleted on the platform."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     study: Mapped[StudyRow] = relationship()
 
@@ -232,7 +232,7 @@ class OutboxRow(Base):
     endpoint: Mapped[str]
     operation: Mapped[str]
     subject: Mapped[str]
-    """What the write is about, for example `hit 12`: with the operation, the write's identity."""
+    """What the write is about, for example `hit 12`. With the operation it identifies the write."""
     token: Mapped[str] = mapped_column(unique=True)
     request: Mapped[dict[str, Any]]
     state: Mapped[str] = mapped_column(default="pending")
@@ -245,7 +245,7 @@ class OutboxRow(Base):
 
 
 class WorkerRow(Base):
-    """A person as a keyed pseudonym: all that exports and reports ever see."""
+    """A worker as a keyed pseudonym, which is all that exports and reports see."""
 
     __tablename__ = "workers"
 
@@ -255,7 +255,7 @@ class WorkerRow(Base):
 
 
 class WorkerIdentityRow(Base):
-    """The one restricted table with platforms' own worker ids."""
+    """The platforms' own worker ids: the one restricted table."""
 
     __tablename__ = "worker_identities"
     __table_args__ = (UniqueConstraint("endpoint", "external_id"),)
@@ -267,11 +267,11 @@ class WorkerIdentityRow(Base):
 
 ASSIGNMENT_STATES = ("opened", "answered", "submitted", "approved", "rejected", "superseded")
 COLLECTED = ("submitted", "approved", "rejected")
-"""States of work that the platform has, and that we have from it."""
+"""States of work that was submitted to the platform and collected from it."""
 
 
 class AssignmentRow(Base):
-    """One worker's go at one HIT. Platforms reuse assignment ids, so the worker is part of the key."""
+    """One worker's attempt at one HIT. Platforms reuse assignment ids, so the worker is part of the key."""
 
     __tablename__ = "assignments"
     __table_args__ = (
@@ -295,29 +295,29 @@ class AssignmentRow(Base):
     worker_id: Mapped[int] = mapped_column(ForeignKey("workers.id"), index=True)
     row_id: Mapped[int | None] = mapped_column(ForeignKey("rows.id"), index=True)
     holds_row: Mapped[bool]
-    """While true nobody else can be handed the row."""
+    """While it is true, no other worker gets the row."""
     state: Mapped[str]
     lease_until: Mapped[datetime | None]
     opened_at: Mapped[datetime | None]
     answered_at: Mapped[datetime | None]
-    """When our server had the answers safe."""
+    """When our server had stored the answers."""
     submitted_at: Mapped[datetime | None]
-    """When the platform had them."""
+    """When the platform received the answers."""
     auto_approval_at: Mapped[datetime | None]
     reviewed_at: Mapped[datetime | None]
-    """When we last approved or rejected it: what the platform said before then is old."""
+    """When we last approved or rejected it. Older statements of the platform do not count."""
     consent_version: Mapped[str] = mapped_column(default="")
     excluded: Mapped[str] = mapped_column(default="")
-    """Why `review` decided that these answers do not count; empty where they do."""
+    """Why `review` decided that these answers do not count; empty if they count."""
     row_replaced: Mapped[bool] = mapped_column(default=False)
-    """Whether a HIT was planned to hand the row out again."""
+    """Whether a HIT was planned to offer the row again."""
     differences: Mapped[str] = mapped_column(default="")
-    """How the platform's answers differ from our server's copy; empty where they agree."""
+    """How the platform's answers differ from our server's copy; empty if they agree."""
 
     @hybrid_property
     def is_stray(self) -> bool:
-        """A submission at one of our HITs that no form of ours explains: kept, never paid or refused by
-        itself."""
+        """A submission to one of our HITs without a form of ours. It is kept, but never paid or rejected
+        automatically."""
         return self.row_id is None and self.state in COLLECTED
 
     @is_stray.inplace.expression
@@ -331,7 +331,7 @@ class AssignmentRow(Base):
 
 
 class AnswerRow(Base):
-    """What arrived, as it arrived: from our own form (`server`) or from the platform (`platform`)."""
+    """Answers as they arrived, from our own form (`server`) or from the platform (`platform`)."""
 
     __tablename__ = "answers"
     __table_args__ = (UniqueConstraint("assignment_id", "source"), one_of("source", ("server", "platform")))
@@ -344,7 +344,7 @@ class AnswerRow(Base):
 
 
 class ResponseRow(Base):
-    """One answer to one passage: what scores are made of."""
+    """One answer to one passage: what scores are computed from."""
 
     __tablename__ = "responses"
     __table_args__ = (
@@ -368,7 +368,7 @@ PAYMENT_STATES = ("due", "paid", "nothing due")
 
 
 class PaymentRow(Base):
-    """What one worker is owed or was paid for one assignment, for one purpose."""
+    """An amount that a worker is owed or was paid for an assignment, for one purpose."""
 
     __tablename__ = "payments"
     __table_args__ = (

@@ -19,11 +19,11 @@ NAMING = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
-"""Every constraint has a name: a migration on SQLite cannot change one that has none."""
+"""Every constraint has a name: a migration on SQLite cannot change a constraint without one."""
 
 
 def now() -> datetime:
-    """The present moment in UTC, to the microsecond."""
+    """The current time in UTC, to the microsecond."""
     return datetime.now(UTC)
 
 
@@ -41,7 +41,7 @@ class Money(TypeDecorator[Decimal]):
 
 
 class Moment(TypeDecorator[datetime]):
-    """An aware datetime in UTC; naive ones are refused rather than guessed at."""
+    """A datetime with a time zone, kept in UTC. One without a zone is refused."""
 
     impl = DateTime(timezone=True)
     cache_ok = True

@@ -65,9 +65,8 @@ def kind_of(value: object) -> str:
 def _take_ending(record: Record, fields: Mapping[str, Any], from_zero: bool) -> None:
     endings = [fields["ending1"], fields["ending2"]]
     answers = ["0", "1"] if from_zero else ["1", "2"]
-    answer = _word(fields["answer"]).removesuffix(
-        ".0"
-    )  # a column of whole numbers that went through a data frame
+    # A column of whole numbers that went through a data frame ends in .0.
+    answer = _word(fields["answer"]).removesuffix(".0")
     if answer in answers:
         ending = endings[answers.index(answer)]
     else:

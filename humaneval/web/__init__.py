@@ -1,1 +1,1 @@
-"""The toolkit's own pages: the annotators' forms."""
+"""The annotators' pages on our own server: forms of HITs and forms by link. The door is `app`."""

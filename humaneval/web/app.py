@@ -1,4 +1,4 @@
-"""Makes the Flask application and runs it."""
+"""Makes the Flask application of the annotators' pages and serves it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from flask import Flask
 from itsdangerous import URLSafeSerializer
 from sqlalchemy import Engine
 from waitress import create_server, wasyncore
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from humaneval.crowd.pseudonyms import stored_secret
 from humaneval.errors import PrerequisiteError
 from humaneval.settings import Settings
 from humaneval.store.engine import writing
-from humaneval.web import links, rows, security
+from humaneval.web import hit_forms, link_forms, security
 from humaneval.web.forms import Context
 
 MAX_FORM_BYTES = 256 * 1024
@@ -28,9 +29,9 @@ CONNECTIONS = 500
 def create_app(
     settings: Settings, engine: Engine, answered: Callable[[str, str], None] = lambda endpoint, study: None
 ) -> Flask:
-    """The application over a database that is of the current revision.
+    """The application, for a database of the current revision.
 
-    `answered` is told, by endpoint and study, when somebody's answers are safe; it must not take long.
+    `answered` is called with endpoint and study as soon as a worker's answers are stored. It must be quick.
     """
     app = Flask(__name__, static_folder=None, template_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -42,18 +43,16 @@ def create_app(
             key = stored_secret(session, "form key")
     app.extensions["humaneval"] = Context(settings, engine, URLSafeSerializer(key, salt="form"), answered)
     if settings.trusted_proxies:
-        from werkzeug.middleware.proxy_fix import ProxyFix
-
         count = settings.trusted_proxies
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask says to do it
-    app.register_blueprint(rows.blueprint)
-    app.register_blueprint(links.blueprint)
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=count, x_proto=count, x_host=count)  # type: ignore[method-assign]  # as Flask's manual does it
+    app.register_blueprint(hit_forms.blueprint)
+    app.register_blueprint(link_forms.blueprint)
     security.install(app)
     return app
 
 
 def run(app: Flask, host: str, port: int, listening: Callable[[], None]) -> None:
-    """Serve until interrupted; `listening` is called once browsers can come."""
+    """Serve until interrupted. `listening` is called once browsers can connect."""
     server = _server(app, host, port)
     listening()
     server.run()
@@ -61,13 +60,13 @@ def run(app: Flask, host: str, port: int, listening: Callable[[], None]) -> None
 
 @contextmanager
 def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
-    """Serve in the background for as long as the block runs; gives the port, a free one where `port` is 0."""
+    """Serve in the background while the block runs. Yields the port: a free one if `port` is 0."""
     sockets: dict[int, Any] = {}
     server = _server(app, host, port, sockets)
     stopping = threading.Event()
 
     def serve() -> None:
-        # Not server.run(): that ends when the last browser lets go of its connection, which takes minutes.
+        # Not server.run(): it ends only when the last browser closes its connection, which takes minutes.
         while not stopping.is_set():
             wasyncore.loop(timeout=1, map=sockets, count=1)
 
@@ -84,7 +83,7 @@ def running(app: Flask, host: str = "127.0.0.1", port: int = 0) -> Iterator[int]
 
 
 def _server(app: Flask, host: str, port: int, sockets: dict[int, Any] | None = None) -> Any:
-    """A server that listens already. waitress has no types."""
+    """A server that is already listening. waitress has no types."""
     try:
         return create_server(
             app,

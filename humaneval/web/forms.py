@@ -1,5 +1,4 @@
-"""Forms on our server: what they work with, which of their fields count, and what is still missing in
-them."""
+"""What forms of HITs and forms by link share: their context, known fields, and what is missing."""
 
 from __future__ import annotations
 
@@ -18,23 +17,23 @@ from humaneval.text import refused_characters
 
 
 class Context(NamedTuple):
-    """What the pages work with."""
+    """What the pages of an application need."""
 
     settings: Settings
     engine: Engine
     signer: URLSafeSerializer
     answered: Callable[[str, str], None] = lambda endpoint, study: None
-    """Told when answers are safe: at which endpoint, of which study."""
+    """Called when answers are stored, with endpoint and study."""
 
 
 def context() -> Context:
-    """The context of the application at hand."""
+    """The context of the current application."""
     found: Context = current_app.extensions["humaneval"]
     return found
 
 
 def only_looking() -> bool:
-    """Whether nobody reads the answer to this request yet: a scanner's HEAD, a browser that fetches ahead."""
+    """Whether no person reads this response: a scanner's HEAD request, or a browser fetching ahead."""
     purpose = request.headers.get("Sec-Purpose", request.headers.get("Purpose", ""))
     return request.method == "HEAD" or "prefetch" in purpose
 
@@ -45,9 +44,9 @@ def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:
 
 
 def known_fields(posted: Mapping[str, str], form: Form) -> dict[str, str]:
-    """The fields that `form` has, without characters that neither XML nor PostgreSQL can carry.
+    """The posted fields that belong to `form`, without characters that XML or PostgreSQL cannot carry.
 
-    What the form showed is for us to say, not for whoever posts.
+    The hash of the form comes from us, never from the browser.
     """
     numbers = range(1, len(form.passages) + 1)
     names = [CONSENT, COMMENT, *map(choice_field, numbers), *map(seconds_field, numbers)]
@@ -60,7 +59,7 @@ def known_fields(posted: Mapping[str, str], form: Form) -> dict[str, str]:
 
 
 def with_gaps(form: Form, fields: Mapping[str, str]) -> Form | None:
-    """`form` with what was filled in and what is missing marked; None where nothing is missing."""
+    """`form` with the given answers and marks on what is missing; None if nothing is missing."""
     answers = read_answers(fields)
     missing = answers.missing(len(form.passages))
     if not missing and answers.consent:

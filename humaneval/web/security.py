@@ -1,4 +1,4 @@
-"""Headers that keep a form in the frames where it belongs, and everything else out of it."""
+"""Headers that restrict which sites may show a form in a frame, and what its page may load."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _ALWAYS = {
 
 
 def allow_frames(sites: Sequence[str], submit_origins: Sequence[str]) -> None:
-    """For the response at hand: who may show it in a frame, and where its form may go besides ourselves."""
+    """For the current response: which sites may frame it, and where else than to us its form may go."""
     g.frame_ancestors = " ".join(sites) or "'none'"
     g.form_action = " ".join(("'self'", *submit_origins))
 
 
 def install(app: Flask) -> None:
-    """Put the headers on every response of `app`. No X-Frame-Options: it cannot name a site."""
+    """Set the headers on every response of `app`. No X-Frame-Options: it cannot name a site."""
 
     @app.after_request
     def add_headers(response: Response) -> Response:

@@ -48,8 +48,8 @@ class _Framing(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def sites() -> Iterator[tuple[str, str]]:
-    """The addresses of two sites that frame what they are asked to. Real ones: Chromium tells them from made-up
-    responses, and keeps those from this machine's ports whatever a page's policy says."""
+    """The addresses of two sites that frame any page. They are real servers: Chromium tells them from mocked
+    responses, which it keeps away from the ports of this machine whatever a page's policy says."""
     with ExitStack() as stack:
         urls = []
         for _ in range(2):
@@ -85,8 +85,8 @@ def test_C33_the_worker_site_may_frame_a_form_and_no_other_site_may(
         for path, words in (
             (f"/form/{key}?assignmentId=A&workerId=W", "Story 1 of 4"),
             (f"/form/{key}", "This is a preview."),
-            (f"/form/{key}?assignmentId=A", "It does not say which worker you are."),
-            ("/form/unknown?assignmentId=A&workerId=W", "This HIT is not ours"),
+            (f"/form/{key}?assignmentId=A", "Your worker id is missing from it."),
+            ("/form/unknown?assignmentId=A&workerId=W", "There is no such form"),
         ):
             assert words in _framed(chromium, worker_site, forms + path)
             assert _framed(chromium, elsewhere, forms + path) == NOT_SHOWN
@@ -152,7 +152,7 @@ def test_who_comes_again_or_too_late_reads_why(page: Page, publish: Callable[...
     page.get_by_role("heading", name="Thank you").wait_for()
     page.goto(address.replace(assignment_of(address), "A3"))
     expect(page.get_by_role("heading", name="You have already taken part")).to_be_visible()
-    expect(page.get_by_text("takes each person once")).to_be_visible()
+    expect(page.get_by_text("can take part in this study once")).to_be_visible()
     page.goto(f"{study.forms_url}/form/{study.hit_keys()[0]}?assignmentId=A4&workerId=W4")
     expect(page.get_by_role("heading", name="All forms are taken")).to_be_visible()
 
@@ -222,7 +222,7 @@ def test_C23_C40_what_is_not_done_again_leads_to_the_button_that_returns_it(
         reason="Our server was away.",
     )
     page.reload()
-    expect(frame.get_by_role("heading", name="This work is paid by another HIT")).to_be_visible()
+    expect(frame.get_by_role("heading", name="Another HIT pays for this work")).to_be_visible()
     assert axe(page.frames[1]) == []
     frame.get_by_role("link", name="Return this HIT").click()
     expect(page).to_have_url(re.compile(r"#return$"))

@@ -138,7 +138,7 @@ def test_two_forms_in_one_tab_do_not_mix_their_answers(by_link: Callable, page: 
     page.get_by_role("button", name="Begin").click()
     assert chosen(page) == [0, 0, 0, 0]
     page.goto(panel(address, "P1", "S1"))
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     assert chosen(page) == [5, 4, 3, 2]
 
 
@@ -195,7 +195,7 @@ def states(study: LinkStudy, page: Page) -> Iterator[str]:
     yield "form"
     address = page.url
     page.goto(panel(members, "P1", "S2"))
-    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    expect(page.get_by_role("button", name="Continue")).to_be_visible()
     yield "take again"
     page.goto(address)
     fill_in(page, [1, 1, 1, 1])
@@ -205,12 +205,12 @@ def states(study: LinkStudy, page: Page) -> Iterator[str]:
     thanked(page)
     yield "done"
     page.goto(panel(members, "P1", "S3"))
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="already taken part")).to_be_visible()
     yield "limit"
     expire_all(open_study_at(study.engine, "study", study.platform))
     page.goto(open_link)
-    expect(page.get_by_role("heading", name="This study is over")).to_be_visible()
+    expect(page.get_by_role("heading", name="This study has ended")).to_be_visible()
     yield "closed"
 
 

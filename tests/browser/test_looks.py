@@ -172,7 +172,8 @@ def test_everything_that_can_be_pressed_is_44_pixels_high(states: States) -> Non
     for state in states.every():
         heights = states.page.evaluate(
             """[...document.querySelectorAll("label:has(input), button, a, textarea")]
-               .filter(it => it.offsetParent).map(it => [it.outerHTML.slice(0, 60), it.getBoundingClientRect().height])"""
+               .filter(it => it.offsetParent)
+               .map(it => [it.outerHTML.slice(0, 60), it.getBoundingClientRect().height])"""
         )
         assert not [what for what, height in heights if height < 44], state
         if state == "form":

@@ -55,7 +55,7 @@ def test_an_unfinished_form_comes_back_with_what_is_missing_and_all_that_was_giv
     expect(summary).to_be_focused()
     assert plain.title().startswith("Error: ")
     assert summary.get_by_role("link").all_inner_texts() == [
-        "Please say that you agree to take part.",
+        "Please tick the box if you agree to take part.",
         *(f"Story {number}: please mark one sentence." for number in (1, 3, 4)),
     ]
     assert sentences(plain) == before

@@ -30,7 +30,7 @@ from humaneval.domain import (
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.infills import generate as generation
-from humaneval.infills.generate import blanks_of, build, judge, kinds, run
+from humaneval.infills.generate import Shard, blanks_of, build, judge, kinds, run
 from humaneval.store.engine import open_engine, reading
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
@@ -201,7 +201,7 @@ def test_a_generator_that_answers_other_blanks_is_stopped(
     sqlite_engine: Engine, answer: Callable[[Blank], Infill]
 ) -> None:
     add_stories(sqlite_engine, [STORY])
-    with pytest.raises(InputError, match="owed an infill for s1 position 1"):
+    with pytest.raises(InputError, match="instead of an infill for s1 position 1"):
         run(sqlite_engine, Writer(answers=answer), blanks_of([STORY], (1, 2)))
     assert stored(sqlite_engine) == []
 
@@ -212,13 +212,13 @@ def test_a_generator_that_stops_early_is_stopped(sqlite_engine: Engine) -> None:
             return islice(super().infill(blanks), 1)
 
     add_stories(sqlite_engine, [STORY])
-    with pytest.raises(InputError, match="owed an infill for s1 position 2 and gave nothing"):
+    with pytest.raises(InputError, match="returned nothing instead of an infill for s1 position 2"):
         run(sqlite_engine, Short(), blanks_of([STORY], (1, 2)))
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7, 24, 30])
 def test_shards_cover_each_blank_once_and_keep_stories_whole(stories: tuple[Story, ...], parts: int) -> None:
-    shards = [blanks_of(stories, POSITIONS, 2, shard=(i, parts)) for i in range(1, parts + 1)]
+    shards = [blanks_of(stories, POSITIONS, 2, shard=Shard(i, parts)) for i in range(1, parts + 1)]
     counts = Counter(blank for shard in shards for blank in shard)
     assert set(counts) == set(blanks_of(stories, POSITIONS, 2))
     assert set(counts.values()) == {1}

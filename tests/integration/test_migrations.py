@@ -221,7 +221,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(engine: Engine)
         with pytest.raises(StoreError, match="revision 9999, which this version does not know") as caught:
             use(engine)
         assert "newer" in caught.value.hint
-    assert migrate.check(engine) == [f"revision 9999, not {migrate.HEAD}"]
+    assert migrate.check(engine) == [f"the revision is 9999, not {migrate.HEAD}"]
 
 
 def test_somebody_elses_database_is_refused_and_left_alone(engine: Engine) -> None:
@@ -230,7 +230,7 @@ def test_somebody_elses_database_is_refused_and_left_alone(engine: Engine) -> No
         connection.execute(text("DROP TABLE alembic_version"))
         connection.execute(text("CREATE TABLE recipes (name TEXT)"))
     for use in (migrate.open_current, migrate.known_revision):
-        with pytest.raises(StoreError, match="has tables, but not this toolkit's"):
+        with pytest.raises(StoreError, match="has tables that are not this toolkit's"):
             use(engine)
     assert inspect(engine).get_table_names() == ["recipes"]
 
@@ -292,7 +292,7 @@ def test_a_backup_taken_while_others_write_is_whole(sqlite_engine: Engine, tmp_p
 
 def test_a_backup_never_writes_over_a_file(sqlite_engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "kept.db").write_text("kept", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"kept\.db exists"):
+    with pytest.raises(UsageError, match=r"kept\.db already exists"):
         migrate.backup(sqlite_engine, tmp_path / "kept.db")
     named = migrate.backup(sqlite_engine)
     assert named.name.startswith("humaneval-2")

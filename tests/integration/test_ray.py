@@ -34,7 +34,7 @@ needs_ray = pytest.mark.skipif(
 )
 
 KIND = '''
-"""A generator of another package: slow; it says in a folder which process wrote what, and can die, fail or differ."""
+"""A slow generator of another package. It logs in a folder which process wrote what; it can die or fail."""
 import os
 import signal
 import time
@@ -57,7 +57,8 @@ class Slow:
     @property
     def provenance(self):
         versions = {"process": str(os.getpid())} if self.does == "differ" else {"slow": "1"}
-        return Provenance("slow", "weights sha256:00", self.seed, {"does": self.does}, {"size": self.batch}, versions)
+        settings, batch = {"does": self.does}, {"size": self.batch}
+        return Provenance("slow", "weights sha256:00", self.seed, settings, batch, versions)
 
     def infill(self, blanks):
         (self.folder / str(os.getpid())).touch()
@@ -78,11 +79,15 @@ class Slow:
 
 def build(request):
     options = request.options
-    return [Slow(request.name or "slow", request.seed, Path(options["folder"]), options.get("does", ""), 2, request.name == "on-ray")]
+    folder, does = Path(options["folder"]), options.get("does", "")
+    return [Slow(request.name or "slow", request.seed, folder, does, 2, request.name == "on-ray")]
 '''
 DRIVER = """
 import sys, ray
-ray.init(address="local", num_cpus=2, object_store_memory=100_000_000, include_dashboard=False, log_to_driver=False)
+memory = 100_000_000
+ray.init(
+    address="local", num_cpus=2, object_store_memory=memory, include_dashboard=False, log_to_driver=False
+)
 from humaneval.cli.main import main
 main(sys.argv[1:])
 """
@@ -193,12 +198,12 @@ def test_of_two_actors_one_is_killed_and_nothing_is_missing_or_double(
         (
             "die",
             "Error: 3 Ray actors died one after the other while filling the 8 blanks from ",
-            "infills of this run are stored; the same command goes on from there.",
+            "infills of this run are stored; the same command continues from there.",
         ),
         (
             "differ",
             "Error: the Ray actors have generators 'slow' that differ in versions\n",
-            "  Give every node the same packages",
+            "  Install the same packages",
         ),
     ],
 )

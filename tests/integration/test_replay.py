@@ -196,12 +196,12 @@ def test_a_generator_is_forgotten_with_its_infills_unless_a_study_shows_them(
     engine: Engine, stories: tuple[Story, ...], study_factory: Callable
 ) -> None:
     study_factory(engine)
-    with pytest.raises(UsageError, match="study 'study' shows infills from 'human'"):
+    with pytest.raises(UsageError, match="study 'study' shows infills by 'human'"):
         forget(engine, "human")
     (again,) = build(GeneratorRequest("control", "mistake"))
     run(engine, again, blanks_of(stories[:2], (1, 2)))
     assert forget(engine, "mistake") == 4
-    with pytest.raises(UsageError, match="no infills from 'mistake'"):
+    with pytest.raises(UsageError, match="no infills by 'mistake'"):
         forget(engine, "mistake")
     (other,) = build(GeneratorRequest("control", "mistake", options={"wordings": "Another sentence."}))
     assert run(engine, other, blanks_of(stories[:2], (1, 2))).written == {"ok": 4}

@@ -309,7 +309,7 @@ def test_db_upgrade_leaves_somebody_elses_database_alone(command: Command) -> No
     connection.execute("CREATE TABLE recipes (name TEXT)")
     connection.commit()
     for verb in ("upgrade", "check", "backup"):
-        assert "has tables, but not this toolkit's" in command("--database", "theirs.db", "db", verb).err
+        assert "has tables that are not this toolkit's" in command("--database", "theirs.db", "db", verb).err
     assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("recipes",)]
     connection.close()
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from humaneval.design.blocks import Block, even_places, is_balanced, period
+from humaneval.design.blocks import Block, even_places, period
+
+
+def is_balanced(blocks: Sequence[Block], v: int) -> bool:
+    """Whether every condition, and every pair of them, is in equally many blocks."""
+    ones = Counter(one for block in blocks for one in block)
+    pairs = Counter(pair for block in blocks for pair in combinations(sorted(block), 2))
+    return len({ones[i] for i in range(v)}) == 1 and len({pairs[p] for p in combinations(range(v), 2)}) <= 1
 
 
 def spread(values: list[int]) -> int:

@@ -196,7 +196,11 @@ def test_a_partial_design_needs_only_as_many_stories_as_a_row_shows() -> None:
 
 @pytest.mark.parametrize(
     ("size", "responses", "message"),
-    [(1, 1, "a row of 1 passages"), (9, 1, "a row of 9 passages"), (4, 0, "at least one response")],
+    [
+        (1, 1, "a row cannot have 1 passages"),
+        (9, 1, "a row cannot have 9 passages"),
+        (4, 0, "at least one response"),
+    ],
 )
 def test_sizes_that_make_no_rows_are_refused(size: int, responses: int, message: str) -> None:
     with pytest.raises(DesignError, match=message):

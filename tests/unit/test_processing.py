@@ -64,9 +64,9 @@ def test_what_people_write_is_left_as_it_is(position: int) -> None:
 def test_steps_are_named_in_one_order_and_misspelt_ones_refused() -> None:
     assert steps_of("stop, labels") == ("labels", "stop")
     assert steps_of("all") == tuple(STEPS)
-    with pytest.raises(UsageError, match="there is no processing 'stopp'"):
+    with pytest.raises(UsageError, match="there is no processing step 'stopp'"):
         steps_of("stopp")
-    with pytest.raises(UsageError, match="no processing is named"):
+    with pytest.raises(UsageError, match="no processing step is named"):
         steps_of(" , ")
 
 

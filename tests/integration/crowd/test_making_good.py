@@ -158,7 +158,7 @@ def test_C23_what_is_made_good_is_not_done_and_paid_again_under_the_same_id(
     pay(sqlite_engine, platform, work.id)
     page = work.open()
     assert page.form(action="/mturk/externalSubmit") is page.form(field="form") is None
-    assert "This work is paid by another HIT" in page.html
+    assert "Another HIT pays for this work" in page.html
     assert "Return this HIT" in page.html
 
 

@@ -26,7 +26,7 @@ from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow
 from humaneval.study.stored import get_study, open_study
 from humaneval.web.app import create_app, running
-from humaneval.web.excluding import Excluder
+from humaneval.web.exclude import Excluder
 from tests.fixtures import nobodys_session
 
 TWO_HITS = {"annotators": 12}

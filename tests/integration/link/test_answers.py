@@ -194,7 +194,7 @@ def test_addresses_that_were_tampered_with_are_unknown(two: tuple[LinkStudy, Pag
         "/take/x",
     ]:
         assert both(client, path) == {(404, "There is no such link")}, path
-    assert both(client, f"/form/{key}?assignmentId=A1&workerId=W1") == {(404, "This HIT is not ours")}
+    assert both(client, f"/form/{key}?assignmentId=A1&workerId=W1") == {(404, "There is no such form")}
     assert study.states() == {"opened": 1}
 
 

@@ -47,7 +47,7 @@ def test_a_person_resumes_their_form_on_another_client_and_is_thanked_ever_after
     ada, ben, _ = links(study, people(tmp_path))
     page = begin(ada)
     assert form_hash(begin(ada)) == form_hash(page) != form_hash(begin(ben))
-    assert "Go on" in Browser().get(ada).html
+    assert "Continue" in Browser().get(ada).html
     assert heading(send(page)) == "Thank you"
     assert heading(begin(ada)) == heading(Browser().get(page.url)) == "Thank you"
     assert study.states() == {"answered": 1, "opened": 1}

@@ -15,7 +15,7 @@ from humaneval.store.tables import HitRow
 from humaneval.study.stored import open_study
 from tests.integration.link.people import begin, form_hash, heading, panel, send, take
 
-OVER = (410, "This study is over")
+OVER = (410, "This study has ended")
 
 
 def test_C38_a_row_is_free_again_when_its_time_is_over(engine: Engine, by_link: Callable) -> None:

@@ -1,7 +1,7 @@
-"""Pages for people who come by link: an opening page, their form under an address of its own, and thanks.
+"""Pages for people who come by link: an opening page, a form at its own address, and thanks.
 
-Looking at a link claims nothing, so that mail scanners and previews may: the row is claimed by the button
-"Begin". From then on the person's own address leads back to the same form, on any device, without cookies.
+Opening a link claims nothing, so mail scanners and previews do no harm: only the button "Begin" claims a
+row. From then on the person's own address leads back to the same form, on any device and without cookies.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
 from humaneval.text import refused_characters
 from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
-from humaneval.web.pages import message, page, root, times
+from humaneval.web.messages import message, page, root, times
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("links", __name__)
@@ -36,7 +36,7 @@ blueprint = Blueprint("links", __name__)
 LONGEST_ID = 128
 TICKET = re.compile(r"[0-9a-f]{32}")
 NO_ID = re.compile(r"[\s{}\[\]<>$%\ufffd]")
-"""In a panel's own placeholder that it should have filled, or in what no panel makes an id of."""
+"""Characters of an unfilled placeholder of the panel, or that no panel has in an id."""
 
 
 class _LinkHit(NamedTuple):
@@ -49,7 +49,7 @@ class _LinkHit(NamedTuple):
 
 
 class _Visitor(NamedTuple):
-    """Whom a link stands for: the ids that the claim is kept under."""
+    """The ids of the person behind a link, under which the claim is stored."""
 
     worker: str
     assignment: str
@@ -57,13 +57,13 @@ class _Visitor(NamedTuple):
 
 @blueprint.get("/take/<key>")
 def welcome(key: str) -> Response:
-    """What the study is, and a button to begin. Nothing is stored."""
+    """What the study is about, and a button to begin. Nothing is stored."""
     hit = _find(key)
     if hit is None:
         return _unknown()
     if only_looking():
         return Response(status=204)
-    # Of an open link each page that is shown stands for a person: pressing its button twice claims one row.
+    # Each page of an open link stands for one person: pressing its button twice claims one row.
     given = {"ticket": secrets.token_hex(16)} if hit.audience == "open" else request.args
     visitor = _visitor(hit, given)
     if visitor is None:
@@ -84,7 +84,7 @@ def welcome(key: str) -> Response:
 
 @blueprint.post("/take/<key>")
 def begin(key: str) -> Response:
-    """Claim a row for this person and lead to it: an address to come back to."""
+    """Claim a row for this person and redirect to it: an address to come back to."""
     hit = _find(key)
     if hit is None:
         return _unknown()
@@ -107,7 +107,7 @@ def begin(key: str) -> Response:
 
 @blueprint.get("/take/<key>/<token>")
 def show(key: str, token: str) -> Response:
-    """The person's form, or thanks where it is answered."""
+    """The person's form, or thanks if it is answered."""
     hit = _find(key)
     assignment_id = _read_token(key, token)
     if hit is None or assignment_id is None:
@@ -125,7 +125,7 @@ def show(key: str, token: str) -> Response:
 
 @blueprint.post("/take/<key>/<token>")
 def answer(key: str, token: str) -> Response:
-    """Keep the answers; then thanks, or on to where the study sends people. Sending twice changes nothing."""
+    """Store the answers, then thank or redirect to the completion URL. Sending twice changes nothing."""
     hit = _find(key)
     assignment_id = _read_token(key, token)
     if hit is None or assignment_id is None:
@@ -159,7 +159,7 @@ def _allow_completion(study: StudyFile) -> None:
 
 
 def _parameters(hit: _LinkHit) -> list[str]:
-    """What travels from the opening page to its button."""
+    """The query parameters that the opening page passes on to its button."""
     if hit.audience == "open":
         return ["ticket"]
     return _panel_parameters(hit.study) if hit.audience == "panel" else []
@@ -170,10 +170,9 @@ def _panel_parameters(study: StudyFile) -> list[str]:
 
 
 def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
-    """Personal links stand for their person, a page of an open one for whoever reads it; a panel brings its
-    own ids.
+    """The person of a personal link, the reader of an open link's page, or the ids that a panel supplies.
 
-    None where one of those is missing, too long, or still the placeholder that the panel should have filled.
+    None if one of those ids is missing, too long, or still the placeholder that the panel should have filled.
     """
     if hit.audience == "personal":
         return _Visitor(f"person {hit.key}", _assignment(hit.key))
@@ -190,7 +189,7 @@ def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
 
 
 def _assignment(key: str, *ids: str) -> str:
-    """An id that exports may show: it tells neither the link nor the person, and no other study has it."""
+    """An id that exports may show: it reveals neither link nor person, and no other study has it."""
     return hashlib.sha256("\n".join((key, *ids)).encode()).hexdigest()[:16]
 
 
@@ -206,30 +205,30 @@ def _refusal(hit: _LinkHit, opened: Opened) -> Response | None:
     if opened.outcome is Outcome.LIMIT:
         return message(
             "You have already taken part",
-            f"Thank you! This study takes each person {times(hit.study.design.rows_per_annotator)}.",
+            f"Thank you! Each person can take part {times(hit.study.design.rows_per_annotator)}.",
         )
     if opened.outcome is Outcome.KEPT_OUT:
         return message(
             "This study is not open to you",
-            "It needs people who have not taken part in it, or in one like it, before. Thank you for coming.",
+            "It is only for people who have not taken part in it, or in a similar study, before.",
         )
     if opened.outcome is Outcome.FULL:
         return message(
             "All forms are taken",
-            "Thank you for coming. Others are working on the last ones; look again later, in case one becomes"
-            " free.",
+            "Thank you for your interest. Other people are working on the last ones. Please try again later:"
+            " one may become free.",
         )
     return _unknown()
 
 
 def _closed() -> Response:
     return message(
-        "This study is over", "Thank you for your interest. No more answers are taken.", status=410
+        "This study has ended", "Thank you for your interest. It needs no more answers.", status=410
     )
 
 
 def _token(key: str, assignment_id: int) -> str:
-    """What leads back to a claim, by this link only."""
+    """A token that leads back to a claim, only through this link."""
     return str(context().signer.dumps(assignment_id, salt=f"take {key}"))
 
 
@@ -245,7 +244,7 @@ def _delivery(key: str, token: str) -> Delivery:
 
 
 def _see(target: str) -> Response:
-    response: Response = redirect(target, 303)  # type: ignore[assignment]  # werkzeug's own, here always Flask's
+    response: Response = redirect(target, 303)  # type: ignore[assignment]  # typed as Werkzeug's, here always Flask's
     return response
 
 
@@ -253,10 +252,10 @@ def _no_panel_id(study: StudyFile) -> Response:
     names = " and ".join(_panel_parameters(study))
     return message(
         "This address is incomplete",
-        f"It should carry {names}. Please open the study from your panel's own page.",
+        f"It should contain {names}. Please open the study from your panel's page.",
         status=400,
     )
 
 
 def _unknown() -> Response:
-    return message("There is no such link", "Check that the whole address was copied.", status=404)
+    return message("There is no such link", "Please check that you have the whole address.", status=404)

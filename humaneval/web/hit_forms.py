@@ -1,4 +1,4 @@
-"""The annotator's pages: a form opened from a HIT, its answers, and their hand-over to the marketplace."""
+"""Forms of HITs: a form opened from the marketplace, its answers, and their hand-over to the marketplace."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
 from humaneval.text import refused_characters
-from humaneval.web import pages
+from humaneval.web import messages
 from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.security import allow_frames
 
-blueprint = Blueprint("rows", __name__)
+blueprint = Blueprint("hit_forms", __name__)
 
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "text/javascript"}
 MAX_ID = 64
 MOVE = "move"
-"""Sets tokens that move a form apart from those that send one."""
+"""The salt of tokens that move a form, which are no good for sending one."""
 
 
 class _Hit(NamedTuple):
@@ -49,22 +49,22 @@ class _Hit(NamedTuple):
 
 @blueprint.before_request
 def before_the_hit_is_known() -> None:
-    """Whatever goes wrong, a worker reads it inside the frame: a page refused there would be a blank one."""
-    if request.endpoint in ("rows.show", "rows.answer", "rows.move", "rows.sent"):
+    """Allow every marketplace to frame an error: in a frame that is refused, the worker would see nothing."""
+    if request.endpoint in {f"{blueprint.name}.{view}" for view in ("show", "answer", "move", "sent")}:
         sites = [endpoints.known(name, context().settings).worker_sites for name in endpoints.NAMES]
         allow_frames([site for each in sites for site in each], [])
 
 
 @blueprint.get("/")
 def index() -> Response:
-    return pages.message(
-        "This is a form server", "Forms are opened from the marketplace where the study was published."
+    return messages.message(
+        "This is a form server", "Please open forms from the marketplace where the study is published."
     )
 
 
 @blueprint.get("/health")
 def health() -> Response:
-    """For monitors: 200 while the database answers."""
+    """For monitoring: 200 while the database answers."""
     with reading(context().engine) as session:
         session.execute(select(HitRow.id).limit(1))
     return Response("ok\n", mimetype="text/plain")
@@ -73,25 +73,25 @@ def health() -> Response:
 @blueprint.get("/assets/<name>")
 def asset(name: str) -> Response:
     if name not in ASSETS:
-        return pages.message("Not here", "There is no such file.", status=404)
+        return messages.message("Page not found", "There is no such file.", status=404)
     content = (bundled("hit_templates") / name).read_bytes()
     return Response(content, mimetype=ASSETS[name], headers={"Cache-Control": "public, max-age=300"})
 
 
 @blueprint.get("/form/<hit_key>")
 def show(hit_key: str) -> Response:
-    """Preview, or the row of this assignment: claimed at the first accepted GET, and only then."""
+    """The preview, or the row of this assignment. The first accepted GET claims it, and nothing else does."""
     hit = _find(hit_key)
     if hit is None:
-        return pages.unknown()
+        return messages.unknown()
     _frames(hit.endpoint)
     assignment, worker = request.args.get("assignmentId", ""), request.args.get("workerId", "")
     if only_looking():
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
-        return pages.page("preview.html", example=EXAMPLE, simulated=hit.simulated, test=hit.test)
+        return messages.page("preview.html", example=EXAMPLE, simulated=hit.simulated, test=hit.test)
     if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
-        return pages.incomplete()
+        return messages.incomplete()
     engine = context().engine
     opened = open_form(
         engine,
@@ -101,21 +101,9 @@ def show(hit_key: str) -> Response:
         worker=worker,
         now=now(),
     )
-    if opened.outcome is Outcome.UNKNOWN:
-        return pages.unknown()
-    leave = hit.endpoint.return_url.format(assignment=assignment)
-    if opened.outcome is Outcome.LIMIT:
-        return pages.limit(hit.study.design.rows_per_annotator, leave)
-    if opened.outcome is Outcome.KEPT_OUT:
-        return pages.kept_out(leave)
-    if opened.outcome is Outcome.COMPENSATED:
-        return pages.compensated(leave)
-    if opened.outcome is Outcome.IN_HAND:
-        token = context().signer.dumps([hit_key, request.query_string.decode()], salt=MOVE)
-        action = f"{pages.root()}form/{hit_key}/here"
-        return pages.page("in_hand.html", leave=leave, action=action, token=token)
-    if opened.outcome is Outcome.FULL:
-        return pages.full(leave)
+    refusal = _refusal(hit, opened.outcome, hit.endpoint.return_url.format(assignment=assignment))
+    if refusal is not None:
+        return refusal
     place = load_form(engine, opened.assignment_id)
     origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
     if opened.outcome is Outcome.ANSWERED:
@@ -125,17 +113,17 @@ def show(hit_key: str) -> Response:
 
 @blueprint.post("/form/<hit_key>/here")
 def move(hit_key: str) -> Response:
-    """The worker says that the HIT with their form is returned: the form moves here. Twice is as once."""
+    """The worker has returned the HIT with their form: the form moves here. Repeating it changes nothing."""
     hit = _find(hit_key)
     if hit is None:
-        return pages.unknown()
+        return messages.unknown()
     _frames(hit.endpoint)
     try:
         signed_for, query = context().signer.loads(request.form.get("token", ""), salt=MOVE)
     except BadSignature:
-        return pages.invalid()
+        return messages.invalid()
     if signed_for != hit_key:
-        return pages.invalid()
+        return messages.invalid()
     asked = dict(parse_qsl(query))
     open_form(
         context().engine,
@@ -146,24 +134,24 @@ def move(hit_key: str) -> Response:
         now=now(),
         move=True,
     )
-    return Response(status=303, headers={"Location": f"{pages.root()}form/{hit_key}?{query}"})
+    return Response(status=303, headers={"Location": f"{messages.root()}form/{hit_key}?{query}"})
 
 
 @blueprint.post("/form/<hit_key>")
 def answer(hit_key: str) -> Response:
-    """Keep the answers, then hand them over. Posting twice changes nothing and shows the same page."""
+    """Store the answers, then hand them over. Posting twice changes nothing and shows the same page."""
     hit = _find(hit_key)
     if hit is None:
-        return pages.unknown()
+        return messages.unknown()
     _frames(hit.endpoint)
     engine = context().engine
     try:
         assignment_id, origin = context().signer.loads(request.form.get("token", ""))
     except BadSignature:
-        return pages.invalid()
+        return messages.invalid()
     place = load_form(engine, assignment_id)
     if place.hit_key != hit_key:
-        return pages.message(
+        return messages.message(
             "This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400
         )
     if place.answered is not None:
@@ -178,42 +166,41 @@ def answer(hit_key: str) -> Response:
 
 
 def _sent(hit_key: str) -> Response:
-    """On to a page that can be reloaded and gone back to: browsers ask before they show a posted one
-    again."""
-    location = f"{pages.root()}form/{hit_key}/sent?{urlencode({'token': request.form['token']})}"
+    """Redirect to a page that can be reloaded: browsers ask before they show a posted page again."""
+    location = f"{messages.root()}form/{hit_key}/sent?{urlencode({'token': request.form['token']})}"
     return Response(status=303, headers={"Location": location})
 
 
 @blueprint.get("/form/<hit_key>/sent")
 def sent(hit_key: str) -> Response:
-    """The answers that are safe, on their way to the marketplace; as often as it takes."""
+    """Hand the stored answers over to the marketplace, as often as necessary."""
     hit = _find(hit_key)
     if hit is None:
-        return pages.unknown()
+        return messages.unknown()
     _frames(hit.endpoint)
     try:
         assignment_id, origin = context().signer.loads(request.args.get("token", ""))
     except BadSignature:
-        return pages.invalid()
+        return messages.invalid()
     place = load_form(context().engine, assignment_id)
     if place.hit_key != hit_key or place.answered is None:
-        return pages.invalid()
+        return messages.invalid()
     if place.passed_on:
-        return pages.passed_on()
+        return messages.passed_on()
     return _hand_over(place.external_id, place.answered, origin)
 
 
 @blueprint.app_errorhandler(StoreError)
 def busy(error: StoreError) -> Response:
-    """The database did not answer in time: what was posted is given back to be sent again, never dropped."""
+    """The database did not answer in time. The posted fields go back to the browser to be sent again."""
     current_app.logger.error("store: %s", error.message)
     if request.method == "POST":
-        action = f"{pages.root()}{request.path.removeprefix('/')}"
-        response = pages.page(
+        action = f"{messages.root()}{request.path.removeprefix('/')}"
+        response = messages.page(
             "retry.html", status=503, action=action, fields=dict(request.form), answers="form" in request.form
         )
     else:
-        response = pages.message(
+        response = messages.message(
             "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503
         )
     response.headers["Retry-After"] = "5"
@@ -222,11 +209,11 @@ def busy(error: StoreError) -> Response:
 
 @blueprint.app_errorhandler(HTTPException)
 def http_error(error: HTTPException) -> Response:
-    heading = {404: "Not here", 405: "Not that way", 413: "Too much"}.get(
-        error.code or 500, "That did not work"
+    heading = {404: "Page not found", 413: "Your comment is too long"}.get(
+        error.code or 500, "Something went wrong"
     )
     where = "your link" if request.path.startswith("/take/") else "the HIT again from the marketplace"
-    return pages.message(heading, f"Please open {where}.", status=error.code or 500)
+    return messages.message(heading, f"Please open {where}.", status=error.code or 500)
 
 
 def _find(hit_key: str) -> _Hit | None:
@@ -250,13 +237,31 @@ def _find(hit_key: str) -> _Hit | None:
         )
 
 
+def _refusal(hit: _Hit, outcome: Outcome, leave: str) -> Response | None:
+    """The page for a worker who gets no form, with the way to return the HIT at `leave`; else None."""
+    if outcome is Outcome.UNKNOWN:
+        return messages.unknown()
+    if outcome is Outcome.LIMIT:
+        return messages.limit(hit.study.design.rows_per_annotator, leave)
+    if outcome is Outcome.KEPT_OUT:
+        return messages.kept_out(leave)
+    if outcome is Outcome.COMPENSATED:
+        return messages.compensated(leave)
+    if outcome is Outcome.IN_HAND:
+        token = context().signer.dumps([hit.key, request.query_string.decode()], salt=MOVE)
+        action = f"{messages.root()}form/{hit.key}/here"
+        return messages.page("in_hand.html", leave=leave, action=action, token=token)
+    if outcome is Outcome.FULL:
+        return messages.full(leave)
+    return None
+
+
 def _frames(endpoint: Endpoint) -> None:
     allow_frames(endpoint.worker_sites, [endpoint.submit_origin, *endpoint.worker_sites])
 
 
 def _submit_origin(endpoint: Endpoint, asked: str) -> str:
-    """Where the answers go: what the platform asked for if it is one of its own sites, else what we know
-    of it."""
+    """Where the answers go: the origin that the platform asks for if it is its own, else its usual one."""
     asked = asked.rstrip("/")
     return asked if asked in (endpoint.submit_origin, *endpoint.worker_sites) else endpoint.submit_origin
 
@@ -264,14 +269,14 @@ def _submit_origin(endpoint: Endpoint, asked: str) -> str:
 def _delivery(place: Place, origin: str) -> Delivery:
     token = context().signer.dumps([place.assignment_id, origin])
     return Delivery(
-        action=f"{pages.root()}form/{place.hit_key}",
+        action=f"{messages.root()}form/{place.hit_key}",
         token=token if isinstance(token, str) else token.decode(),
-        root=pages.root(),
+        root=messages.root(),
     )
 
 
 def _hand_over(external_id: str, fields: Mapping[str, str], origin: str) -> Response:
-    return pages.page(
+    return messages.page(
         "handover.html",
         action=f"{origin}/mturk/externalSubmit",
         fields={"assignmentId": external_id, **fields},

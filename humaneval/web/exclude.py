@@ -1,7 +1,7 @@
-"""Puts people on a study's exclusion list as soon as they have answered, beside the form server and never in
-its way.
+"""Puts workers on a study's exclusion list soon after they have answered, in a thread beside the form server.
 
-The answers' own transaction writes the intent down. What fails here, or is cut off, the next `collect` does.
+The transaction that stores the answers also stores this intention. If it fails here or is interrupted, the
+next `collect` does it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Excluder:
         self._thread.start()
 
     def answered(self, endpoint: str, study: str) -> None:
-        """Somebody's answers of this study are safe: see to its list soon."""
+        """A worker's answers in this study are stored: update its list soon."""
         self._queue.put((endpoint, study))
 
     def stop(self) -> None:
-        """End when what is queued is done."""
+        """End when the queue is empty."""
         self._queue.put(None)
         self._thread.join(timeout=10)
 
