@@ -1,5 +1,4 @@
-"""The marketplace as one Flask application: the requester protocol at POST /, the worker site everywhere
-else."""
+"""The marketplace as one Flask application: the requester protocol at POST /, and the worker site."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from werkzeug.wrappers import Response
 
 from humaneval.market.faults.admin import TOKEN, admin_blueprint
 from humaneval.market.faults.effects import WithTrouble
-from humaneval.market.faults.kinds import TroubleMaker
+from humaneval.market.faults.kinds import TroubleSource
 from humaneval.market.faults.plan import Faults
 from humaneval.market.faults.unseen_form import unseen_blueprint
 from humaneval.market.keys import Keys
@@ -29,18 +28,18 @@ from humaneval.store.types import now
 MOST_BYTES = 4 * 1024 * 1024
 MOST_FIELDS = 5000
 
-_OTHER_WORDS = "The browser asked for something that this site does not do."
+_OTHER_WORDS = "This site cannot do what the browser asked for."
 _WORDS = {
-    400: "The browser's request could not be read. Go back and try again.",
-    404: "There is no page at this address. Perhaps a part of it was lost when it was copied.",
-    405: "This address cannot be opened by itself. Begin with the list of HITs.",
+    400: "This site could not read the browser's request. Go back and try again.",
+    404: "There is no page at this address. Check that you copied all of it.",
+    405: "This address cannot be opened by itself. Start from the list of HITs.",
     413: TOO_LARGE,
     500: (
-        "The marketplace made a mistake, and it is not yours. What was stored before is still there: go back"
-        " and try again."
+        "Something went wrong in the marketplace. What you sent before is still stored. Go back and try"
+        " again."
     ),
 }
-"""What people read, by HTTP status, where no page of the site has words of its own."""
+"""What people read, by HTTP status, if no page has a more exact text."""
 
 
 def create_market_app(
@@ -50,7 +49,7 @@ def create_market_app(
     public_url: str,
     clock: Clock = now,
     keys: Keys | None = None,
-    trouble: TroubleMaker | None = None,
+    trouble: TroubleSource | None = None,
     invited: bool = False,
     balance: Decimal | None = None,
 ) -> Flask:
@@ -89,7 +88,7 @@ def create_market_app(
     return app
 
 
-def _bring_about(app: Flask, market: Market, trouble: TroubleMaker, seals: Seals, public_url: str) -> None:
+def _bring_about(app: Flask, market: Market, trouble: TroubleSource, seals: Seals, public_url: str) -> None:
     app.register_blueprint(unseen_blueprint(market, public_url))
     app.wsgi_app = WithTrouble(app.wsgi_app, trouble)  # type: ignore[method-assign]  # as Flask says to do it
     if isinstance(trouble, Faults):

@@ -23,7 +23,7 @@ from humaneval.market.tables.workers import Worker
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One go at a HIT, the bonuses for it, and all that has been paid for it so far, in cents."""
+    """One assignment, the bonuses for it, and everything that has been paid for it so far, in cents."""
 
     assignment: Assignment
     bonuses: Sequence[Bonus]
@@ -31,7 +31,7 @@ class Work:
 
 
 def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignment | None:
-    """The go at a HIT that this worker has in hand, if any."""
+    """The assignment of a HIT that this worker has in hand, if any."""
     return work.session.scalar(
         select(Assignment)
         .join(Assignment.hit)
@@ -42,8 +42,7 @@ def open_assignment(work: Transaction, worker: Worker, hit_id: str) -> Assignmen
 
 
 def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
-    """Take one place of a HIT. Asking again while it is in hand gives the same one. Raises
-    NotPossibleError."""
+    """Take one place of a HIT; a HIT in hand gives the same assignment again. Raises NotPossibleError."""
     hit = find_visible(work, worker, hit_id)
     mine = work.session.scalar(
         select(Assignment).where(
@@ -55,15 +54,17 @@ def accept(work: Transaction, worker: Worker, hit_id: str) -> Assignment:
     if mine is not None and mine.state is State.ACCEPTED:
         return mine
     if mine is not None:
-        raise NotPossibleError("You have done this HIT already. Each HIT can be done once.")
+        raise NotPossibleError("You have already done this HIT. Each HIT can be done only once.")
     record, asked = record_of(work.session, worker), hit.hit_type.qualifications
     missing = obstacles(asked, record, "accept", types_of(work.session, asked))
     if missing:
         raise NotPossibleError(
-            f"You cannot accept this HIT. It asks that {' and that '.join(map(str, missing))}.", 403
+            f"You cannot accept this HIT. It requires that {' and that '.join(map(str, missing))}.", 403
         )
     if hit.status != "Assignable":
-        raise NotPossibleError("This HIT is no longer available: others have taken it, or its time is over.")
+        raise NotPossibleError(
+            "This HIT is no longer available. Other workers have taken it, or it has expired."
+        )
     assignment = Assignment(
         id=new_entity_id(),
         hit=hit,
@@ -84,15 +85,15 @@ def find_own(work: Transaction, worker: Worker, assignment_id: str) -> Assignmen
         select(Assignment).where(Assignment.id == assignment_id, Assignment.worker_number == worker.number)
     )
     if assignment is None:
-        raise NotPossibleError("You have no such work.", 404)
+        raise NotPossibleError("You have no work with this id.", 404)
     return assignment
 
 
 def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
-    """Return work in hand; its place is free for someone else. Returning twice is harmless."""
+    """Return work in hand, so that another worker can take its place. Returning twice does no harm."""
     assignment = find_own(work, worker, assignment_id)
     if assignment.state in FINISHED:
-        raise NotPossibleError("This work was submitted and cannot be returned any more.")
+        raise NotPossibleError("This work was submitted, so it can no longer be returned.")
     if assignment.state is State.ACCEPTED:
         assignment.state, assignment.ended_at = State.RETURNED, work.now
         refresh(work, assignment.hit)
@@ -100,7 +101,7 @@ def give_back(work: Transaction, worker: Worker, assignment_id: str) -> None:
 
 
 def work_of(work: Transaction, worker: Worker) -> list[Work]:
-    """All of a worker's goes, newest first."""
+    """All of a worker's assignments, newest first."""
     mine = Assignment.worker_number == worker.number
     bonuses: dict[int, list[Bonus]] = {}
     for bonus in work.session.scalars(
@@ -114,5 +115,5 @@ def work_of(work: Transaction, worker: Worker) -> list[Work]:
         .group_by(Entry.assignment_number)
     )
     earned = dict(paid.all())
-    goes = work.session.scalars(select(Assignment).where(mine).order_by(Assignment.number.desc()))
-    return [Work(go, bonuses.get(go.number, ()), earned.get(go.number, 0)) for go in goes]
+    assignments = work.session.scalars(select(Assignment).where(mine).order_by(Assignment.number.desc()))
+    return [Work(each, bonuses.get(each.number, ()), earned.get(each.number, 0)) for each in assignments]

@@ -15,8 +15,7 @@ MOST_BLOCKS = 100_000
 
 
 def create_worker_block(work: Transaction, params: Params) -> Reply:
-    """CreateWorkerBlock: from now on the worker sees and takes no HITs. A second block replaces the
-    reason."""
+    """CreateWorkerBlock: from now on the worker sees no HITs. A second block replaces the reason."""
     worker = find_worker(work, params["WorkerId"])
     reason = text(params, "Reason", LONGEST_REASON, empty=False)
     block = work.session.scalar(select(WorkerBlock).where(WorkerBlock.worker_number == worker.number))
@@ -30,7 +29,7 @@ def create_worker_block(work: Transaction, params: Params) -> Reply:
 
 
 def delete_worker_block(work: Transaction, params: Params) -> Reply:
-    """DeleteWorkerBlock: succeeds, too, for a worker who is not blocked."""
+    """DeleteWorkerBlock. It also succeeds for a worker who is not blocked."""
     worker = find_worker(work, params["WorkerId"])
     text(params, "Reason", LONGEST_REASON)
     block = work.session.scalar(select(WorkerBlock).where(WorkerBlock.worker_number == worker.number))
@@ -40,7 +39,7 @@ def delete_worker_block(work: Transaction, params: Params) -> Reply:
 
 
 def list_worker_blocks(work: Transaction, params: Params) -> Reply:
-    """ListWorkerBlocks, in the order they were made."""
+    """ListWorkerBlocks, oldest first."""
     rows, envelope = page(work.session, select(WorkerBlock), WorkerBlock.number, params)
     return {
         "WorkerBlocks": [{"WorkerId": block.worker.id, "Reason": block.reason} for block in rows],
@@ -49,7 +48,7 @@ def list_worker_blocks(work: Transaction, params: Params) -> Reply:
 
 
 def is_blocked(work: Transaction, worker: Worker) -> bool:
-    """Whether this worker may see and take no HITs."""
+    """Whether this worker is blocked from seeing and accepting HITs."""
     return (
         work.session.scalar(select(WorkerBlock.number).where(WorkerBlock.worker_number == worker.number))
         is not None

@@ -1,4 +1,4 @@
-"""What time alone brings about: work abandoned or approved, HITs expired and disposed of."""
+"""Deadlines: work is abandoned or approved, and HITs expire and are disposed of, when time has passed."""
 
 from __future__ import annotations
 
@@ -16,23 +16,28 @@ from humaneval.market.tables.hits import Hit
 from humaneval.store.types import Moment
 
 KEPT_DAYS = 120
-"""So long after it was first Reviewable a HIT is disposed of by itself, if all its answers are reviewed."""
+"""Days from when a HIT became Reviewable until it is disposed of, if all its answers are reviewed."""
 
 
 def something_is_due(work: Transaction) -> bool:
-    """Whether time alone has changed anything since it was last looked at."""
+    """Whether a deadline has passed that was not applied yet."""
     return bool(work.session.scalar(_ANYTHING_DUE, _moments(work.now)))
 
 
 def turning_points(work: Transaction) -> list[datetime]:
-    """The moments, up to now and with it, that time must stop at: a HIT whose review policy waits may have become
-    Reviewable there, and the policy decides before what time approved later."""
+    """The moments, the last of them now, up to which deadlines are applied one after the other.
+
+    At such a moment a HIT may become Reviewable, and its review policy decides before later deadlines do.
+    """
     return [*sorted(work.session.scalars(_TURNS, _moments(work.now))), work.now]
 
 
 def let_time_pass(work: Transaction, until: datetime) -> None:
-    """Abandon what ran out, approve what waited too long, expire what is past its time, each as of its own
-    moment; dispose of what has been kept for long enough."""
+    """Apply all deadlines up to `until`, each as of its own moment.
+
+    Work that ran out is abandoned, work that waited too long is approved, HITs expire, and old HITs are
+    disposed of.
+    """
     moments = _moments(until)
     late = work.session.scalars(_LATE, moments).all()
     for assignment in late:
@@ -61,7 +66,7 @@ def _moments(now: datetime) -> dict[str, datetime]:
     return {"now": now, "kept_since": now - timedelta(days=KEPT_DAYS)}
 
 
-# Asked at every request, so they are made once.
+# Every request needs these, so they are built once.
 _NOW = bindparam("now", type_=Moment)
 
 _LATE = select(Assignment).where(Assignment.state == State.ACCEPTED, Assignment.deadline <= _NOW)
@@ -81,7 +86,7 @@ _OUTDATED = select(Hit).where(
 )
 
 
-# Of a HIT whose answers time will approve, too; else the order makes no difference.
+# Only for a HIT with answers that are due for approval; for others the order makes no difference.
 _RACING = Hit.policy_due & Hit.number.in_(
     select(Assignment.hit_number).where(
         Assignment.state == State.SUBMITTED, Assignment.auto_approve_at <= _NOW

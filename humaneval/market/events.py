@@ -1,4 +1,4 @@
-"""Events of HITs: what a requester asked to be told of, kept in the market's file.
+"""Events of HITs that a requester subscribed to, kept in the marketplace's file.
 
 Mechanical Turk sent events by e-mail, to an SQS queue or to an SNS topic. None of these can be reached from
 here. So an event becomes a row with the document that would have been sent, and `humaneval market events`
@@ -22,7 +22,7 @@ TEST = "Ping"
 
 
 def note(work: Transaction, kind: str, hit: Hit, assignment: Assignment | None = None) -> None:
-    """Keep the event `kind`, MTurk's own word, of a HIT or of an assignment of it, if it was asked for."""
+    """Keep an event of a HIT or its assignment if the requester subscribed to it. `kind` is MTurk's word."""
     hit_type = hit.hit_type
     if not hit_type.notifying or hit_type.notification is None:
         return
@@ -40,13 +40,13 @@ def note(work: Transaction, kind: str, hit: Hit, assignment: Assignment | None =
 
 
 def document(work: Transaction, event: Mapping[str, Any]) -> dict[str, Any]:
-    """The message that carries one event, as the real service's queues and topics got it."""
+    """The message with one event, as the real service sent it to queues and topics."""
     stamped = {**event, "EventTimestamp": f"{work.now:%Y-%m-%dT%H:%M:%SZ}"}
     return {"EventDocVersion": "2014-08-15", "EventDocId": new_entity_id(), "Events": [stamped]}
 
 
 def keep(work: Transaction, notification: Mapping[str, Any], kind: str, message: dict[str, Any]) -> None:
-    """Write an event down with where it would have been sent."""
+    """Keep an event, with the destination that it would have been sent to."""
     work.session.add(
         Event(
             kind=kind,
@@ -59,7 +59,7 @@ def keep(work: Transaction, notification: Mapping[str, Any], kind: str, message:
 
 
 def kept_events(engine: Engine) -> list[dict[str, Any]]:
-    """All events of a market's file, oldest first, each with where it would have been sent."""
+    """All events in a marketplace's file, oldest first, each with its destination."""
     with Session(engine) as session:
         return [
             {"transport": event.transport, "destination": event.destination, "document": event.document}

@@ -1,4 +1,4 @@
-"""A HIT's status and the money held for it, brought in line with its assignments and its expiry."""
+"""A HIT's status and the money held for it, which follow from its assignments and its expiry."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from humaneval.market.journal import post
 from humaneval.market.tables.account import Entry
 from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.files import Upload
+from humaneval.market.tables.uploads import Upload
 from humaneval.market.tables.hits import Hit
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many of a HIT's places are at which stage."""
+    """How many of a HIT's places are at each stage."""
 
     accepted: int = 0
     submitted: int = 0
@@ -29,12 +29,12 @@ class Counts:
 
     @property
     def free(self) -> int:
-        """Places nobody has taken, whether or not the HIT may still be taken."""
+        """Places that are not taken, even if the HIT has expired."""
         return self.places - self.accepted - self.submitted - self.approved - self.rejected
 
     @property
     def finished(self) -> int:
-        """Places with an answer in them."""
+        """Places with an answer."""
         return self.submitted + self.approved + self.rejected
 
     @property
@@ -57,7 +57,7 @@ def counts(session: Session, hits: Sequence[Hit]) -> dict[int, Counts]:
 
 
 def refresh(work: Transaction, hit: Hit) -> Counts:
-    """Bring a HIT's status and hold in line with its assignments and its expiry. Gives its counts."""
+    """Update a HIT's status and hold after its assignments or its expiry changed. Returns its counts."""
     work.session.flush()
     count = counts(work.session, [hit])[hit.number]
     _settle_hold(work, hit, count)
@@ -78,7 +78,7 @@ def refresh(work: Transaction, hit: Hit) -> Counts:
 
 
 def _settle_hold(work: Transaction, hit: Hit, count: Counts) -> None:
-    """Hold the price of every place that may still have to be paid for, and of no other."""
+    """Hold the price of every place that may still have to be paid, and of no other."""
     open_places = 0 if hit.expired or hit.disposed else count.free
     wanted = hit.price_cents * (open_places + count.accepted + count.submitted)
     held = work.session.scalar(

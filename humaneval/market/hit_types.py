@@ -1,4 +1,4 @@
-"""HIT types: what HITs of one kind have in common."""
+"""HIT types: the properties that HITs of one kind share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from humaneval.market.tables.hits import HitType, Requires
 
 DEFAULT_AUTO_APPROVAL = MOST_AUTO_APPROVAL = 30 * 24 * 3600
 SHORTEST = 30
-"""Seconds: of an assignment, and of a HIT's life."""
+"""The shortest assignment, and the shortest life of a HIT, in seconds."""
 
 
 def create_hit_type(work: Transaction, params: Params) -> Reply:
@@ -26,7 +26,7 @@ def create_hit_type(work: Transaction, params: Params) -> Reply:
 
 
 def hit_type_of(work: Transaction, params: Params) -> HitType:
-    """The HIT type with these properties, which is made where there is none. Raises RefusedError."""
+    """The HIT type with these properties; it is made if there is none. Raises RefusedError."""
     requirements = params.get("QualificationRequirements", ())
     check_requirements(work, requirements)
     values: dict[str, Any] = {

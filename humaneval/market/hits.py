@@ -1,4 +1,4 @@
-"""The requester's HITs: make, read, extend, expire, set aside."""
+"""The requester's HITs: make, read, extend, expire, mark as under review, delete."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def create_hit_with_hit_type(work: Transaction, params: Params) -> Reply:
 
 
 def get_hit(work: Transaction, params: Params) -> Reply:
-    """GetHIT; it also shows HITs that were deleted."""
+    """GetHIT. It also shows deleted HITs."""
     return {"HIT": described(work, [find_hit(work, params["HITId"])])[0]}
 
 
 def list_hits(work: Transaction, params: Params) -> Reply:
-    """ListHITs: all that were not deleted, oldest first."""
+    """ListHITs: all HITs that were not deleted, oldest first."""
     rows, envelope = page(work.session, select(Hit).where(Hit.disposed.is_(False)), Hit.number, params)
     return {"HITs": described(work, rows), **envelope}
 
 
 def list_reviewable_hits(work: Transaction, params: Params) -> Reply:
-    """ListReviewableHITs: those whose status is Reviewable, or Reviewing where that is asked for."""
+    """ListReviewableHITs: the HITs whose status is Reviewable, or Reviewing if the call says so."""
     query = select(Hit).where(Hit.status == params.get("Status", "Reviewable"))
     if "HITTypeId" in params:
         query = query.where(
@@ -66,7 +66,7 @@ def list_reviewable_hits(work: Transaction, params: Params) -> Reply:
 
 
 def list_hits_for_qualification_type(work: Transaction, params: Params) -> Reply:
-    """ListHITsForQualificationType: those that ask for it and were not deleted, oldest first."""
+    """ListHITsForQualificationType: the HITs that require it and were not deleted, oldest first."""
     wanted = params["QualificationTypeId"]
     if wanted not in SYSTEM:
         find_type(work, wanted)
@@ -77,8 +77,7 @@ def list_hits_for_qualification_type(work: Transaction, params: Params) -> Reply
 
 
 def update_hit_type_of_hit(work: Transaction, params: Params) -> Reply:
-    """UpdateHITTypeOfHIT: also the reward of what is not paid yet, so that more or less money is held for
-    it."""
+    """UpdateHITTypeOfHIT. It also changes the reward of work that is not paid yet, and the hold for it."""
     hit = _kept_hit(work, params["HITId"])
     hit.hit_type = find_hit_type(work, params["HITTypeId"])
     hit.fee_cents = _fee(hit.hit_type, hit.max_assignments)
@@ -87,8 +86,7 @@ def update_hit_type_of_hit(work: Transaction, params: Params) -> Reply:
 
 
 def update_expiration(work: Transaction, params: Params) -> Reply:
-    """UpdateExpirationForHIT: a time that is past expires the HIT at once; work in hand may still be
-    finished."""
+    """UpdateExpirationForHIT. A past time expires the HIT at once; accepted work may still be finished."""
     hit = _kept_hit(work, params["HITId"])
     expires_at: datetime = params["ExpireAt"]
     if expires_at > work.now + timedelta(seconds=YEAR):
@@ -115,7 +113,7 @@ def add_places(work: Transaction, hit: Hit, more: int) -> None:
     total = hit.max_assignments + more
     if more < 1 or total > MOST_ASSIGNMENTS:
         raise invalid(
-            f"NumberOfAdditionalAssignments must be at least 1, for at most {MOST_ASSIGNMENTS} in all."
+            f"NumberOfAdditionalAssignments must be at least 1, for at most {MOST_ASSIGNMENTS} in total."
         )
     if hit.max_assignments < MANY_ASSIGNMENTS <= total:
         raise RefusedError(
@@ -129,7 +127,7 @@ def add_places(work: Transaction, hit: Hit, more: int) -> None:
 
 
 def update_review_status(work: Transaction, params: Params) -> Reply:
-    """UpdateHITReviewStatus: Reviewable to Reviewing, or back with Revert."""
+    """UpdateHITReviewStatus: from Reviewable to Reviewing, or back with Revert."""
     hit = find_hit(work, params["HITId"])
     revert = params.get("Revert", False)
     needed = "Reviewing" if revert else "Reviewable"
@@ -141,7 +139,7 @@ def update_review_status(work: Transaction, params: Params) -> Reply:
 
 
 def delete_hit(work: Transaction, params: Params) -> Reply:
-    """DeleteHIT: only once it is reviewable and every answer has been approved or rejected."""
+    """DeleteHIT: only when the HIT is reviewable and every answer has been approved or rejected."""
     hit = find_hit(work, params["HITId"])
     if hit.status not in ("Reviewable", "Reviewing"):
         raise wrong_hit_state("Reviewing, Reviewable", hit.status)
@@ -182,8 +180,8 @@ def _create(work: Transaction, params: Params, hit_type: HitType) -> Hit:
     if params.get("HITLayoutId") or params.get("HITLayoutParameters"):
         raise RefusedError(
             "HITLayoutDoesNotExist",
-            "There are no HIT layouts here: they were made on Mechanical Turk's requester site. Send a"
-            " Question.",
+            "This marketplace has no HIT layouts, which were made on Mechanical Turk's requester site. Send"
+            " a Question instead.",
         )
     if "Question" not in params:
         raise invalid("A Question must be given.")

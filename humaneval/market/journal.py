@@ -1,9 +1,9 @@
 """The account's money, in a journal that every balance is read from.
 
-Money lies in four pots: available, on hold, paid to workers, paid in fees. Making a HIT moves its whole price
-to the hold. An approval pays out of the hold. Three things return to available: a rejection, a place that
-expired unused, and work that ran out after its HIT did. A bonus and its fee leave available at once. A deposit
-is new money.
+Money lies in four pots: available, on hold, paid to workers, paid in fees. A new HIT moves its price to the
+hold. An approval pays out of the hold. Three things return to available: a rejection, a place that expired
+unused, and work that ran out after its HIT did. A bonus and its fee leave available at once. A deposit is new
+money.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from humaneval.market.tables.hits import Hit
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The account's four pots, in cents."""
+    """The money in the account's four pots, in cents."""
 
     available: int
     on_hold: int
@@ -32,7 +32,7 @@ class Balance:
 
 
 def dollars(cents: int) -> Decimal:
-    """`cents` as dollars.
+    """Cents as dollars.
 
     >>> dollars(75)
     Decimal('0.75')
@@ -41,7 +41,7 @@ def dollars(cents: int) -> Decimal:
 
 
 def balance(session: Session) -> Balance:
-    """The account's pots, added up from the journal."""
+    """The account's pots, summed from the journal."""
     row = session.execute(
         select(func.sum(Entry.available), func.sum(Entry.on_hold), func.sum(Entry.paid), func.sum(Entry.fees))
     ).one()
@@ -59,8 +59,7 @@ def post(
     paid: int = 0,
     fees: int = 0,
 ) -> None:
-    """Write one line of the journal. Raises RefusedError where the account cannot pay; a sandbox always
-    can."""
+    """Write one line of the journal. Raises RefusedError if the account cannot pay; a sandbox always can."""
     if available < 0 and work.mode is Mode.LOCAL and balance(work.session).available + available < 0:
         raise insufficient_funds()
     work.session.add(
@@ -79,13 +78,13 @@ def post(
 
 
 def deposit(work: Transaction, cents: int) -> None:
-    """Add `cents`, more than 0, to what is available."""
+    """Add `cents`, which is more than 0, to the available money."""
     work.session.add(Entry(kind="deposit", available=cents, made_at=work.now))
     work.session.flush()
 
 
 def pay_reward(work: Transaction, assignment: Assignment) -> None:
-    """Pay an assignment's reward and its fee out of the hold of its HIT."""
+    """Pay an assignment's reward and its fee from the money held for its HIT."""
     hit = assignment.hit
     price, reward, fee = hit.price_cents, hit.hit_type.reward_cents, hit.fee_cents
     post(work, "reward", hit, assignment, on_hold=-price, paid=reward, fees=fee)

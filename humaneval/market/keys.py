@@ -1,8 +1,8 @@
-"""Access keys: whose requests may spend the account's money. AWS's Signature Version 4, verified.
+"""Access keys: whose requests may spend the account's money. This verifies AWS's Signature Version 4.
 
-A client signs what it sends with a secret that both sides know and that never travels. The steps are those
-that AWS documents for Signature Version 4; only what this protocol needs is taken: signatures in the
-Authorization header, for this one service in its one region.
+A client signs its request with a secret that both sides know and that is never sent. The steps are those
+that AWS documents for Signature Version 4. Only the parts that this protocol needs are here: signatures in
+the Authorization header, for one service in one region.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 REGION = "us-east-1"
 SERVICE = "mturk-requester"
 TOLERANCE = timedelta(minutes=15)
-"""How far a client's clock may be off."""
+"""How far a client's clock may differ from ours."""
 
 SHORTEST_SECRET = 16
-"""Characters. Whoever sees one signed request can try secrets on it at leisure."""
+"""Characters. With one signed request, an attacker can try any number of secrets offline."""
 
 _AUTHORIZATION = re.compile(
-    ALGORITHM
-    + r" Credential=(?P<id>[^/,\s]+)/(?P<day>[0-9]{8})/(?P<region>[^/,\s]+)/(?P<service>[^/,\s]+)/aws4_request,"
+    ALGORITHM + r" Credential=(?P<id>[^/,\s]+)/(?P<day>[0-9]{8})/(?P<region>[^/,\s]+)/(?P<service>[^/,\s]+)"
+    r"/aws4_request,"
     r" ?SignedHeaders=(?P<headers>[a-z0-9;_-]+), ?Signature=(?P<signature>[0-9a-f]{64})"
 )
 _ID = re.compile(r"[A-Za-z0-9_-]{3,128}")
@@ -42,8 +42,7 @@ _LETTERS = string.ascii_letters + string.digits
 
 
 class NotSignedError(Exception):
-    """A request that nobody with a key has signed. `kind` is AWS's name for what is wrong, `status` its
-    status."""
+    """A request without a valid signature. `kind` is AWS's name for the error, `status` its HTTP status."""
 
     def __init__(self, kind: str, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -64,20 +63,22 @@ class _Claim(NamedTuple):
 
 
 class Keys:
-    """The pairs of key id and secret that requests may be signed with; there is at least one."""
+    """The pairs of key id and secret that requests may be signed with. There is at least one."""
 
     def __init__(self, pairs: Mapping[str, str]) -> None:
-        """Raises SettingsError; its message has no secret in it."""
+        """Raises SettingsError. Its message never contains a secret."""
         if not pairs:
-            raise SettingsError("there is no access key", "`humaneval market key FILE` makes one.")
+            raise SettingsError("there is no access key", "Make one with `humaneval market key FILE`.")
         for key_id, secret in pairs.items():
             if not _ID.fullmatch(key_id):
                 raise SettingsError(
-                    "an access key id is 3 to 128 letters, digits, - or _, and one of these is not"
+                    "an access key id is not valid",
+                    "An id has 3 to 128 letters, digits, - or _.",
                 )
             if len(secret) < SHORTEST_SECRET:
                 raise SettingsError(
-                    f"the secret of access key {key_id} is shorter than {SHORTEST_SECRET} characters"
+                    f"the secret of access key {key_id} is shorter than {SHORTEST_SECRET} characters",
+                    "Make a new pair with `humaneval market key FILE`.",
                 )
         self._pairs = dict(pairs)
 
@@ -89,8 +90,8 @@ class Keys:
         if secret is None:
             raise NotSignedError(
                 "UnrecognizedClientException",
-                "This marketplace does not know the access key. AWS_ACCESS_KEY_ID counts before a credentials"
-                " file.",
+                "This marketplace does not know the access key. AWS_ACCESS_KEY_ID takes precedence over a"
+                " credentials file.",
             )
         moment = request.headers.get("X-Amz-Date", "")
         if (claim.day, claim.region, claim.service) != (moment[:8], REGION, SERVICE):
@@ -98,23 +99,23 @@ class Keys:
         _check_moment(moment, now)
         sent = {name.lower() for name, _ in request.headers if name.lower().startswith("x-amz-")}
         if unsigned := {"host", *sent} - set(claim.headers.split(";")):
-            _refuse(f"Not signed: {', '.join(sorted(unsigned))}.")
+            _refuse(f"These headers are not signed: {', '.join(sorted(unsigned))}.")
         if not hmac.compare_digest(_signature(request, claim, moment, secret), claim.signature):
-            _refuse(
-                "The signature is not the one that this key gives: check the secret, and the Host header."
-            )
+            _refuse("The signature does not match this key. Check the secret and the Host header.")
 
 
 def read_pairs(text: str) -> Keys:
-    """Keys from `ID:SECRET` pairs with spaces between them, as an environment variable holds them."""
+    """Keys from `ID:SECRET` pairs separated by spaces, as an environment variable holds them."""
     parted = [pair.partition(":") for pair in text.split()]
     if not all(colon for _, colon, _ in parted):
-        raise SettingsError("access keys are written ID:SECRET, with a space between pairs")
+        raise SettingsError(
+            "access keys cannot be read", "Write each pair as ID:SECRET, with a space between pairs."
+        )
     return Keys({key_id: secret for key_id, _, secret in parted})
 
 
 def read_file(file: Path) -> Keys:
-    """Keys from a file in the form of AWS's own credentials file: every profile's pair."""
+    """Keys from a file in the format of AWS's credentials file: the pair of every profile."""
     parser = configparser.RawConfigParser()
     try:
         parser.read_string(file.read_text(encoding="utf-8-sig"))
@@ -125,23 +126,23 @@ def read_file(file: Path) -> Keys:
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except (configparser.Error, KeyError, UnicodeDecodeError):
-        # Not the error's own words: they may quote the line, and the line may hold a secret.
+        # Without the parser's message: it may quote a line that holds a secret.
         raise SettingsError(
             f"{file} is not a file of access keys",
-            "Each profile has a name of its own, and the lines aws_access_key_id and aws_secret_access_key.",
+            "Give each profile its own name, and the lines aws_access_key_id and aws_secret_access_key.",
         ) from None
     return Keys(pairs)
 
 
 def write_new_pair(file: Path) -> str:
-    """Make a key pair in a new file that only its owner may read; gives the pair's id."""
+    """Make a key pair in a new file that only its owner may read. Returns the pair's id."""
     key_id = "HE" + "".join(secrets.choice(string.ascii_uppercase + string.digits) for _ in range(18))
     secret = "".join(secrets.choice(_LETTERS) for _ in range(40))
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise UsageError(
-            f"{file} cannot be made: {error.strerror}", "Name a file that is not there."
+            f"{file} cannot be made: {error.strerror}", "Name a file that does not exist."
         ) from None
     with open(descriptor, "w", encoding="utf-8") as out:
         out.write(f"[default]\naws_access_key_id = {key_id}\naws_secret_access_key = {secret}\n")
@@ -166,12 +167,13 @@ def _check_moment(text: str, now: datetime) -> None:
         _refuse("X-Amz-Date must be given as YYYYMMDDTHHMMSSZ.")
     if abs(moment - now) > TOLERANCE:
         _refuse(
-            f"Signature expired: it is from {text}, and here it is {now:%Y%m%dT%H%M%SZ} (15 minutes at most)."
+            f"Signature expired: it is from {text}, and the time here is {now:%Y%m%dT%H%M%SZ}. They may"
+            " differ by 15 minutes at most."
         )
 
 
 def _signature(request: Request, claim: _Claim, moment: str, secret: str) -> str:
-    """The signature that whoever has the secret would have given this request."""
+    """The signature of this request with the secret."""
     query = request.query_string.decode("latin-1").split("&")
     lines = [f"{name}:{' '.join(request.headers.get(name, '').split())}" for name in claim.headers.split(";")]
     canonical = [

@@ -18,9 +18,9 @@ LONGEST_SUBJECT, LONGEST_MESSAGE = 200, 4096
 
 
 def notify_workers(work: Transaction, params: Params) -> Reply:
-    """NotifyWorkers: a message on the worker site, only to those whose work was approved or rejected before.
+    """NotifyWorkers: send a message to workers whose work was approved or rejected before.
 
-    Whoever cannot be told stands in NotifyWorkersFailureStatuses; the others are told all the same.
+    NotifyWorkersFailureStatuses lists the workers who cannot be told; the others still get the message.
     """
     subject = text(params, "Subject", LONGEST_SUBJECT, empty=False)
     message = text(params, "MessageText", LONGEST_MESSAGE, empty=False)
@@ -36,9 +36,7 @@ def notify_workers(work: Transaction, params: Params) -> Reply:
         if worker is None:
             failures.append(_failure(worker_id, "There is no worker with this id."))
         elif worker.number not in reviewed:
-            failures.append(
-                _failure(worker_id, "You have neither approved nor rejected any work of this worker before.")
-            )
+            failures.append(_failure(worker_id, "You have not approved or rejected any work of this worker."))
         else:
             tell(work, worker, subject, message)
     return {"NotifyWorkersFailureStatuses": failures}

@@ -1,4 +1,4 @@
-"""Which events a requester asked to be told of; a test event."""
+"""The events that a requester subscribes to, and a test event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from humaneval.market.protocol.values import Params, Reply
 from humaneval.market.tables.database import Transaction
 
 VERSIONS = ("2006-05-05", "2014-08-15")
-"""The model's text names the first; the service took the second as well, and most programs send it."""
+"""The model's text names the first. The service took the second too, and most programs send it."""
 
 _DESTINATIONS = {
     "Email": (r"[^\s@]+@[^\s@]+", "an e-mail address"),
@@ -22,25 +22,24 @@ _DESTINATIONS = {
 
 
 def update_notification_settings(work: Transaction, params: Params) -> Reply:
-    """UpdateNotificationSettings: with a specification and no Active the HIT type's events are kept from
-    now on."""
+    """UpdateNotificationSettings. A Notification without Active turns the HIT type's events on."""
     hit_type = find_hit_type(work, params["HITTypeId"])
     given = params.get("Notification")
     if given is None and "Active" not in params:
-        raise invalid("Either Notification or Active must be given.")
+        raise invalid("Give Notification or Active.")
     if given is not None:
         _check(given)
         if TEST in given["EventTypes"]:
             raise invalid(f"The event type {TEST} is for SendTestEventNotification only.")
         hit_type.notification = dict(given)
     if hit_type.notification is None:
-        raise invalid("This HIT type has no Notification that could be made active or inactive.")
+        raise invalid("This HIT type has no Notification to turn on or off.")
     hit_type.notifying = params.get("Active", True)
     return {}
 
 
 def send_test_event(work: Transaction, params: Params) -> Reply:
-    """SendTestEventNotification: keeps one event of that type with ids that name nothing."""
+    """SendTestEventNotification: keeps one event of that type, with ids of nothing that exists."""
     _check(params["Notification"])
     keep(
         work,
@@ -69,4 +68,4 @@ def _check(notification: Params) -> None:
     if notification["Version"] not in VERSIONS:
         raise invalid(f"Version must be {' or '.join(VERSIONS)}.")
     if not notification["EventTypes"]:
-        raise invalid("EventTypes must name at least one.")
+        raise invalid("EventTypes must name at least one event type.")

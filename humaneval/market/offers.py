@@ -19,7 +19,7 @@ from humaneval.market.tables.workers import Worker
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A group of like HITs as a worker sees it: the one they would get next, and how many there are."""
+    """A group of HITs of one type as a worker sees it: the next HIT for them, and the number of HITs."""
 
     hit: Hit
     available: int
@@ -27,28 +27,28 @@ class Offer:
 
 
 class Preview(NamedTuple):
-    """A HIT to look at, and in words what keeps this worker from accepting it."""
+    """A HIT to look at, and the requirements that this worker does not meet, in words."""
 
     hit: Hit
     obstacles: list[Obstacle]
 
 
 def offers(work: Transaction, worker: Worker) -> list[Offer]:
-    """What this worker may see, newest group first: of each group the oldest HIT that they have not taken."""
+    """The groups that this worker may see, newest first; of each, the oldest HIT that they have not taken."""
     if is_blocked(work, worker):
         return []
     taken = select(Assignment.hit_number).where(
         Assignment.worker_number == worker.number, Assignment.state.in_(TAKEN)
     )
-    open_to_me = (
+    open_groups = (
         select(Hit.hit_type_number, func.min(Hit.number).label("first"), func.count().label("available"))
         .where(Hit.status == "Assignable", Hit.number.not_in(taken))
         .group_by(Hit.hit_type_number)
         .subquery()
     )
     rows = work.session.execute(
-        select(Hit, open_to_me.c.available)
-        .join(open_to_me, Hit.number == open_to_me.c.first)
+        select(Hit, open_groups.c.available)
+        .join(open_groups, Hit.number == open_groups.c.first)
         .order_by(Hit.number.desc())
     ).all()
     record = record_of(work.session, worker)
@@ -61,7 +61,7 @@ def offers(work: Transaction, worker: Worker) -> list[Offer]:
 
 
 def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | None:
-    """The HIT that a worker would get next of a group, named by its HITGroupId or HITTypeId."""
+    """The next HIT of a group for this worker. The group is named by its HITGroupId or HITTypeId."""
     for offer in offers(work, worker):
         if group_id in (offer.hit.hit_type.group_id, offer.hit.hit_type.id):
             return offer.hit
@@ -69,20 +69,22 @@ def next_in_group(work: Transaction, worker: Worker, group_id: str) -> Hit | Non
 
 
 def hit_to_preview(work: Transaction, worker: Worker, hit_id: str) -> Preview:
-    """A HIT, and in words what keeps this worker from accepting it. Raises NotPossibleError where it may not
-    be seen."""
+    """A HIT, and what keeps this worker from accepting it. Raises NotPossibleError if they may not see it."""
     hit = find_visible(work, worker, hit_id)
     record, asked = record_of(work.session, worker), hit.hit_type.qualifications
     known = types_of(work.session, asked)
     hidden = obstacles(asked, record, "preview", known)
     if hidden:
-        raise NotPossibleError(f"This HIT can be seen only where {' and '.join(map(str, hidden))}.", 403)
+        raise NotPossibleError(
+            f"You cannot see this HIT. It requires that {' and that '.join(map(str, hidden))}.", 403
+        )
     return Preview(hit, obstacles(asked, record, "accept", known))
 
 
 def find_visible(work: Transaction, worker: Worker, hit_id: str) -> Hit:
+    """A HIT that was not deleted. Raises NotPossibleError if there is none, or if the worker is blocked."""
     if is_blocked(work, worker):
-        raise NotPossibleError("You cannot see or take HITs here any more.", 403)
+        raise NotPossibleError("You can no longer see or accept HITs here.", 403)
     hit = work.session.scalar(select(Hit).where(Hit.id == hit_id))
     if hit is None or hit.disposed:
         raise NotPossibleError("There is no such HIT.", 404)

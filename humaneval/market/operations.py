@@ -1,5 +1,4 @@
-"""The marketplace itself: every operation, each in one transaction, with what time alone has done brought in
-first."""
+"""The marketplace: every operation, each in one transaction. Deadlines that have passed are applied first."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from humaneval.store.types import now
 
 
 class Operation(NamedTuple):
-    """What carries an operation out, and whether it needs the write lock."""
+    """The function of an operation, and whether it needs the write lock."""
 
     run: Callable[[Transaction, Mapping[str, Any]], dict[str, Any]]
     writes: bool
@@ -77,7 +76,7 @@ OPERATIONS = {
 
 
 class Market:
-    """One marketplace in one database. `clock` says what time it is, so that a test can."""
+    """One marketplace in one database. `clock` gives the time, so that tests can set it."""
 
     def __init__(self, engine: Engine, mode: Mode, clock: Clock = now) -> None:
         self._engine = engine
@@ -89,7 +88,7 @@ class Market:
     def perform(self, name: str, params: Mapping[str, Any], request_id: str = "") -> dict[str, Any]:
         """Carry out one requester operation. Raises RefusedError; then nothing was changed.
 
-        `request_id` is what the caller is told that this call is called.
+        `request_id` is the id of this call that the caller is told.
         """
         operation = OPERATIONS[name]
         with self.writing() if operation.writes else self.reading() as work:
@@ -97,21 +96,23 @@ class Market:
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
-        """A transaction that may change things, alone."""
+        """A transaction that may write. There is one at a time."""
         with self._up_to_date(writes=True) as work:
             yield replace(work, site=self.site)
             review_policies.apply_due_policies(work)
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """A transaction that only looks."""
+        """A transaction that only reads."""
         with self._up_to_date(writes=False) as work:
             yield work
 
     @contextmanager
     def _up_to_date(self, *, writes: bool) -> Iterator[Transaction]:
-        """A transaction before which time has passed, in one of its own: what time has done is kept even where the
-        operation itself is then refused."""
+        """A transaction after all deadlines were applied, in a transaction of their own.
+
+        So their effects are kept even if the operation is refused.
+        """
         while True:
             with transaction(self._engine, self.mode, self._clock, writes=writes) as work:
                 if not something_is_due(work):

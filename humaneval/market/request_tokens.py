@@ -1,4 +1,4 @@
-"""UniqueRequestToken: a call that was made once is not made again within a day."""
+"""UniqueRequestToken: the same call is not carried out twice within a day."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from humaneval.market.tables.account import RequestToken
 from humaneval.market.tables.database import Transaction
 
 REMEMBERED = timedelta(hours=24)
-"""Afterwards the same token does the same work once more, as it did on Mechanical Turk."""
+"""After this the same token does the work again, as it did on Mechanical Turk."""
 
 
 def refuse_repeat(work: Transaction, operation: str, params: Mapping[str, Any]) -> None:
-    """Raises RefusedError where this operation has done its work under this token already.
+    """Raises RefusedError if this operation has already succeeded with this token.
 
-    The real service answered so too: a repeat is an error whose message names the HIT that the first call
-    made, or that call's request id.
+    As in the real service, a repeat is an error. Its message names the HIT that the first call made, or the
+    first call's request id.
     """
     token = params.get("UniqueRequestToken")
     if token is None:
@@ -43,7 +43,7 @@ def refuse_repeat(work: Transaction, operation: str, params: Mapping[str, Any]) 
 
 
 def remember(work: Transaction, operation: str, params: Mapping[str, Any], made: str) -> None:
-    """Keep the token of a call that succeeded, in the same transaction as what it did."""
+    """Keep the token of a call that succeeded, in the transaction of the call itself."""
     token = params.get("UniqueRequestToken")
     if token is not None:
         work.session.execute(delete(RequestToken).where(RequestToken.made_at <= work.now - REMEMBERED))

@@ -1,4 +1,4 @@
-"""Review policies at work: known answers when an assignment comes in, agreement when a HIT becomes
+"""Applying review policies: known answers when an assignment is submitted, agreement when a HIT becomes
 Reviewable."""
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from humaneval.market.tables.hits import Hit, ReviewLine
 
 
 def list_review_policy_results(work: Transaction, params: Params) -> Reply:
-    """ListReviewPolicyResultsForHIT: results and actions in the order they came about, both unless told
-    otherwise."""
+    """ListReviewPolicyResultsForHIT: results and actions, oldest first; both unless one is turned off."""
     hit = find_hit(work, params["HITId"])
     wanted = [
         kind
@@ -38,7 +37,7 @@ def list_review_policy_results(work: Transaction, params: Params) -> Reply:
     )
     rows, envelope = page(work.session, query, ReviewLine.number, params)
     reply: Reply = {"HITId": hit.id, **envelope}
-    # The one list whose reply has no count.
+    # This is the only list whose reply has no count.
     del reply["NumResults"]
     if hit.assignment_policy is not None:
         reply["AssignmentReviewPolicy"] = {"PolicyName": KNOWN_ANSWERS}
@@ -50,7 +49,7 @@ def list_review_policy_results(work: Transaction, params: Params) -> Reply:
 
 
 def score_known_answers(work: Transaction, assignment: Assignment) -> None:
-    """Apply the assignment review policy of its HIT, if it has one, to an answer that has just come in."""
+    """Apply the assignment review policy of the HIT, if it has one, to an answer that was just submitted."""
     hit, policy = assignment.hit, assignment.hit.assignment_policy
     if policy is None:
         return
@@ -87,7 +86,7 @@ def score_known_answers(work: Transaction, assignment: Assignment) -> None:
 
 
 def apply_due_policies(work: Transaction) -> None:
-    """Apply the HIT review policy of every HIT that has become Reviewable, once each time it does."""
+    """Apply the HIT review policy of every HIT that has become Reviewable, once each time it does so."""
     due = select(Hit).where(Hit.policy_due, Hit.status == "Reviewable")
     for hit in work.session.scalars(due).all():
         hit.policy_due = False
@@ -96,8 +95,7 @@ def apply_due_policies(work: Transaction) -> None:
 
 
 def _measure_agreement(work: Transaction, hit: Hit) -> None:
-    """SimplePlurality. While it extends the HIT nothing is approved or rejected: the scores may still
-    change."""
+    """SimplePlurality. If it extends the HIT, it decides nothing: the scores may still change."""
     policy = hit.hit_policy or {}
     counted = _counted(work, hit, policy)
     if not counted:
@@ -153,8 +151,10 @@ def _worker_scores(
     given: Mapping[str, Mapping[str, tuple[str, ...]]],
     agreed: Mapping[str, Agreed],
 ) -> dict[str, int]:
-    """Of each assignment how many per cent of the questions with an agreed answer it agrees in; empty without
-    any."""
+    """For each assignment, the percentage of questions with an agreed answer for which it gives that answer.
+
+    Empty if no question has an agreed answer.
+    """
     scores: dict[str, int] = {}
     for assignment_id, answers in given.items():
         of_it = {"SubjectId": assignment_id, "SubjectType": "Assignment"}
@@ -208,7 +208,7 @@ def _extend(work: Transaction, hit: Hit, seconds: int) -> str:
 def _act(
     work: Transaction, hit: Hit, level: str, name: str, target: Hit | Assignment, do: Callable[[], str]
 ) -> None:
-    """Take an action and write down what became of it; one that is refused changes nothing else."""
+    """Take an action and record its result. An action that is refused changes nothing else."""
     detail = {
         "ActionId": new_entity_id(),
         "ActionName": name,

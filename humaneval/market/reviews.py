@@ -1,4 +1,4 @@
-"""The requester's side of finished work: read answers, approve, reject, pay bonuses, ask for the balance."""
+"""The requester's side of finished work: read answers, approve, reject, pay bonuses, read the balance."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def get_assignment(work: Transaction, params: Params) -> Reply:
 
 
 def list_assignments(work: Transaction, params: Params) -> Reply:
-    """ListAssignmentsForHIT: what was submitted, in the order it came in."""
+    """ListAssignmentsForHIT: submitted work, in the order in which it was submitted."""
     hit = find_hit(work, params["HITId"])
     wanted = [State(status.lower()) for status in params.get("AssignmentStatuses", ())] or FINISHED
     query = select(Assignment).where(Assignment.hit_number == hit.number, Assignment.state.in_(wanted))
@@ -48,7 +48,7 @@ def list_assignments(work: Transaction, params: Params) -> Reply:
 
 
 def approve_assignment(work: Transaction, params: Params) -> Reply:
-    """ApproveAssignment: pays the reward and the fee. A rejection can be overridden for 30 days."""
+    """ApproveAssignment: pay the reward and the fee. A rejection can be overridden for 30 days."""
     assignment = find_assignment(work, params["AssignmentId"])
     message = text(params, "RequesterFeedback", LONGEST_MESSAGE)
     approve(work, assignment, message, override=params.get("OverrideRejection", False))
@@ -56,7 +56,7 @@ def approve_assignment(work: Transaction, params: Params) -> Reply:
 
 
 def approve(work: Transaction, assignment: Assignment, feedback: str, *, override: bool = False) -> None:
-    """Pay for submitted work; with `override` also for rejected work. Raises RefusedError."""
+    """Pay for submitted work; with `override`, also for rejected work. Raises RefusedError."""
     override = override and assignment.state is State.REJECTED
     if assignment.state is not State.SUBMITTED and not override:
         raise wrong_assignment_state("Submitted", assignment.id, assignment.state)
@@ -65,11 +65,11 @@ def approve(work: Transaction, assignment: Assignment, feedback: str, *, overrid
         if assignment.hit.disposed or work.now > assignment.submitted_at + timedelta(days=OVERRIDE_DAYS):
             raise RefusedError(
                 "InvalidAssignmentState",
-                f"A rejection can be overridden within {OVERRIDE_DAYS} days of the submission, while the HIT"
-                " is there.",
+                f"A rejection can be overridden only within {OVERRIDE_DAYS} days of the submission, and only"
+                " while the HIT exists.",
             )
     assignment.feedback = feedback or assignment.feedback
-    # After a rejection nothing is held for it any more: `refresh` takes the price from what is available, or
+    # After a rejection nothing is held for the work. `refresh` takes the price from the available money, or
     # refuses.
     pay_reward(work, assignment)
     assignment.state, assignment.approved_at = State.APPROVED, work.now
@@ -78,14 +78,14 @@ def approve(work: Transaction, assignment: Assignment, feedback: str, *, overrid
 
 
 def reject_assignment(work: Transaction, params: Params) -> Reply:
-    """RejectAssignment: the worker is not paid, and the money held for it is available again."""
+    """RejectAssignment: the worker is not paid, and the money held for the work becomes available."""
     assignment = find_assignment(work, params["AssignmentId"])
     reject(work, assignment, text(params, "RequesterFeedback", LONGEST_MESSAGE))
     return {}
 
 
 def reject(work: Transaction, assignment: Assignment, feedback: str) -> None:
-    """Turn submitted work down. Raises RefusedError."""
+    """Reject submitted work. Raises RefusedError."""
     if assignment.state is not State.SUBMITTED:
         raise wrong_assignment_state("Submitted", assignment.id, assignment.state)
     assignment.feedback = feedback
@@ -95,7 +95,7 @@ def reject(work: Transaction, assignment: Assignment, feedback: str) -> None:
 
 
 def send_bonus(work: Transaction, params: Params) -> Reply:
-    """SendBonus: takes the amount and its fee at once."""
+    """SendBonus: takes the amount and its fee from the account at once."""
     refuse_repeat(work, "SendBonus", params)
     assignment = find_assignment(work, params["AssignmentId"])
     if assignment.worker.id != params["WorkerId"]:
@@ -115,9 +115,9 @@ def send_bonus(work: Transaction, params: Params) -> Reply:
 
 
 def list_bonus_payments(work: Transaction, params: Params) -> Reply:
-    """ListBonusPayments: for one HIT or one assignment, in the order they were paid."""
+    """ListBonusPayments: for one HIT or one assignment, in the order of payment."""
     if ("HITId" in params) == ("AssignmentId" in params):
-        raise invalid("Either HITId or AssignmentId must be given.")
+        raise invalid("Give either HITId or AssignmentId, and not both.")
     query = select(Bonus).join(Bonus.assignment)
     if "HITId" in params:
         query = query.where(Assignment.hit_number == find_hit(work, params["HITId"]).number)
@@ -138,7 +138,7 @@ def list_bonus_payments(work: Transaction, params: Params) -> Reply:
 
 
 def get_account_balance(work: Transaction, params: Params) -> Reply:
-    """GetAccountBalance; a sandbox always has 10000.00."""
+    """GetAccountBalance. A sandbox always has 10000.00."""
     if work.mode is Mode.SANDBOX:
         return {"AvailableBalance": str(OPENING_BALANCE), "OnHoldBalance": "0.00"}
     pots = balance(work.session)

@@ -12,16 +12,16 @@ from humaneval.market.protocol.addresses import origin_of
 COOKIE = "market_worker"
 
 LINK_PATH = "/come/"
-"""A worker's own token follows it. Whoever has the link is that worker, so it is shown to nobody else."""
+"""A worker's own token follows it. Anyone who has the link is that worker, so no page shows it to others."""
 
 SIGNED_IN_SECONDS = 30 * 24 * 3600
 
 FRAME_SANDBOX = "allow-scripts allow-forms allow-modals allow-popups allow-top-navigation-by-user-activation"
-"""What a requester's own HTML may do in its frame. Not allow-same-origin: it must not act as the worker."""
+"""What a requester's own HTML may do in its frame. No allow-same-origin: it must not act as the worker."""
 
 
 class Pass(NamedTuple):
-    """What a worker's link or cookie says: whose it is, and how many of their links were revoked before it
+    """What a worker's link or cookie says: the worker, and how many of their links had been revoked when it
     was made."""
 
     worker_id: str
@@ -29,7 +29,7 @@ class Pass(NamedTuple):
 
 
 class Seals:
-    """Signs the worker's cookie and the token in every form, with the market's own key."""
+    """Signs workers' cookies and links, and the token in every form, with the marketplace's key."""
 
     def __init__(self, key: str) -> None:
         self._cookie = URLSafeTimedSerializer(key, salt="market-worker")
@@ -43,18 +43,19 @@ class Seals:
         return self._cookie.dumps(bearer)
 
     def link_token(self, bearer: Pass) -> str:
-        """What a worker's own link ends with. It is good until it is revoked."""
+        """The end of a worker's own link. It is valid until it is revoked."""
         return str(self._link.dumps(bearer))
 
     def pass_of_link(self, token: str) -> Pass | None:
-        """What the link that ends with this says; None for anything else."""
+        """What the link with this end says; None if it is not valid."""
         return _pass(_opened(self._link, token))
 
     def invitation(self) -> str:
-        """What lets people register where not everybody may."""
+        """The token with which people may register at a marketplace for invited workers."""
         return str(self._invitation.dumps("panel"))
 
     def is_invitation(self, token: str) -> bool:
+        """Whether `token` lets people register."""
         return bool(_opened(self._invitation, token) == "panel")
 
     def form_token(self, worker_id: str) -> str:
@@ -62,7 +63,7 @@ class Seals:
         return self._form.dumps(worker_id)
 
     def pass_of(self, request: Request) -> Pass | None:
-        """What the request's cookie says; None without a good one."""
+        """What the request's cookie says; None without a valid one."""
         return _pass(_unsealed(self._cookie, request.cookies.get(COOKIE, "")))
 
     def form_is_from(self, request: Request, worker_id: str) -> bool:
@@ -89,20 +90,19 @@ def _pass(value: Any) -> Pass | None:
 
 
 def comes_from_elsewhere(request: Request, public_origin: str) -> bool:
-    """Whether a browser says that another site's page sent this request. Other programs say nothing."""
+    """Whether a browser says that another site's page sent this request. Other programs send no Origin."""
     origin = request.headers.get("Origin")
     return origin is not None and origin not in (public_origin, origin_of(request.host_url))
 
 
 def safe_path(path: str) -> str:
-    """`path` where it is one of this site's own, else the list of HITs: no redirects to elsewhere."""
+    """`path` if it belongs to this site, else the list of HITs: no redirects to other sites."""
     inside = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
     return path if inside else "/hits"
 
 
 def protect_page(response: Response, frame_origin: str = "") -> Response:
-    """Headers for a page of the site itself. It may frame the question's origin and can be framed by
-    nobody."""
+    """Headers for a page of the site. It may frame the question's origin, and no page may frame it."""
     frames = " ".join(part for part in ("'self'", frame_origin) if part)
     response.headers["Content-Security-Policy"] = (
         f"default-src 'self'; img-src 'self' data:; frame-src {frames}; frame-ancestors 'none'; form-action"
@@ -112,8 +112,7 @@ def protect_page(response: Response, frame_origin: str = "") -> Response:
 
 
 def protect_answer(response: Response, public_origin: str) -> Response:
-    """Headers for what a frame shows after a submission: it is framed by us, or by the requester's page
-    within ours."""
+    """Headers for the answer to a submission. Our page frames it, or the requester's page in ours."""
     response.headers["Content-Security-Policy"] = (
         f"default-src 'none'; style-src {public_origin}; frame-ancestors *; form-action 'none'; base-uri"
         " 'none'"
@@ -122,8 +121,7 @@ def protect_answer(response: Response, public_origin: str) -> Response:
 
 
 def protect_hand_on(response: Response, public_origin: str) -> Response:
-    """Headers for a page in the frame that sends the answers in its address on to us, and does nothing
-    else."""
+    """Headers for a page in the frame that only posts the answers in its address to us."""
     response.headers["Content-Security-Policy"] = (
         f"default-src 'none'; style-src {public_origin}; script-src {public_origin}; form-action"
         f" {public_origin}; frame-ancestors *; base-uri 'none'"
@@ -132,14 +130,14 @@ def protect_hand_on(response: Response, public_origin: str) -> Response:
 
 
 def protect_content(response: Response) -> Response:
-    """Headers for a requester's own HTML: in a box of its own even where it is opened outside the frame."""
+    """Headers for a requester's own HTML. It is sandboxed even if it is opened outside the frame."""
     response.headers["Content-Security-Policy"] = f"sandbox {FRAME_SANDBOX}; frame-ancestors 'self'"
     return _common(response)
 
 
 def _common(response: Response) -> Response:
     response.headers["X-Content-Type-Options"] = "nosniff"
-    # Not no-referrer: with it browsers send "Origin: null" with our own forms.
+    # Not no-referrer: browsers would send "Origin: null" with our own forms.
     response.headers["Referrer-Policy"] = "same-origin"
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -1,5 +1,5 @@
 """The marketplace as a running server: in a thread for tests and the demo, in the foreground for the
-command."""
+command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from waitress.server import create_server
 from humaneval.errors import PrerequisiteError, SettingsError
 from humaneval.market.app import create_market_app
 from humaneval.market.faults import admin
-from humaneval.market.faults.kinds import TroubleMaker
+from humaneval.market.faults.kinds import TroubleSource
 from humaneval.market.keys import REGION, Keys
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
@@ -30,7 +30,7 @@ BACKLOG = 256
 
 
 class MarketServer:
-    """One marketplace at one address. The port is known, and connections wait, from the moment it is made.
+    """One marketplace at one address. From the start its port is known, and connections to it wait.
 
     Use it as a context manager for a server in a thread, or call `serve_forever`.
     """
@@ -45,7 +45,7 @@ class MarketServer:
         public_url: str | None = None,
         clock: Clock = now,
         keys: Keys | None = None,
-        trouble: TroubleMaker | None = None,
+        trouble: TroubleSource | None = None,
         invited: bool = False,
         balance: Decimal | None = None,
     ) -> None:
@@ -71,7 +71,7 @@ class MarketServer:
             raise
         self.faults_url = f"http://{shown if is_loopback(host) else '127.0.0.1'}:{self.port}{admin.PATH}"
         self.faults_token: str = app.config[admin.TOKEN]
-        """For programs that change the faults while it runs; empty where there is no plan of faults."""
+        """For programs that change the faults while the server runs; empty if there is no plan of faults."""
         self._map: dict[int, object] = {}
         self._server = create_server(
             app,
@@ -80,7 +80,7 @@ class MarketServer:
             threads=THREADS,
             connection_limit=CONNECTIONS,
             ident=None,
-            # Behind a proxy the public address is what --public-url says, never what a header says.
+            # Behind a proxy, --public-url gives the public address; no header can change it.
             url_scheme=urlsplit(self.url).scheme,
         )
         self._stopping = False
@@ -110,13 +110,13 @@ class MarketServer:
             wasyncore.loop(timeout=1, map=self._map, count=1)
 
     def close(self) -> None:
-        """Finish the requests in hand and stop. The engine stays open: it belongs to whoever made it."""
+        """Finish the requests in hand and stop. The engine stays open: it belongs to the caller."""
         self._stopping = True
         if self._thread is not None:
             self._server.pull_trigger()
             self._thread.join()
             self._thread = None
-        # Only now: a thread that closed its own sockets could leave none for the trigger to be pulled on.
+        # Only now: if the thread closed its own sockets, no trigger could wake it.
         self._release()
 
     def _release(self) -> None:
@@ -126,7 +126,7 @@ class MarketServer:
 
 
 def is_local(host: str, public_url: str | None) -> bool:
-    """Whether only this machine can reach a marketplace that listens on `host` and is known as `public_url`."""
+    """Whether only this machine can reach a marketplace that listens on `host`, known as `public_url`."""
     return is_loopback(host) and (public_url is None or is_loopback(urlsplit(public_url).hostname or ""))
 
 
@@ -141,12 +141,12 @@ def client_environment(url: str, *, signed: bool, keys_file: Path | None) -> dic
 
 
 def _refuse_others(host: str, url: str) -> None:
-    """Without access keys whoever reaches the marketplace can spend its money: nobody else may reach it."""
+    """Raises SettingsError if other machines can reach it: without keys, they could spend its money."""
     for name in (host, urlsplit(url).hostname or ""):
         if not is_loopback(name):
             raise SettingsError(
-                f"Other machines can reach {name}, and without access keys all of them could spend the"
-                " account's money",
+                f"other machines can reach {name}, and without access keys they could spend the account's"
+                " money",
                 "Make a key pair with `humaneval market key FILE` and serve with --keys FILE.",
             )
 
@@ -164,7 +164,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise PrerequisiteError(
-            f"The marketplace cannot listen on {host}:{port}: {error.strerror}",
+            f"the marketplace cannot listen on {host}:{port}: {error.strerror}",
             f"Choose another {'--host' if error.errno == errno.EADDRNOTAVAIL else '--port'}.",
         ) from None
     return listening

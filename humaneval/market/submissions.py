@@ -1,4 +1,4 @@
-"""What a worker sends in: checked where the HIT is a QuestionForm, and kept as the answer, once."""
+"""A worker's answers: checked if the HIT is a QuestionForm, and kept once."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def submit(
 ) -> Assignment:
     """Keep the answer to an accepted assignment. A second submission changes nothing.
 
-    The assignment's unguessable id is the only key: in a frame on another site there is no cookie. To a
-    QuestionForm the fields are those of the form that the worker site shows. Raises NotPossibleError,
-    UnusableAnswerError.
+    The assignment's id cannot be guessed and is the only key: in a frame on another site there is no
+    cookie. For a QuestionForm the fields are those of the form on the worker site. Raises
+    NotPossibleError, UnusableAnswerError.
     """
     assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
     if assignment is None:
@@ -47,9 +47,9 @@ def submit(
         raise NotPossibleError("The time for this work ran out, so no answer was stored.")
     question = read_question(assignment.hit.question, work.mode)
     if isinstance(question, QuestionForm):
-        _fill_in_blindly(work, assignment, question, MultiDict(fields), files)
+        _fill_in_unseen(work, assignment, question, MultiDict(fields), files)
     elif files:
-        raise NotPossibleError("This marketplace stores no files; ask for text.", 400)
+        raise NotPossibleError("This HIT cannot take files. Its form must ask for text only.", 400)
     else:
         _keep(work, assignment, answer_xml(fields))
     return assignment
@@ -62,8 +62,7 @@ def fill_in(
     posted: MultiDict[str, str],
     files: Mapping[str, FileStorage],
 ) -> Filled:
-    """Keep the answers to a QuestionForm, unless something in them must be mended. Raises
-    UnusableAnswerError."""
+    """Keep the answers to a QuestionForm, unless some of them must be changed. Raises UnusableAnswerError."""
     filled = read_filled(form, posted, files)
     if not filled.faults:
         _keep(work, assignment, answers_xml(filled.answers))
@@ -71,22 +70,22 @@ def fill_in(
     return filled
 
 
-def _fill_in_blindly(
+def _fill_in_unseen(
     work: Transaction,
     assignment: Assignment,
     form: QuestionForm,
     posted: MultiDict[str, str],
     files: Mapping[str, FileStorage],
 ) -> None:
-    """As `fill_in`, for who has not seen the form and may send what it has not: nothing of that is lost
-    silently."""
-    strange = sorted({*posted, *files} - field_names(form))
-    if strange:
-        raise NotPossibleError(f"This HIT's form has no field {strange[0]!r}.", 400)
+    """As `fill_in`, for a sender who has not seen the form. A field that the form does not have is refused,
+    so that nothing is lost silently."""
+    unknown = sorted({*posted, *files} - field_names(form))
+    if unknown:
+        raise NotPossibleError(f"This HIT's form has no field {unknown[0]!r}.", 400)
     faults = fill_in(work, assignment, form, posted, files).faults
     if faults:
-        said = " ".join(f"Question {place + 1}: {fault}" for place, fault in faults.items())
-        raise NotPossibleError(said, 400)
+        problems = " ".join(f"Question {place + 1}: {fault}" for place, fault in faults.items())
+        raise NotPossibleError(problems, 400)
 
 
 def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
@@ -96,6 +95,6 @@ def _keep(work: Transaction, assignment: Assignment, document: str) -> None:
     assignment.turn = 1 + (work.session.scalar(select(func.max(Assignment.turn))) or 0)
     assignment.state = State.SUBMITTED
     note(work, "AssignmentSubmitted", assignment.hit, assignment)
-    # Before the status is looked at: a place that a policy adds keeps the HIT from being Reviewable.
+    # Before the status is set: a place that a policy adds keeps the HIT from becoming Reviewable.
     score_known_answers(work, assignment)
     refresh(work, assignment.hit)

@@ -1,5 +1,5 @@
-"""Files that workers hand in with a QuestionForm: kept in the market's file, given out at an address that
-soon ends."""
+"""Files that workers send with a QuestionForm: kept in the marketplace's file, fetched at an address that
+soon expires."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from humaneval.market.questions.question_form import FileAnswer, QuestionForm
 from humaneval.market.reviews import find_assignment
 from humaneval.market.tables.assignments import Assignment
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.files import Upload, UploadLink
+from humaneval.market.tables.uploads import Upload, UploadLink
 
 VALID = timedelta(seconds=60)
 
 
 def get_file_upload_url(work: Transaction, params: Params) -> Reply:
-    """GetFileUploadURL: an address of the file that answers a FileUploadAnswer, good for 60 seconds."""
+    """GetFileUploadURL: an address of the file that answers a FileUploadAnswer, valid for 60 seconds."""
     assignment = find_assignment(work, params["AssignmentId"])
     wanted = params["QuestionIdentifier"]
     form = read_question(assignment.hit.question, work.mode)
@@ -34,7 +34,7 @@ def get_file_upload_url(work: Transaction, params: Params) -> Reply:
         select(Upload).where(Upload.assignment_number == assignment.number, Upload.question == wanted)
     )
     if upload is None:
-        raise invalid(f"The worker handed in no file for {wanted!r}, or the HIT was deleted.")
+        raise invalid(f"The worker sent no file for {wanted!r}, or the HIT was deleted.")
     work.session.execute(delete(UploadLink).where(UploadLink.until <= work.now))
     link = UploadLink(token=secrets.token_urlsafe(32), upload_number=upload.number, until=work.now + VALID)
     work.session.add(link)
@@ -42,7 +42,7 @@ def get_file_upload_url(work: Transaction, params: Params) -> Reply:
 
 
 def keep_files(work: Transaction, assignment: Assignment, files: Iterable[SentFile]) -> None:
-    """Keep what came with an answer."""
+    """Keep the files that came with an answer."""
     work.session.add_all(
         Upload(
             key=each.key,

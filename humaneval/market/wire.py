@@ -1,9 +1,8 @@
-"""Mechanical Turk's requester protocol over HTTP: JSON 1.1 in, JSON 1.1 out, checked against botocore's
-model.
+"""Mechanical Turk's requester protocol over HTTP: AWS's JSON 1.1, checked against botocore's model.
 
-There is one requester account. With access keys a request must be signed with one of them; without, any key
-pair will do, and the server answers this machine only. Web pages can never call: browsers name the page's
-origin with a POST, programs do not, and a request that has one is refused.
+There is one requester account. If there are access keys, a request must be signed with one of them. If not,
+any key pair is accepted, and the server answers this machine only. Web pages can never call: browsers send
+the page's origin with a POST, programs do not, and a request with an origin is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class _WireError(Exception):
-    """An error answer: its HTTP status, its AWS type and what else goes into the body."""
+    """An error answer: its HTTP status and its body."""
 
     def __init__(self, status: int, kind: str, message: str, code: str = "") -> None:
         super().__init__(message)
@@ -40,7 +39,7 @@ class _WireError(Exception):
 
 
 def wire_blueprint(market: Market, keys: Keys | None, clock: Clock) -> Blueprint:
-    """The one route of the protocol: POST / with an X-Amz-Target header."""
+    """The only route of the protocol: POST / with an X-Amz-Target header."""
     blueprint = Blueprint("wire", __name__)
 
     @blueprint.post("/")
@@ -48,7 +47,7 @@ def wire_blueprint(market: Market, keys: Keys | None, clock: Clock) -> Blueprint
         request_id = new_request_id()
         try:
             if "Origin" in request.headers:
-                raise _WireError(403, "AccessDeniedException", "No web page may call this API.")
+                raise _WireError(403, "AccessDeniedException", "Web pages cannot call this API.")
             if keys is not None:
                 keys.check(request, clock())
             answer = _answer(200, _perform(market, request_id))
@@ -60,7 +59,7 @@ def wire_blueprint(market: Market, keys: Keys | None, clock: Clock) -> Blueprint
         except _WireError as error:
             answer = _answer(error.status, error.body)
         answer.headers[REQUEST_ID] = request_id
-        # Clients whose own clock is wrong take the time from here.
+        # Clients with a wrong clock take the time from here.
         answer.date = clock()
         return answer
 
@@ -95,9 +94,7 @@ def _operation() -> OperationModel:
     target = request.headers.get("X-Amz-Target", "")
     operation = operation_model(target.removeprefix(TARGET)) if target.startswith(TARGET) else None
     if operation is None:
-        raise _WireError(
-            400, "UnknownOperationException", f"There is no operation {target!r} in the requester API."
-        )
+        raise _WireError(400, "UnknownOperationException", f"The requester API has no operation {target!r}.")
     return operation
 
 
@@ -125,7 +122,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _fail() -> NoReturn:
     raise _WireError(
-        500, "ServiceFault", "The marketplace failed; see its log.", "AWS.MechanicalTurk.ServiceFault"
+        500, "ServiceFault", "The marketplace failed. See its log.", "AWS.MechanicalTurk.ServiceFault"
     )
 
 

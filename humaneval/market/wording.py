@@ -1,4 +1,4 @@
-"""Words for the worker site's pages: money, times, and files that are too large."""
+"""Texts for the worker site's pages: money, times, and files that are too large."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 TOO_LARGE = (
-    "What was sent is larger than the 4 MB that can be sent at once, so nothing was stored. Go back and send"
+    "What you sent is larger than the 4 MB that can be sent at once, so nothing was stored. Go back and send"
     " less."
 )
 
@@ -22,7 +22,7 @@ def money_text(cents: int) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A length of time in at most two units, rounded down; never less than nothing.
+    """A length of time in at most two units, rounded down, and never negative.
 
     >>> duration_text(3600), duration_text(5400.9), duration_text(59), duration_text(-1)
     ('1 hour', '1 hour 30 minutes', '59 seconds', '0 seconds')
@@ -52,7 +52,7 @@ def moment_text(moment: datetime) -> str:
 
 
 def time_left(deadline: datetime, now: datetime) -> str:
-    """How long until `deadline`, in words; a minute or more in whole minutes."""
+    """The time until `deadline`, in words; a minute or more is given in whole minutes."""
     left: timedelta = deadline - now
     seconds = left.total_seconds()
     return duration_text(seconds - seconds % 60 if seconds >= 60 else seconds)

@@ -1,4 +1,4 @@
-"""Workers: signed up on their first visit, and found by id, by name or by what their link says."""
+"""Workers: registered on their first visit, and found by id, by name or by their link."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ LONGEST_NAME = 100
 
 
 def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) -> Worker:
-    """The worker of this name, who is made on their first visit. A country that is given replaces the earlier
-    one.
+    """The worker of this name, registered if they are new. A country that is given replaces an earlier one.
 
-    `new`: a name that somebody has is refused, for they come by a link of their own.
+    `new`: refuse a name that is taken, because its owner has a link of their own. Raises NotPossibleError.
     """
     name = _plain(name)
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
@@ -34,7 +33,7 @@ def sign_up(work: Transaction, name: str, country: str, *, new: bool = False) ->
         )
         work.session.add(worker)
     elif new:
-        raise NotPossibleError("That name is taken. If it is yours, come by your own link.", 409)
+        raise NotPossibleError("That name is taken. If it is yours, use your own link.", 409)
     elif country:
         worker.country = country
     work.session.flush()
@@ -52,12 +51,12 @@ def find_worker(work: Transaction, worker_id: str) -> Worker:
 
 
 def find_named(work: Transaction, name: str) -> Worker | None:
-    """The worker of this name, however it is written, if there is one."""
+    """The worker of this name, in upper or lower case, if there is one."""
     return work.session.scalar(select(Worker).where(Worker.handle == _handle(name)))
 
 
 def find_bearer(work: Transaction, bearer: Pass | None) -> Worker | None:
-    """The worker whom a link or a cookie names, unless it was revoked."""
+    """The worker that a link or a cookie names, unless it was revoked."""
     if bearer is None:
         return None
     worker = work.session.scalar(select(Worker).where(Worker.id == bearer.worker_id))

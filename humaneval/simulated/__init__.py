@@ -1,6 +1,7 @@
-"""Simulated annotators: programs that go through the real pages over HTTP, for rehearsals, demos and tests.
+"""Simulated annotators: programs that use the real pages over HTTP, for rehearsals, demos and tests.
 
-They are given what an annotator sees, the served HTML, and a key; what they answer is marked as simulated.
+They get what an annotator sees, the served HTML, and a key. Their answers are marked as simulated. The
+door is what this module exports.
 """
 
 from humaneval.simulated.annotator import Crowd, Skills

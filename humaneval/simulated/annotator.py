@@ -1,5 +1,4 @@
-"""A simulated annotator's mind: with some probability it knows the machine's sentence; else it guesses one of
-five."""
+"""Simulated annotators: they know the machine's sentence with some probability, else they guess."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ Key = Mapping[str, Sequence[Mapping[str, object]]]
 """What `study show --key` prints: form hash → position and generator of each passage, in order."""
 
 READING_SECONDS, CARELESS_SECONDS = 18.0, 4.0
-"""Median time a passage takes; times are drawn from a lognormal distribution around it."""
+"""Median time for a passage, in seconds. Times are drawn from a lognormal distribution around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +36,16 @@ class Skills:
         return self.by_generator.get(generator, self.default)
 
     def true_score(self, generator: str) -> float:
-        """The score that attentive annotators tend to: who does not know still hits one time in five."""
+        """The score that attentive annotators tend to. A guess is right one time in five."""
         return CEILING * (1 - self.of(generator))
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """`size` simulated annotators. A `careless` share of them reads nothing and guesses everywhere.
+    """`size` simulated annotators. A `careless` share of them always guesses.
 
-    What is answered to a form depends on the seed and the form alone, not on who gets it first: the same
-    crowd gives the same scores however its members race each other, and wherever the study is published.
+    The answers to a form depend only on the seed and the form, not on which annotator gets it. So the same
+    crowd gives the same scores in any order of work, and wherever the study is published.
     """
 
     size: int
@@ -54,16 +53,16 @@ class Crowd:
     careless: float = 0.0
     seed: int = 0
     country: str = ""
-    """Where all of them say they live, where a marketplace asks; empty: they do not say."""
+    """The country that all of them give if a marketplace asks; empty: they give none."""
 
     def name(self, number: int) -> str:
-        """What annotator `number` signs in as."""
+        """The name with which annotator `number` signs in."""
         return f"simulated-{self.seed}-{number:04d}"
 
     def fill_in(self, form: FoundForm, key: Key) -> dict[str, str]:
-        """What to enter into `form`: nothing but fields that are there."""
+        """What to enter into `form`: only fields that it has."""
         passages = sorted((name for name in form.choices if name.startswith("choice-")), key=_place)
-        sentences = [[text for _, text in form.choices[name]] for name in passages]
+        sentences = [[choice.label for choice in form.choices[name]] for name in passages]
         form_hash = shown_hash(sentences)
         truth = key.get(form_hash)
         if truth is None:
@@ -77,7 +76,7 @@ class Crowd:
         for name, passage in zip(passages, truth, strict=True):
             skill = 0.0 if careless else self.skills.of(str(passage["generator"]))
             position = int(str(passage["position"])) if rng.random() < skill else rng.choice(POSITIONS)
-            entered[name] = form.choices[name][position - 1][0]
+            entered[name] = form.choices[name][position - 1].value
             timer = name.replace("choice", "seconds")
             if timer in form.values:
                 median = CARELESS_SECONDS if careless else READING_SECONDS

@@ -1,7 +1,6 @@
-"""A browser without a screen or scripts: fetches pages, follows redirects, keeps cookies, fills in forms it
-finds.
+"""A browser without a screen or scripts: it fetches pages, follows redirects, keeps cookies, fills in forms.
 
-A redirect to another site is not followed: what is simulated stays with those who asked for it.
+A redirect to another site is not followed: simulated answers must not reach other sites.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from http.cookiejar import CookieJar
-from typing import Any
+from typing import Any, NamedTuple
 
 from lxml.etree import ParserError
 from lxml.html import HTMLParser, document_fromstring
@@ -23,18 +22,25 @@ from humaneval.errors import PlatformError
 
 TIMEOUT_SECONDS = 60
 PATIENCE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-"""Seconds before each reload of somebody who does not give up at once."""
+"""Seconds before each reload by a patient person."""
+
+
+class Choice(NamedTuple):
+    """One radio button: the value that it sends, and the text of its label."""
+
+    value: str
+    label: str
 
 
 @dataclass(slots=True)
 class FoundForm:
-    """A form as it stands in a page: where it goes, what it is filled with, and what can be chosen."""
+    """A form in a page: its address, its values, and what can be chosen."""
 
     action: str
     method: str
     values: dict[str, str] = field(default_factory=dict)
-    choices: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """Radio buttons: name → (value, label text), in the order of the page."""
+    choices: dict[str, list[Choice]] = field(default_factory=dict)
+    """Radio buttons by name, in the order of the page."""
     boxes: dict[str, str] = field(default_factory=dict)
     """Unticked boxes: name → the value that ticking sends."""
 
@@ -45,7 +51,7 @@ class FoundForm:
 
 @dataclass(slots=True)
 class Page:
-    """A page that was fetched."""
+    """A fetched page."""
 
     url: str
     status: int
@@ -54,7 +60,7 @@ class Page:
     frames: list[str]
 
     def form(self, **wanted: str) -> FoundForm | None:
-        """The first form whose action ends with `action`, or that has a field called `field`."""
+        """The first form whose action ends with `action`, or that has a field named `field`."""
         for found in self.forms:
             if (
                 found.action.partition("?")[0].endswith(wanted.get("action", "\0"))
@@ -67,9 +73,8 @@ class Page:
 class Browser:
     """One person's browser: its own cookies.
 
-    A page that does not come, or comes as a failure of the server, is asked for again after each of
-    `patience` seconds, as by pressing reload: what was posted is posted again, which our pages and the
-    marketplace's take as once.
+    If a page does not come or the server fails, it is requested again after each of `patience` seconds, as
+    by pressing reload. What was posted is posted again; our pages and the marketplace count it once.
     """
 
     def __init__(self, patience: Sequence[float] = ()) -> None:
@@ -79,14 +84,14 @@ class Browser:
         )
 
     def get(self, url: str) -> Page:
-        """Fetch a page; an error page is a page too."""
+        """Fetch a page. An error page is a page too."""
         return self._fetch(urllib.request.Request(url))
 
     def submit(self, page: Page, form: FoundForm, entered: Mapping[str, str]) -> Page:
-        """Send `form` with `entered` over what it holds. Only fields that the form has can be sent."""
-        strange = set(entered) - form.names()
-        if strange:
-            raise ValueError(f"the form has no field {', '.join(sorted(strange))}")
+        """Send `form` with its values and `entered`. Only fields that the form has can be sent."""
+        unknown = set(entered) - form.names()
+        if unknown:
+            raise ValueError(f"the form has no field {', '.join(sorted(unknown))}")
         data = urllib.parse.urlencode({**form.values, **entered})
         target = urllib.parse.urljoin(page.url, form.action)
         if form.method == "get":
@@ -121,7 +126,7 @@ class Browser:
         except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
             raise PlatformError(
                 f"{request.full_url.partition('?')[0]} cannot be reached: {error}",
-                "Are `humaneval serve` and the marketplace running?",
+                "Check that `humaneval serve` and the marketplace are running.",
             ) from None
 
 
@@ -154,7 +159,8 @@ def _form(element: Any) -> FoundForm:
         if not name or "disabled" in control.attrib:
             continue
         if kind == "radio":
-            form.choices.setdefault(name, []).append((control.get("value", "on"), _label(control)))
+            choice = Choice(control.get("value", "on"), _label(control))
+            form.choices.setdefault(name, []).append(choice)
         elif kind == "checkbox":
             form.boxes[name] = control.get("value", "on")
         elif control.tag != "input" or kind not in ("submit", "button"):

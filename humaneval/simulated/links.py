@@ -1,4 +1,4 @@
-"""Simulated annotators who come by link: open it, begin, answer, send, as a person would."""
+"""Simulated annotators with links: they open one, begin, answer and send, as a person would."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from humaneval.simulated.marketplace import AT_ONCE, Worked, expect
 def follow_links(
     crowd: Crowd, links: Sequence[str], key: Key, advance: Callable[[int], None] = lambda amount: None
 ) -> Worked:
-    """Let every annotator of `crowd` follow one of `links`: a link each where there are as many, else the
-    first."""
+    """Let every annotator of `crowd` follow a link: one each, or all the same if there is only one."""
     own = len(links) > 1
 
     def one(number: int) -> bool:
@@ -42,9 +41,11 @@ def _follow(crowd: Crowd, link: str, key: Key) -> bool:
     if form is None:
         return False
     done = browser.submit(form_page, form, crowd.fill_in(form, key))
-    if done.status == 303:  # on to a panel's own page, where simulated annotators have no business
+    if done.status == 303:  # a redirect to a panel's own page, which simulated annotators must not visit
         return True
     expect(done, 200, "sending the answers")
     if done.form(field="form") is not None:
-        raise PlatformError("the answers were not taken: the form came back", "Look at it in a browser.")
+        raise PlatformError(
+            "the answers were not accepted: the form came back", "Open the form in a browser."
+        )
     return True

@@ -1,5 +1,4 @@
-"""Simulated annotators at a marketplace: sign in, accept, answer inside the frame, hand over, as a person
-would."""
+"""Simulated annotators at a marketplace: they sign in, accept, answer in the frame and hand over."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from humaneval.simulated.browser import PATIENCE, Browser, Page
 AT_ONCE = 6
 HAND_OVER = "/mturk/externalSubmit"
 TRIES = 50
-"""How often an annotator looks again when others were faster."""
+"""How often an annotator looks again if others were faster."""
 
 
 class Worked(NamedTuple):
@@ -46,11 +45,13 @@ def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
     sign_in = entry.form(action="/signin")
     if sign_in is None:
         raise PlatformError(
-            f"{urljoin(preview_url, '/')} has no form to sign in with",
-            "Simulated annotators work at `humaneval market serve` only.",
+            f"{urljoin(preview_url, '/')} has no sign-in form",
+            "Simulated annotators work only at a marketplace of `humaneval market serve`.",
         )
-    said = {"name": crowd.name(number), "country": crowd.country}
-    page = browser.submit(entry, sign_in, {name: said[name] for name in said if name in sign_in.names()})
+    details = {"name": crowd.name(number), "country": crowd.country}
+    page = browser.submit(
+        entry, sign_in, {name: details[name] for name in details if name in sign_in.names()}
+    )
     work = _accept(browser, page, preview_url)
     if work is None:
         return False
@@ -60,18 +61,18 @@ def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
         return False
     handed = expect(browser.submit(form_page, form, crowd.fill_in(form, key)), 200, "sending the answers")
     if form.action.endswith(HAND_OVER):
-        return True  # the marketplace's fault `unseen`: this form goes to it alone
+        return True  # the fault `unseen`: the form goes to the marketplace alone
     hand_over = handed.form(action=HAND_OVER)
     if hand_over is None:
         raise PlatformError(
-            "the answers were not taken: no hand-over came back", "Look at the form in a browser."
+            "the answers were not accepted: no hand-over page came back", "Open the form in a browser."
         )
     expect(browser.submit(handed, hand_over, {}), 200, "handing the answers over")
     return True
 
 
 def _accept(browser: Browser, page: Page, preview_url: str) -> Page | None:
-    """Accept a HIT of the group; None where there is none left for this annotator."""
+    """Accept a HIT of the group; None if there is none left for this annotator."""
     for _ in range(TRIES):
         if page.status == 404:
             return None
@@ -80,16 +81,16 @@ def _accept(browser: Browser, page: Page, preview_url: str) -> Page | None:
             work = browser.submit(page, accept, {})
             if work.frames:
                 return work
-        # Someone else took the last place of this HIT between looking and accepting: look again.
+        # Another worker took the last place of this HIT in the meantime: look again.
         page = browser.get(preview_url)
     return None
 
 
 def expect(page: Page, status: int, what: str) -> Page:
-    """`page`, where its status is the one that was hoped for; else PlatformError naming what failed."""
+    """`page` if it has the expected status. Raises PlatformError, which names what failed."""
     if page.status != status:
         raise PlatformError(
             f"{what} failed with status {page.status} at {page.url.partition('?')[0]}",
-            "The server's own log says why.",
+            "See the server's log.",
         )
     return page

@@ -1,4 +1,4 @@
-"""The worker site's own pages: qualifications, tests, messages, and forms that came as a QuestionForm."""
+"""The worker site's own pages: qualifications, tests, messages, and QuestionForms."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from humaneval.market.panel.invitations import invitation, personal_links
 from tests.integration.market.conftest import HIT
 from tests.integration.market.forms import form, question, selection, text_answer
 
-OVERVIEW = """<Overview><Title>About it</Title><Text>Look and answer.</Text><List><ListItem>Take your time.</ListItem></List>
-<FormattedContent><![CDATA[<h3>Rules</h3><p>Be <b>kind</b>, see <a href='https://lab.example/'>the rules</a>.</p>
+OVERVIEW = """<Overview><Title>About it</Title><Text>Look and answer.</Text><List>
+<ListItem>Take your time.</ListItem></List>
+<FormattedContent><![CDATA[<h3>Rules</h3><p>Be <b>kind</b>, see
+<a href='https://lab.example/'>the rules</a>.</p>
 <table><tr><th scope='col'>a</th></tr><tr><td>b</td></tr></table>]]></FormattedContent></Overview>"""
 ASKED = form(
     OVERVIEW,
@@ -49,7 +51,7 @@ def mturk(market: MarketServer, client_of: Callable[..., Any]) -> Any:
 
 
 def sign_in(page: Page, market: MarketServer) -> str:
-    """Sign in; gives the worker's id."""
+    """Sign in. Returns the worker's id."""
     page.goto(f"{market.url}/signin")
     page.get_by_label("Name").fill("Ada")
     page.get_by_role("button", name="Sign in").click()
@@ -57,7 +59,7 @@ def sign_in(page: Page, market: MarketServer) -> str:
 
 
 def press(page: Page, button: str) -> None:
-    """Push a button and wait for the page behind it."""
+    """Press a button and wait for the next page."""
     page.get_by_role("button", name=button).click()
     page.wait_for_load_state()
 
@@ -86,11 +88,11 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
 
     worker = sign_in(page, market)
     create = mturk.create_qualification_type
-    rest = {"Description": "Whoever reads with care.", "QualificationTypeStatus": "Active"}
+    rest = {"Description": "Reads with care.", "QualificationTypeStatus": "Active"}
     test = {"Test": ASKED.replace(question("file", "<FileUploadAnswer/>"), ""), "TestDurationInSeconds": 600}
     kinds = [
         create(Name=name, **rest, **more)["QualificationType"]["QualificationTypeId"]
-        for name, more in (("A test", test), ("Decided by hand", {}), ("Taken back", {}))
+        for name, more in (("A test", test), ("Decided by hand", {}), ("Revoked", {}))
     ]
     mturk.associate_qualification_with_worker(QualificationTypeId=kinds[2], WorkerId=worker)
     mturk.disassociate_qualification_from_worker(
@@ -106,7 +108,7 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
         page.goto(f"{market.url}/qualifications/{kind}")
         audit(kind)
     page.goto(f"{market.url}/qualifications/{kinds[1]}")
-    press(page, "Ask for it")
+    press(page, "Request it")
     audit("asked")
     page.goto(f"{market.url}/qualifications/{kinds[0]}")
     press(page, "Begin the test")
@@ -141,7 +143,7 @@ def test_a_test_is_taken_with_the_keyboard_and_without_scripts(
     page.keyboard.press("Tab")
     page.keyboard.type("It is")
     page.keyboard.press("Enter")
-    page.get_by_text("You have asked for it").wait_for()
+    page.get_by_text("You have requested it").wait_for()
     (request,) = mturk.list_qualification_requests()["QualificationRequests"]
     assert request["WorkerId"] == worker
     assert "<FreeText>It is</FreeText>" in request["Answer"]

@@ -1,4 +1,4 @@
-"""A plan of faults: read from a line or a file, and drawn by seed, step and number of the call."""
+"""A plan of faults: read from a line or a file, and drawn by seed, step and call number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEPS = ("CreateHIT", "GetHIT", "SendBonus")
 
 
 def drawn(seed: int, line: str, calls: list[str]) -> dict[str, list[Trouble | None]]:
-    """What becomes of the calls of each step."""
+    """What happens to the calls of each step."""
     faults = Faults(read_line(line), seed)
     outcomes: dict[str, list[Trouble | None]] = {}
     for step in calls:

@@ -1,4 +1,4 @@
-"""The marketplace's pure parts: questions, answers, words, requirements."""
+"""The marketplace's pure parts: questions, answers, texts, requirements."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_http_will_do_anywhere_in_local_mode() -> None:
             external("https://a.example/").replace(
                 "<FrameHeight>", "<FrameHeight>1</FrameHeight><FrameHeight>"
             ),
-            "once",
+            "There must be one",
         ),
         ('<QuestionForm xmlns="urn:x"/>', "must be in the namespace"),
         ("<other/>", "root is other"),

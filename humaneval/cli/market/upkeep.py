@@ -20,7 +20,7 @@ from humaneval.store.engine import open_engine
 def backup(file: Path | None, database: str, as_json: bool) -> None:
     """Copy the marketplace's database to FILE while it is in use."""
     refuse_missing(database)
-    # Not `existing_market`: a file of an older revision can be copied, too.
+    # Not `existing_market`: a file of an older revision can be copied too.
     engine = open_engine(f"sqlite:///{database}")
     copy = migrate.backup(engine, file)
     engine.dispose()

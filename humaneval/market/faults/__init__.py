@@ -1,1 +1,1 @@
-"""Faults on purpose: what goes wrong, how often, and how it is brought about."""
+"""Faults that can be injected to test programs: kinds, plans, effects, and their administration."""

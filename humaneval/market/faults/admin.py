@@ -1,7 +1,7 @@
-"""Faults set and cleared while the marketplace runs: for programs on this machine that know the token.
+"""Setting and clearing faults while the marketplace runs, for programs on this machine with the token.
 
 The token is printed when the marketplace starts. It must come in a header of its own, which no page of
-another site can send; a call with an Origin, or from another machine, is refused whatever it brings.
+another site can send. A call with an Origin, or from another machine, is always refused.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from humaneval.market.protocol.addresses import is_loopback
 
 PATH = "/faults"
 TOKEN = "FAULTS_TOKEN"
-"""Where the application's configuration holds the token."""
+"""The name of the token in the application's configuration."""
 TOKEN_HEADER = "X-Market-Token"
 
 
 def admin_blueprint(faults: Faults, token: str) -> Blueprint:
-    """GET shows the plan and how often each of its faults has happened, PUT replaces it, DELETE clears it."""
+    """GET shows the plan and how often each fault has happened. PUT replaces the plan, DELETE clears it."""
     blueprint = Blueprint("admin", __name__)
 
     @blueprint.before_request
-    def only_who_may() -> Response | None:
+    def refuse_others() -> Response | None:
         here = is_loopback(request.remote_addr or "") and "Origin" not in request.headers
         given = request.headers.get(TOKEN_HEADER, "").encode()
         if here and hmac.compare_digest(given, token.encode()):
             return None
-        return _refused(403, f"From this machine only, with the token in {TOKEN_HEADER}.")
+        return _refused(403, f"only this machine may call this, with the token in {TOKEN_HEADER}")
 
     @blueprint.get(PATH)
     def show() -> Response:
@@ -42,10 +42,10 @@ def admin_blueprint(faults: Faults, token: str) -> Blueprint:
         given: Any = request.get_json(force=True, silent=True)
         try:
             if not isinstance(given, dict) or not {"faults"} <= set(given) <= {"faults", "seed"}:
-                raise UsageError('The body must be {"faults": …} with a "seed" where you like.')
+                raise UsageError('the body must be {"faults": …}, with a "seed" if you like')
             listed, seed = given["faults"], given.get("seed", 0)
             if not isinstance(seed, int):
-                raise UsageError("seed must be a whole number.")
+                raise UsageError("seed must be a whole number")
             faults.replace(read_line(listed) if isinstance(listed, str) else faults_from(listed), seed)
         except UsageError as error:
             return _refused(400, error.message)

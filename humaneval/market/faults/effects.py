@@ -1,4 +1,4 @@
-"""Bringing faults about: around the whole application, as a network would."""
+"""The effects of faults: they wrap the whole application, as a network would."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from humaneval.market.protocol.identifiers import new_request_id
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
-from humaneval.market.faults.kinds import SITE_STEPS, Trouble, TroubleMaker, step_of
+from humaneval.market.faults.kinds import SITE_STEPS, Trouble, TroubleSource, step_of
 from humaneval.market.protocol.http import CONTENT_TYPE, REQUEST_ID, error_body
 
 _HAPPENING = "market.trouble"
 
 
 def happening(environ: WSGIEnvironment) -> Trouble | None:
-    """The trouble of this request that its own handler has to bring about."""
+    """The trouble of this request that its own handler has to cause."""
     trouble: Trouble | None = environ.get(_HAPPENING)
     return trouble
 
@@ -34,7 +34,7 @@ class _Failure(NamedTuple):
     code: str = ""
 
     def answer(self, step: str) -> WSGIApplication:
-        """As programs read it, and as people do on the worker site."""
+        """The answer for a program, or for a person on the worker site."""
         if step in SITE_STEPS:
             return Response(self.message, self.status, content_type="text/plain")
         body = json.dumps(error_body(self.kind, self.message, self.code))
@@ -55,14 +55,14 @@ _LOST = _Failure(500, "ServiceFault", _AGAIN, _FAULT)
 
 
 class WithTrouble:
-    """A WSGI application whose calls go wrong when the trouble maker says so."""
+    """A WSGI application whose calls fail when the trouble source says so."""
 
-    def __init__(self, app: WSGIApplication, trouble: TroubleMaker) -> None:
+    def __init__(self, app: WSGIApplication, trouble: TroubleSource) -> None:
         self._app = app
         self._trouble = trouble
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Refuse, lose the reply, or leave it to the application, which finds the trouble by `happening`."""
+        """Refuse the call, lose its reply, or pass it on with its trouble for `happening`."""
         step = step_of(environ) or ""
         trouble = self._trouble(step) if step else None
         if trouble in _REFUSALS:

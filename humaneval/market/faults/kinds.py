@@ -1,4 +1,4 @@
-"""The kinds of faults, and the steps that they can happen to.
+"""The kinds of faults, and the steps at which they can happen.
 
 A step is an operation of the API, by its own name, or one of the worker site's: `accept`, `return`, `submit`
 and `work` (the page with the question in it).
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class Trouble(Enum):
-    """What can become of one call."""
+    """What can go wrong with one call."""
 
-    THROTTLED = "refused before anything was done: too many calls"
-    UNAVAILABLE = "refused before anything was done: HTTP 503"
-    ODD_STATUS = "refused before anything was done: HTTP 505, which clients do not send again by themselves"
-    REPLY_LOST = "done, and then HTTP 500 instead of the reply"
-    DROPPED = "done, and then the connection is closed without a reply"
-    EMPTY_PAGE = "a list gives a page without rows, and a NextToken for what it left out"
-    REUSED_ID = "work that is accepted gets the id of work on the same HIT that someone else returned"
-    UNSEEN = "the worker's form goes to the marketplace alone: the requester's server never gets it"
+    THROTTLED = "refused before anything is done: too many calls"
+    UNAVAILABLE = "refused before anything is done: HTTP 503"
+    ODD_STATUS = "refused before anything is done: HTTP 505, which clients do not retry by themselves"
+    REPLY_LOST = "carried out, then HTTP 500 instead of the reply"
+    DROPPED = "carried out, then the connection is closed without a reply"
+    EMPTY_PAGE = "a list gives a page without rows, and a NextToken for them"
+    REUSED_ID = "an accepted assignment gets the id of one that another worker returned"
+    UNSEEN = "the worker's form goes to the marketplace alone, never to the requester's server"
 
 
 SLOW = "slow"
@@ -38,12 +38,12 @@ KINDS: Mapping[str, Trouble | None] = {
     SLOW: None,
     CLOCK: None,
 }
-"""How faults are called in a plan. `slow` waits before the call is carried out, `clock` moves the clock."""
+"""The names of faults in a plan. `slow` waits before the call is carried out, `clock` moves the clock."""
 
 SENT_AGAIN = (Trouble.THROTTLED, Trouble.UNAVAILABLE, Trouble.REPLY_LOST, Trouble.DROPPED)
-"""The troubles after which AWS's clients send a call again by themselves."""
+"""The troubles after which AWS's clients repeat a call by themselves."""
 
-TroubleMaker = Callable[[str], Trouble | None]
+TroubleSource = Callable[[str], Trouble | None]
 """Asked before every step, by its name."""
 
 SITE_STEPS = {
@@ -55,7 +55,7 @@ SITE_STEPS = {
 
 
 def step_of(environ: WSGIEnvironment) -> str | None:
-    """The name of the step that a request takes; None for requests that no fault is ever for."""
+    """The name of the step that a request takes; None for requests at which no fault can happen."""
     line = f"{environ['REQUEST_METHOD']} {environ.get('PATH_INFO', '')}"
     target = environ.get("HTTP_X_AMZ_TARGET", "")
     if line == "POST /" and target.startswith(TARGET):

@@ -1,7 +1,7 @@
-"""A plan of faults: what goes wrong, how often and with what, drawn by seed. `trouble` brings it about.
+"""A plan of faults: what goes wrong, how often and at which steps. `effects` makes it happen.
 
-Whether a fault is due at the n-th call of a step depends on the seed, the step and n alone, so that a run
-with many clients meets the same faults however its calls interleave.
+Whether a fault is due at the n-th call of a step depends only on the seed, the step and n. So a run with many
+clients meets the same faults, in whatever order their calls arrive.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from humaneval.market.tables.database import Clock
 
 
 class Fault(BaseModel):
-    """One line of a plan: what goes wrong, how often, and with which steps."""
+    """One line of a plan: what goes wrong, how often, and at which steps."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,17 +34,17 @@ class Fault(BaseModel):
     chance: float = Field(1.0, ge=0, le=1)
     only: tuple[str, ...] = ()
     after: int = Field(0, ge=0)
-    """How many calls of each step are spared first."""
+    """How many calls of each step are spared at first."""
     times: int | None = Field(None, ge=1)
-    """How often at most it happens to each step."""
+    """How often it happens to each step at most."""
     seconds: float = Field(0.0, ge=-1e9, le=1e9)
-    """How long `slow` waits, and how far `clock` jumps (which may be back)."""
+    """How long `slow` waits, and how far `clock` jumps; less than 0 is back."""
 
     @field_validator("kind")
     @classmethod
     def _known_kind(cls, value: str) -> str:
         if value not in KINDS:
-            raise ValueError(f"there is no fault {value!r}; there are {', '.join(KINDS)}")
+            raise ValueError(f"there is no fault {value!r}; the faults are {', '.join(KINDS)}")
         return value
 
     @field_validator("only", mode="before")
@@ -58,19 +58,22 @@ class Fault(BaseModel):
         for step in value:
             if step not in SITE_STEPS and step not in service_model().operation_names:
                 raise ValueError(
-                    f"there is no step {step!r}: an operation of the API, or {', '.join(SITE_STEPS)}"
+                    f"there is no step {step!r}; a step is an operation of the API, or one of"
+                    f" {', '.join(SITE_STEPS)}"
                 )
         return value
 
     @model_validator(mode="after")
     def _has_seconds(self) -> Fault:
         if (self.kind in (SLOW, CLOCK)) != bool(self.seconds) or (self.kind == SLOW and self.seconds < 0):
-            raise ValueError(f"seconds are needed by {SLOW} (more than 0) and {CLOCK}, and by nothing else")
+            raise ValueError(
+                f"seconds must be given for {SLOW} (more than 0) and {CLOCK}, and for nothing else"
+            )
         return self
 
     def is_for(self, step: str) -> bool:
-        """Whether it may happen to this step. Where nothing is said it is for all of the API, never for
-        the site."""
+        """Whether it may happen at this step. Without `only` it may happen in all of the API, not on the
+        site."""
         if self.only:
             return step in self.only
         trouble = KINDS[self.kind]
@@ -84,16 +87,16 @@ class Fault(BaseModel):
 
 
 class Plan(NamedTuple):
-    """What is to go wrong, and the seed of every draw."""
+    """What goes wrong, and the random seed."""
 
     faults: tuple[Fault, ...]
     seed: int
 
 
 class Faults:
-    """A plan at work; it can be replaced while the marketplace runs. A TroubleMaker.
+    """A plan in use, which can be replaced while the marketplace runs. A TroubleSource.
 
-    At most one fault happens to a call: the first of the plan that is due.
+    At most one fault happens to a call: the first one of the plan that is due.
     """
 
     def __init__(
@@ -104,7 +107,7 @@ class Faults:
         self.replace(faults, seed)
 
     def replace(self, faults: Iterable[Fault], seed: int) -> None:
-        """Begin anew with another plan: all counts at nothing, and the clock right again."""
+        """Start another plan: all counts at zero, and the clock right again."""
         with self._lock:
             self.plan = Plan(tuple(faults), seed)
             self._calls: Counter[str] = Counter()
@@ -112,8 +115,7 @@ class Faults:
             self._offset = timedelta()
 
     def __call__(self, step: str) -> Trouble | None:
-        """What becomes of the next call of `step`; waiting and moving the clock are done when this
-        returns."""
+        """What goes wrong with the next call of `step`. Waiting and moving the clock happen in here."""
         fault = self._due(step)
         if fault is None:
             return None
@@ -138,11 +140,11 @@ class Faults:
         return None
 
     def moved(self, clock: Clock) -> Clock:
-        """`clock` with every jump so far added."""
+        """`clock` with all jumps so far added."""
         return lambda: clock() + self._offset
 
     def happened(self) -> list[dict[str, Any]]:
-        """The plan's faults as they were given, each with how often it has happened."""
+        """The plan's faults as they were given, each with the number of times that it has happened."""
         with self._lock:
             counts = Counter[int]()
             for (place, _), count in self._happened.items():
@@ -154,15 +156,14 @@ class Faults:
 
 
 def read_plan(source: str) -> tuple[Fault, ...]:
-    """The faults that `source` names: a TOML file with a [[fault]] table for each, or a line. Raises
-    UsageError."""
+    """The faults in `source`: a TOML file with a [[fault]] table for each, or a line. Raises UsageError."""
     return _from_toml(Path(source)) if os.path.isfile(source) else read_line(source)
 
 
 def read_line(line: str) -> tuple[Fault, ...]:
-    """Faults from one line: `KIND` or `KIND=CHANCE` for each, `,name=value` behind it for everything else.
+    """Faults from one line: `KIND` or `KIND=CHANCE` for each, followed by `,name=value` for the rest.
 
-    Faults are parted by spaces, steps by `+`; `none` is no fault. Raises UsageError.
+    Spaces separate faults, `+` separates steps, and `none` is no fault. Raises UsageError.
 
     >>> [fault.chance for fault in read_line("throttled=0.1,only=CreateHIT+SendBonus slow,seconds=2,times=3")]
     [0.1, 1.0]
@@ -171,7 +172,7 @@ def read_line(line: str) -> tuple[Fault, ...]:
 
 
 def faults_from(given: object) -> tuple[Fault, ...]:
-    """Faults from what TOML or JSON held. Raises UsageError naming the fault that makes no sense."""
+    """Faults from parsed TOML or JSON. Raises UsageError, which names the fault that is not valid."""
     if not isinstance(given, list):
         raise UsageError("faults must be a list")
     faults = []

@@ -1,4 +1,4 @@
-"""A fault that needs the marketplace's rows: an assignment's id that goes to another worker."""
+"""The fault `reused-id`: an assignment's id goes to another worker."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from humaneval.market.tables.database import Transaction
 
 
 def reuse_id(work: Transaction, assignment: Assignment) -> None:
-    """Give work that was accepted just now the id of work on the same HIT that another worker gave back.
+    """Give an assignment that was just accepted the id of one of the same HIT that another worker returned.
 
-    Mechanical Turk did so. Where nobody has given any back, nothing happens; the old row gets an id of its
-    own.
+    Mechanical Turk did so. The old row gets a new id. If no worker has returned any, nothing happens.
     """
     earlier = work.session.scalar(
         select(Assignment)

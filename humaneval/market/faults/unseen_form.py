@@ -1,4 +1,4 @@
-"""A fault that needs the marketplace's rows: a form that the requester's server never gets."""
+"""The fault `unseen`: a form is sent to the marketplace, and the requester's server never gets it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ _ACTION = re.compile(r"\saction\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s>]+)", re.IGNORECA
 
 
 def unseen_blueprint(market: Market, public_url: str) -> Blueprint:
-    """The requester's page as it looks to the worker, but its form goes to the marketplace and nowhere
-    else."""
+    """The requester's page as the worker sees it, except that its form goes to the marketplace alone."""
     blueprint = Blueprint("unseen", __name__)
     target = origin_of(public_url) + SUBMIT_PATH
 
@@ -40,7 +39,9 @@ def unseen_blueprint(market: Market, public_url: str) -> Blueprint:
         with market.reading() as work:
             assignment = work.session.scalar(select(Assignment).where(Assignment.id == assignment_id))
             if assignment is None or assignment.state is not State.ACCEPTED:
-                return protect_content(Response("There is no such work.", 404, content_type="text/plain"))
+                return protect_content(
+                    Response("There is no work with this id.", 404, content_type="text/plain")
+                )
             question = read_question(assignment.hit.question, work.mode)
             given = {
                 "assignmentId": assignment.id,
@@ -48,14 +49,18 @@ def unseen_blueprint(market: Market, public_url: str) -> Blueprint:
                 "workerId": assignment.worker.id,
             }
         if not isinstance(question, ExternalQuestion):
-            return protect_content(Response("This HIT's page came with it.", 404, content_type="text/plain"))
+            return protect_content(
+                Response("This HIT's page is not on another server.", 404, content_type="text/plain")
+            )
         address = question.address(**given, turkSubmitTo=origin_of(public_url))
         try:
             with urllib.request.urlopen(address, timeout=WAIT_SECONDS) as reply:
                 html = reply.read(MOST_BYTES).decode("utf-8", errors="replace")
         except (urllib.error.URLError, HTTPException, TimeoutError) as error:
             return protect_content(
-                Response(f"The requester's page did not come: {error}", 502, content_type="text/plain")
+                Response(
+                    f"The requester's page could not be fetched: {error}", 502, content_type="text/plain"
+                )
             )
         return protect_content(
             Response(_diverted(html, address, target, assignment_id), content_type="text/html; charset=utf-8")
@@ -65,7 +70,7 @@ def unseen_blueprint(market: Market, public_url: str) -> Blueprint:
 
 
 def _diverted(html: str, address: str, target: str, assignment_id: str) -> str:
-    """The page with every form of it sent to `target`; everything else of it still comes from `address`."""
+    """The page with all its forms sent to `target`. Everything else still comes from `address`."""
 
     def divert(form: re.Match[str]) -> str:
         opening = _ACTION.sub("", form.group()).removesuffix(">")

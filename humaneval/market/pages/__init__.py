@@ -1,1 +1,1 @@
-"""The worker site: every page that a worker's browser sees."""
+"""The worker site: every page that a worker's browser sees. The door is `worker_site`."""

@@ -95,15 +95,17 @@ def _shown(problem: str, status: int) -> Response:
     return protect_answer(Response(page, status, content_type="text/html; charset=utf-8"), origin)
 
 
-def _plain(words: str) -> Response:
-    return Response(words, 404, content_type="text/plain; charset=utf-8")
+def _plain(message: str) -> Response:
+    return Response(message, 404, content_type="text/plain; charset=utf-8")
 
 
 def _assignment_id() -> str:
-    """Whose answers a request brings. Raises NotPossibleError for nobody's, and for those of a preview."""
+    """The assignment that is answered. Raises NotPossibleError if there is none, or in a preview."""
     assignment_id = request.form.get("assignmentId") or request.args.get("assignmentId", "")
     if not assignment_id:
-        raise NotPossibleError("The form has no assignmentId, so its answers belong to no work.", 400)
+        raise NotPossibleError(
+            "The form has no assignmentId, so the marketplace cannot tell which HIT it answers.", 400
+        )
     if assignment_id == NOT_ACCEPTED:
         raise NotPossibleError("This was a preview. Accept the HIT first; then your answer is stored.", 400)
     return assignment_id

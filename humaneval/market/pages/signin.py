@@ -1,4 +1,4 @@
-"""How workers sign in: by name where anybody may, by a link of their own, or by an invitation."""
+"""How workers sign in: by name, by a link of their own, or by an invitation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def show_form() -> Answer:
 
 @blueprint.post("/signin")
 def sign_in() -> Answer:
-    """Sign in by name; where workers are invited, the name must be new."""
+    """Sign in by name. If workers are invited, the name must be new."""
     site, country = current_site(), request.form.get("country", "")
     if not _may_register(site):
         return _signin_page(_BY_INVITATION, 403)

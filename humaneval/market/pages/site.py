@@ -1,4 +1,4 @@
-"""What all pages of the worker site share: a whole page, the frame in it, and who is signed in."""
+"""What all pages of the worker site share: a whole page, the frame in it, and the worker who is signed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that workers handed in, given out at an address that soon ends. For the requester: no cookie."""
+"""Files that workers sent, at an address that soon expires. The requester fetches them without a cookie."""
 
 from __future__ import annotations
 

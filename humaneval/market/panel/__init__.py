@@ -1,1 +1,1 @@
-"""A lab's own panel: invitations, what people earned, and the account's money."""
+"""Running a panel of one's own workers: invitations, earnings, and the account's money."""

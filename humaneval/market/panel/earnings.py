@@ -1,5 +1,4 @@
-"""What each worker earned, by name, so that the people who run a panel can pay them: the marketplace moves no
-money."""
+"""What each worker earned. The marketplace moves no money: the people who run it pay by this list."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ from humaneval.store.types import now
 
 @dataclass(frozen=True, slots=True)
 class Earnings:
-    """One worker's money, in dollars without fees. `waiting` is what is submitted and not yet reviewed,
-    whenever it was."""
+    """One worker's money, in dollars without fees. `waiting` is for submitted work, not reviewed yet."""
 
     name: str
     worker: str
@@ -34,15 +32,17 @@ class Earnings:
 
     @property
     def earned(self) -> Decimal:
-        """Rewards and bonuses."""
+        """The sum of rewards and bonuses."""
         return self.rewards + self.bonuses
 
 
 def earnings_of_all(
     engine: Engine, *, since: datetime | None = None, before: datetime | None = None, clock: Clock = now
 ) -> list[Earnings]:
-    """Every worker in the order in which they came; what was approved and paid from `since` to just before
-    `before`."""
+    """Every worker in the order of registration, with what was paid from `since` until `before`.
+
+    `before` itself is not counted. What waits for review is everything that waits now.
+    """
     counted = [Entry.paid > 0]
     if since is not None:
         counted.append(Entry.made_at >= since)

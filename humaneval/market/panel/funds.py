@@ -1,4 +1,4 @@
-"""More money for the account of a marketplace that counts every cent, whether it is being served or not."""
+"""Adding money to the account of a marketplace in local mode, also while it is served."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from humaneval.store.types import now
 
 
 def add_funds(engine: Engine, amount: Decimal, clock: Clock = now) -> Decimal:
-    """Add `amount` dollars, whole cents; gives what is available then, in dollars.
+    """Add `amount` dollars, in whole cents. Returns the available money, in dollars.
 
-    UsageError for an amount of 0.00 or less, and for a sandbox. Nothing is added then.
+    Raises UsageError for an amount of 0.00 or less, and for a sandbox.
     """
     cents = int(money(amount) * 100)
     if cents <= 0:
@@ -25,9 +25,7 @@ def add_funds(engine: Engine, amount: Decimal, clock: Clock = now) -> Decimal:
     with store_errors(engine):
         mode = Mode(known_account(engine).mode)
         if mode is Mode.SANDBOX:
-            raise UsageError(
-                "this marketplace is a sandbox, and its balance never falls", "Nothing was added."
-            )
+            raise UsageError("this marketplace is a sandbox: its balance never falls", "Nothing was added.")
         with transaction(engine, mode, clock, writes=True) as work:
             deposit(work, cents)
             return dollars(balance(work.session).available)

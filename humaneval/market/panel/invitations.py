@@ -1,4 +1,4 @@
-"""A lab's panel: a link for each person on a list, or one by which people register themselves."""
+"""Invitations: a personal link for each person on a list, or one link with which anybody can register."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def read_names(given: Sequence[str], file: Path | None) -> list[str]:
 
 
 def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:
-    """For each name its own link; who is not there yet is made. UsageError for a name that cannot be one:
-    none is made.
+    """A personal link for each name. New names are registered.
 
-    SettingsError for a `public_url` that links cannot begin with.
+    Raises UsageError for a name that is not valid; then nobody is registered. Raises SettingsError if
+    `public_url` is not a whole site.
     """
     check_site(public_url)
     mode, seals = _account(engine)
@@ -56,18 +56,17 @@ def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dic
 
 
 def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
-    """From now on the links of these people bring nobody in, and whoever came by them is signed out; gives
-    their names.
+    """Make the links of these people invalid, and sign out everyone who used one. Returns the names.
 
-    What they did and hold stays, and so does work in hand. UsageError where there is no such person: nothing
-    is revoked.
+    Their work and qualifications stay, and so does work in hand. Raises UsageError if there is no such
+    person; then nothing is revoked.
     """
     with transaction(engine, _account(engine).mode, now, writes=True) as work:
         found: dict[str, Worker] = {}
         for name in names:
             worker = find_named(work, name)
             if worker is None:
-                raise UsageError(f"there is nobody of the name {name!r}", "No link was revoked.")
+                raise UsageError(f"there is nobody named {name!r}", "No link was revoked.")
             found[worker.name] = worker
         for worker in found.values():
             worker.links_revoked += 1
@@ -75,7 +74,7 @@ def revoke_links(engine: Engine, names: Iterable[str]) -> list[str]:
 
 
 def invitation(engine: Engine, public_url: str) -> str:
-    """The link by which anybody who has it registers under a name that is free. SettingsError as above."""
+    """The link with which anybody can register under a free name. Raises SettingsError as above."""
     check_site(public_url)
     return f"{public_url.rstrip('/')}/signin?invitation={_account(engine).seals.invitation()}"
 

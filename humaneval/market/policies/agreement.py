@@ -10,11 +10,11 @@ from humaneval.market.protocol.answer_xml import answered_values
 from humaneval.market.tables.assignments import Assignment
 
 LONGEST_COMPARED = 256
-"""Longer answers take no part in agreement."""
+"""Longer answers, in characters, take no part in agreement."""
 
 
 class Agreed(NamedTuple):
-    """The answer that most workers gave to a question, and how many per cent of them did."""
+    """The answer that most workers gave to a question, and the percentage of workers who gave it."""
 
     answer: tuple[str, ...]
     level: int
@@ -41,7 +41,7 @@ def compared(assignment: Assignment, questions: Sequence[str]) -> dict[str, tupl
 
 
 def plurality(answers: Sequence[tuple[str, ...]], threshold: int) -> Agreed | None:
-    """The most frequent answer, where more than `threshold` per cent gave it and no other was as frequent."""
+    """The most frequent answer, if more than `threshold` per cent gave it and no other is as frequent."""
     (first, count), *rest = Counter(answers).most_common(2)
     level = percent(count, len(answers))
     tied = bool(rest) and rest[0][1] == count

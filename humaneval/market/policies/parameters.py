@@ -1,4 +1,4 @@
-"""Review policies as CreateHIT takes them: every parameter read and checked once, kept as plain values."""
+"""Review policies as CreateHIT takes them. Every parameter is checked once and kept as a plain value."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ KNOWN_ANSWERS = "ScoreMyKnownAnswers/2011-09-01"
 PLURALITY = "SimplePlurality/2011-09-01"
 
 DEFAULT_MOST = 5
-"""Assignments in all that a HIT is extended to where known answers are missed."""
+"""The most assignments that a HIT is extended to if known answers are missed."""
 
 
 class Policies(NamedTuple):
-    """The two policies of a HIT, ready to be stored; None where there is none."""
+    """The two policies of a HIT, ready to be stored; None for a policy that the HIT does not have."""
 
     assignment: dict[str, Any] | None
     hit: dict[str, Any] | None
 
 
 def read_policies(params: Params) -> Policies:
-    """The policies in a CreateHIT call. Raises RefusedError with what is wrong."""
+    """The policies in a CreateHIT call. Raises RefusedError, which says what is wrong."""
     assignment, hit = params.get("AssignmentReviewPolicy"), params.get("HITReviewPolicy")
     return Policies(
         _known_answers(_Given(assignment, "AssignmentReviewPolicy", KNOWN_ANSWERS)) if assignment else None,
@@ -36,9 +36,9 @@ def _known_answers(given: _Given) -> dict[str, Any]:
     values = {
         "answers": given.answers("AnswerKey"),
         "approve": given.number("ApproveIfKnownAnswerScoreIsAtLeast", 0, 101),
-        "approve_reason": given.words("ApproveReason"),
+        "approve_reason": given.text("ApproveReason"),
         "reject": given.number("RejectIfKnownAnswerScoreIsLessThan", 0, 101),
-        "reject_reason": given.words("RejectReason"),
+        "reject_reason": given.text("RejectReason"),
         "extend": given.number("ExtendIfKnownAnswerScoreIsLessThan", 0, 101),
         "most": given.number("ExtendMaximumAssignments", 2, 25) or DEFAULT_MOST,
         "seconds": given.number("ExtendMinimumTimeInSeconds", 0, YEAR) or 0,
@@ -59,14 +59,14 @@ def _plurality(given: _Given) -> dict[str, Any]:
         "seconds": given.number("ExtendMinimumTimeInSeconds", 3600, YEAR, required=extends is not None),
         "approve": given.number("ApproveIfWorkerAgreementScoreIsAtLeast", 0, 101),
         "reject": given.number("RejectIfWorkerAgreementScoreIsLessThan", 0, 101),
-        "reject_reason": given.words("RejectReason"),
+        "reject_reason": given.text("RejectReason"),
     }
     given.refuse_others()
     return values
 
 
 class _Given:
-    """The parameters of one policy, taken out one by one, so that what nobody asked for is left over."""
+    """The parameters of one policy. They are taken out one by one, so that unknown ones are left over."""
 
     def __init__(self, policy: Mapping[str, Any], level: str, name: str) -> None:
         self._where = level
@@ -76,11 +76,11 @@ class _Given:
         for parameter in policy.get("Parameters", ()):
             key = parameter.get("Key", "")
             if key in self._left:
-                raise invalid(f"{level}: {key} stands there twice.")
+                raise invalid(f"{level}: {key} is given twice.")
             self._left[key] = parameter
 
     def number(self, key: str, least: int, most: int, *, required: bool = False) -> int | None:
-        """A whole number; None where it is left out and may be."""
+        """A whole number; None if it is optional and left out."""
         text = self._one(key)
         if text is None and not required:
             return None
@@ -88,27 +88,27 @@ class _Given:
             raise invalid(f"{self._where}: {key} must be a whole number from {least} to {most}.")
         return int(text)
 
-    def words(self, key: str) -> str:
-        """A text; "" where it is left out."""
+    def text(self, key: str) -> str:
+        """A text; "" if it is left out."""
         return self._one(key) or ""
 
     def truth(self, key: str) -> bool:
-        """Whether it is true; what is left out is not."""
+        """Whether it is true; a parameter that is left out is false."""
         text = (self._one(key) or "false").lower()
         if text not in ("true", "t", "false", "f"):
             raise invalid(f"{self._where}: {key} must be true or false.")
         return text.startswith("t")
 
     def questions(self, key: str) -> list[str]:
-        """Questions' identifiers, as several values or as one with commas."""
+        """Question identifiers, given as several values or as one value with commas."""
         values = self._left.pop(key, {}).get("Values", ())
         found = [part.strip() for value in values for part in value.split(",") if part.strip()]
         if not found or len(set(found)) < len(found):
-            raise invalid(f"{self._where}: {key} must name at least one question, and none twice.")
+            raise invalid(f"{self._where}: {key} must name at least one question, and no question twice.")
         return found
 
     def answers(self, key: str) -> dict[str, list[str]]:
-        """Each question's known values."""
+        """The known values of each question."""
         entries = self._left.pop(key, {}).get("MapEntries", ())
         found: dict[str, list[str]] = {}
         for entry in entries:
@@ -120,7 +120,7 @@ class _Given:
         return found
 
     def refuse_others(self) -> None:
-        """Raises RefusedError where there is a parameter that the policy has not."""
+        """Raises RefusedError if there is a parameter that the policy does not have."""
         if self._left:
             raise invalid(f"{self._where}: there is no parameter {', '.join(sorted(self._left))}.")
 

@@ -1,1 +1,1 @@
-"""What Mechanical Turk's protocol is made of: shapes, pages of a list, tokens, ids, refusals, XML."""
+"""The parts of Mechanical Turk's protocol: shapes, pages of a list, ids, values, refusals, XML."""

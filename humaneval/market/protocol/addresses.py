@@ -15,7 +15,7 @@ def origin_of(url: str) -> str:
 
 
 def is_site(url: str) -> bool:
-    """Whether `url` is a whole site: http or https, a host, and no path or query behind it."""
+    """Whether `url` is a whole site: http or https and a host, without a path or query."""
     try:
         parts = urlsplit(url)
         return (
@@ -26,16 +26,16 @@ def is_site(url: str) -> bool:
 
 
 def check_site(url: str) -> None:
-    """Raises SettingsError where `url` is not a whole site: a link that began with it would lead nowhere."""
+    """Raises SettingsError if `url` is not a whole site: links that begin with it would not work."""
     if not is_site(url):
         raise SettingsError(
-            f"{url!r} is not where a marketplace can be reached",
+            f"a marketplace cannot be reached at {url!r}",
             "Give scheme, host and port only, for example https://panel.lab.example.",
         )
 
 
 def with_query(url: str, **parameters: str) -> str:
-    """`url` with `parameters` added to its query; its own query, however it is written, stays as it is.
+    """`url` with `parameters` added to its query. The query that it already has stays exactly as it is.
 
     >>> with_query("https://a.example/q?x=%26", hitId="3A")
     'https://a.example/q?x=%26&hitId=3A'
@@ -46,7 +46,7 @@ def with_query(url: str, **parameters: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this very machine."""
+    """Whether `host` is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""A worker's answers as MTurk's QuestionFormAnswers XML: written, and read again."""
+"""A worker's answers as MTurk's QuestionFormAnswers XML: writing and reading."""
 
 from __future__ import annotations
 
@@ -15,18 +15,24 @@ MOST_BYTES = 1_000_000
 
 
 class Field(NamedTuple):
-    """One field of a form as it was sent."""
+    """One field of a form, as it was sent."""
 
     name: str
     value: str
 
 
+class Part(NamedTuple):
+    """One element of an answer, FreeText or SelectionIdentifier for example, and its text."""
+
+    element: str
+    text: str
+
+
 class Answered(NamedTuple):
-    """The answer to one question: elements of the document, FreeText or SelectionIdentifier for example, with
-    texts."""
+    """The answer to one question."""
 
     question: str
-    parts: Sequence[tuple[str, str]]
+    parts: Sequence[Part]
 
 
 class UnusableAnswerError(ValueError):
@@ -34,14 +40,15 @@ class UnusableAnswerError(ValueError):
 
 
 def answer_xml(fields: Iterable[Field]) -> str:
-    """The answer document of a form of the requester's own: every field is a free text, in the form's order, a
-    repeated field as often as it was sent. Raises UnusableAnswerError.
+    """The answer document of a requester's own form: every field is a free text, in the form's order.
+
+    A repeated field is there as often as it was sent. Raises UnusableAnswerError.
     """
-    return answers_xml(Answered(field.name, [("FreeText", field.value)]) for field in fields)
+    return answers_xml(Answered(field.name, [Part("FreeText", field.value)]) for field in fields)
 
 
 def answers_xml(answers: Iterable[Answered]) -> str:
-    """The answer document: one Answer each. Line ends become single newlines, as XML keeps no others.
+    """The answer document, with one Answer each. Line ends become single newlines, as XML keeps no others.
 
     Raises UnusableAnswerError.
     """
@@ -49,8 +56,9 @@ def answers_xml(answers: Iterable[Answered]) -> str:
     for answered in answers:
         answer = ElementTree.SubElement(root, "Answer")
         ElementTree.SubElement(answer, "QuestionIdentifier").text = _carried(answered.question, "name")
-        for name, value in answered.parts:
-            ElementTree.SubElement(answer, name).text = _carried(value, f"value of {answered.question!r}")
+        for part in answered.parts:
+            text = _carried(part.text, f"value of {answered.question!r}")
+            ElementTree.SubElement(answer, part.element).text = text
     document = '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode")
     if len(document.encode()) > MOST_BYTES:
         raise UnusableAnswerError("The answer is larger than a million bytes.")
@@ -58,9 +66,9 @@ def answers_xml(answers: Iterable[Answered]) -> str:
 
 
 def answered_values(document: str, only: str = "") -> dict[str, list[str]]:
-    """What was answered, by question: the texts and selections of a document that this module wrote.
+    """The texts and selections, by question, of a document that this module wrote.
 
-    `only`: of elements of this name alone, SelectionIdentifier for example.
+    `only`: read only elements of this name, SelectionIdentifier for example.
     """
     found: dict[str, list[str]] = {}
     for answer in ElementTree.fromstring(document):
@@ -71,7 +79,7 @@ def answered_values(document: str, only: str = "") -> dict[str, list[str]]:
 
 
 def with_plain_line_ends(text: str) -> str:
-    """`text` with single newlines; XML keeps no other line ends."""
+    """`text` with single newlines, since XML keeps no other line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -79,7 +87,7 @@ def _carried(text: str, what: str) -> str:
     bad = forbidden_character(text)
     if bad:
         raise UnusableAnswerError(
-            f"The {what} holds a character that cannot be stored ({bad}). Go back, take it out, and send"
+            f"The {what} contains a character that cannot be stored ({bad}). Go back, remove it, and send"
             " again."
         )
     return with_plain_line_ends(text)

@@ -17,17 +17,17 @@ class Country(NamedTuple):
 
 @cache
 def countries() -> tuple[Country, ...]:
-    """All of them, by name. The table is the time zone database's, which is in the public domain."""
+    """All countries, by name. The table comes from the time zone database, which is in the public domain."""
     text = files("humaneval.market.protocol").joinpath("countries.txt").read_text(encoding="utf-8")
     return tuple(Country(*line.split("\t")) for line in text.splitlines())
 
 
 @cache
 def country_names() -> Mapping[str, str]:
-    """Their names by their codes."""
+    """The names of countries, by code."""
     return dict(countries())
 
 
 def country_name(code: str) -> str:
-    """A country's name; the code itself where there is no such country."""
+    """A country's name; the code itself if there is no such country."""
     return country_names().get(code, code)

@@ -1,4 +1,4 @@
-"""Ids in Mechanical Turk's own shape, from the system's randomness: an assignment's id is its only key."""
+"""Ids in Mechanical Turk's format, from the system's random source: an assignment's id is its only key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ALPHABET = string.ascii_uppercase + string.digits
 
 
 def new_entity_id() -> str:
-    """A HIT's, HIT type's or assignment's id: 30 characters, about 150 bits."""
+    """The id of a HIT, a HIT type or an assignment: 30 characters, about 150 bits."""
     return "3" + _random(29)
 
 
@@ -20,7 +20,7 @@ def new_worker_id() -> str:
 
 
 def new_request_id() -> str:
-    """One call's id, as AWS's services give every call one."""
+    """The id of one call, as AWS's services give one to every call."""
     return str(uuid.uuid4())
 
 

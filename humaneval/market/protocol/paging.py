@@ -1,4 +1,4 @@
-"""Pages of a list: by the last row seen, so that rows which come or go meanwhile never hide another one."""
+"""Pages of a list, by the last row seen: rows that come or go in the meantime never hide another row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 
 
 class Page(NamedTuple):
-    """The rows of one page, and what goes beside them into the reply."""
+    """The rows of one page, and the other members of the reply."""
 
     rows: list[Any]
     envelope: dict[str, Any]
@@ -32,8 +32,8 @@ def page(
 ) -> Page:
     """The page of `query` that `params` (NextToken, MaxResults) ask for, ordered by `key`, which only grows.
 
-    A full page always has a NextToken, even where nothing follows: the last page may be empty, as the real
-    service's could be.
+    A full page always has a NextToken, even if nothing follows. So the last page may be empty, as in the
+    real service.
     """
     size: int = params.get("MaxResults", DEFAULT_RESULTS)
     name = f"{key.class_.__tablename__}.{key.key}"
@@ -44,8 +44,7 @@ def page(
 
 
 def page_of(rows: Mapping[int, Any], name: str, params: Mapping[str, Any]) -> Page:
-    """The page of `rows` that `params` ask for; their keys grow. `name` sets this list's tokens apart from
-    others'."""
+    """The page of `rows` that `params` ask for. Their keys grow. `name` identifies this list's tokens."""
     size: int = params.get("MaxResults", DEFAULT_RESULTS)
     after = _after(params["NextToken"], name) if "NextToken" in params else 0
     keys = [key for key in rows if key > after][:size]
@@ -59,7 +58,7 @@ def _envelope(count: int, last: int | None, name: str) -> dict[str, Any]:
 
 
 def emptied(reply: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
-    """A page of a list without its rows, and with a token that brings them: never twice at the same place.
+    """A page without its rows, and with a token that gets them. It never happens twice at one place.
 
     The real service gave such pages in the middle of lists, so a client must go on until there is no token.
     """
@@ -71,7 +70,7 @@ def emptied(reply: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, An
 
 
 _FULL, _AGAIN = "1", "2"
-"""The versions of a token: where a page ended, and where a page that came without its rows began."""
+"""The versions of a token: the end of a page, and the beginning of a page that came without its rows."""
 
 
 def _token(after: int, key: str, version: str = _FULL) -> str:
@@ -79,20 +78,20 @@ def _token(after: int, key: str, version: str = _FULL) -> str:
 
 
 def _parts(token: str) -> list[str]:
-    """Version, key and last row of a token. Raises RefusedError for what no list gave."""
+    """Version, key and last row of a token. Raises RefusedError if no list gave it."""
     try:
         parts = base64.b64decode(token, altchars=b"-_", validate=True).decode().split(":")
         known = len(parts) == 3 and parts[0] in (_FULL, _AGAIN) and 0 <= int(parts[2]) < 2**63
     except (binascii.Error, ValueError):
         known = False
     if not known:
-        raise invalid("NextToken is not one that this list gave.")
+        raise invalid("This list did not give that NextToken.")
     return parts
 
 
 def _after(token: str, key: str) -> int:
     version, name, after = _parts(token)
-    # The first page has no token, so one that came without its rows knows no key either.
+    # The first page has no token, so the token for its missing rows names no key.
     if name != key and (version, name) != (_AGAIN, ""):
-        raise invalid("NextToken is not one that this list gave.")
+        raise invalid("This list did not give that NextToken.")
     return int(after)

@@ -1,4 +1,4 @@
-"""What the marketplace refuses, in the words and codes that Mechanical Turk's own clients know."""
+"""Refusals: of programs' calls, in the words and codes of Mechanical Turk, and of workers' steps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _PREFIX = "AWS.MechanicalTurk."
 
 
 class RefusedError(Exception):
-    """A call that is understood and refused; nothing was changed. `code` is MTurk's TurkErrorCode."""
+    """A valid call that is refused and changes nothing. `code` is MTurk's TurkErrorCode."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -15,7 +15,7 @@ class RefusedError(Exception):
 
 
 def invalid(message: str) -> RefusedError:
-    """A parameter that fits the model and still makes no sense."""
+    """A parameter that fits the model but is not valid."""
     return RefusedError("InvalidParameterValue", message)
 
 
@@ -30,7 +30,7 @@ def no_such_assignment(assignment_id: str) -> RefusedError:
 
 
 def wrong_assignment_state(allowed: str, assignment_id: str, state: str) -> RefusedError:
-    """The answer where an assignment's status does not allow the call.
+    """The answer if an assignment's status does not allow the call.
 
     The first sentence is the real service's, word for word: programs match on it.
     """
@@ -42,7 +42,7 @@ def wrong_assignment_state(allowed: str, assignment_id: str, state: str) -> Refu
 
 
 def wrong_hit_state(allowed: str, state: str) -> RefusedError:
-    """The answer where a HIT's status does not allow the call, in the real service's words."""
+    """The answer if a HIT's status does not allow the call, in the real service's words."""
     return RefusedError(
         "InvalidHITState",
         f"This HIT is currently in the state '{state}'.  This operation can be called with a status of:"
@@ -51,7 +51,7 @@ def wrong_hit_state(allowed: str, state: str) -> RefusedError:
 
 
 def insufficient_funds() -> RefusedError:
-    """The answer where the account cannot pay, in the real service's words."""
+    """The answer if the account cannot pay, in the real service's words."""
     return RefusedError(
         "InsufficientFunds",
         "This Requester has insufficient funds in their account to complete this transaction.",

@@ -1,5 +1,4 @@
-"""Requests and replies against botocore's own model of Mechanical Turk: every type, range, pattern and
-enum."""
+"""Requests and replies, checked against botocore's model: types, ranges, patterns, enums."""
 
 from __future__ import annotations
 
@@ -20,8 +19,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()
 
 _WIDER = frozenset({("ReviewResultDetail", "QuestionId")})
-"""Members whose pattern contradicts the model's own text: a question has the id that its requester gave
-it."""
+"""Members whose pattern contradicts the model's text: a requester may give a question any id."""
 
 
 @cache
@@ -31,16 +29,16 @@ def service_model() -> ServiceModel:
 
 
 def operation_model(name: str) -> OperationModel | None:
-    """The model of one operation; None where the API has none of that name."""
+    """The model of one operation; None if the API has no operation of that name."""
     return service_model().operation_model(name) if name in service_model().operation_names else None
 
 
 def read_times(value: Any, shape: Shape) -> Any:
     """A parsed JSON body with its timestamps, which are epoch seconds, as aware datetimes.
 
-    A null is a member left out, as AWS's own clients and services hold it. What does not fit the shape is
-    left as it is, for `faults` to name; a timestamp that is none becomes None, since botocore's validator
-    fails on numbers that no calendar has.
+    A null counts as left out, as in AWS's own clients and services. A value that does not fit the shape
+    stays as it is, for `faults` to report. A value that is not a timestamp becomes None, since botocore's
+    validator fails on times outside the calendar.
     """
     if isinstance(shape, StructureShape) and isinstance(value, dict):
         return {
@@ -52,13 +50,13 @@ def read_times(value: Any, shape: Shape) -> Any:
         return [read_times(item, shape.member) for item in value]
     if shape.type_name == "timestamp":
         readable = isinstance(value, int | float) and not isinstance(value, bool) and value < _LATEST
-        # Whatever is before 1970 is past, and clients cannot read every such time back.
+        # Any time before 1970 is past, and clients cannot read all such times back.
         return _EPOCH + timedelta(seconds=max(value, 0)) if readable else None
     return value
 
 
 def write_times(value: Any) -> Any:
-    """A reply with its datetimes as epoch seconds: whole ones as integers, others to the millisecond."""
+    """A reply with its datetimes as epoch seconds: integers if they are whole, else to the millisecond."""
     if isinstance(value, dict):
         return {name: write_times(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -70,7 +68,7 @@ def write_times(value: Any) -> Any:
 
 
 def faults(value: Any, shape: Shape) -> list[str]:
-    """Everything about `value` that breaks `shape`, in words; empty where it fits."""
+    """Everything in `value` that breaks `shape`, in words; empty if it fits."""
     report = ParamValidator().validate(value, shape)
     if report.has_errors():
         return str(report.generate_report()).splitlines()
@@ -78,8 +76,7 @@ def faults(value: Any, shape: Shape) -> list[str]:
 
 
 def _constraint_faults(value: Any, shape: Shape, path: str) -> Iterator[str]:
-    """What botocore's own validator does not look at: patterns, enums, maxima, characters, and bools for
-    numbers."""
+    """What botocore's validator does not check: patterns, enums, maxima, characters, bools for numbers."""
     if isinstance(shape, StructureShape):
         for name, item in value.items():
             if (shape.name, name) in _WIDER:
@@ -118,5 +115,5 @@ def _broken_constraint(value: Any, shape: Shape) -> str:
 
 @cache
 def _pattern(pattern: str) -> re.Pattern[str]:
-    # Python's $ also matches before a last newline; the service's does not.
+    # Python's $ also matches before a final newline; the service's does not.
     return re.compile(pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern, re.ASCII)

@@ -1,5 +1,4 @@
-"""Parameters that fit botocore's model and still have to make sense: lengths of texts, spans of time,
-amounts."""
+"""Parameters that botocore's model does not check far enough: lengths of texts, spans of time, amounts."""
 
 from __future__ import annotations
 
@@ -18,11 +17,11 @@ MOST_DOLLARS = Decimal("100000.00")
 LONGEST_REASON = 1024
 """Characters of the reason for a block, a rejected request or a revoked qualification."""
 YEAR = 365 * 24 * 3600
-"""The longest span of seconds for anything but auto-approval."""
+"""The longest span in seconds, for everything but auto-approval."""
 
 
 def text(params: Params, name: str, longest: int, *, empty: bool = True) -> str:
-    """The text under `name`, at most `longest` characters; "" where it is left out. Raises RefusedError."""
+    """The text under `name`, at most `longest` characters; "" if it is left out. Raises RefusedError."""
     value: str = params.get(name, "")
     if len(value) > longest:
         raise invalid(f"{name} has {len(value)} characters; it must not be longer than {longest}.")

@@ -1,4 +1,4 @@
-"""Requesters' XML: parsed without anything that could harm, and walked through by plain names."""
+"""Requesters' XML: parsed safely, and read by names without their namespace."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from xml.parsers import expat
 from humaneval.market.protocol.refusals import RefusedError, invalid
 
 DEEPEST = 100
-"""Elements within each other; pages are made of them by functions that call themselves."""
+"""The deepest nesting of elements: the functions that turn them into pages are recursive."""
 
 
 def parse(xml: str, code: str = "XMLParseError", what: str = "question") -> ElementTree.Element:
     """The document's root. Raises RefusedError.
 
-    A DTD is refused before anything in it can be expanded, and so are elements more than 100 deep.
+    A DTD is refused before anything in it can be expanded. So are elements nested more than 100 deep.
     """
     depth = 0
 
@@ -27,19 +27,19 @@ def parse(xml: str, code: str = "XMLParseError", what: str = "question") -> Elem
     def refuse_doctype(*_: object) -> None:
         raise unreadable("a document type declaration is not allowed")
 
-    def go_in(*_: object) -> None:
+    def enter(*_: object) -> None:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise unreadable(f"more than {DEEPEST} elements stand within each other")
+            raise unreadable(f"elements are nested more than {DEEPEST} deep")
 
-    def come_out(_: object) -> None:
+    def leave(_: object) -> None:
         nonlocal depth
         depth -= 1
 
     guard = expat.ParserCreate()
     guard.StartDoctypeDeclHandler = refuse_doctype
-    guard.StartElementHandler, guard.EndElementHandler = go_in, come_out
+    guard.StartElementHandler, guard.EndElementHandler = enter, leave
     try:
         guard.Parse(xml, True)
         return ElementTree.fromstring(xml)
@@ -58,7 +58,7 @@ def local_name(tag: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element whose children are known by name; all of one document share their root's namespace."""
+    """An element whose children are read by name. All elements of a document share its root's namespace."""
 
     element: ElementTree.Element
 
@@ -69,14 +69,14 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Its text; "" where it has none. Raises RefusedError where it holds elements, whose text would
-        be lost."""
+        """Its text; "" if it has none. Raises RefusedError if it contains elements: their text would be
+        lost."""
         if len(self.element):
-            raise invalid(f"{self.name} must hold text only; markup in it goes into a CDATA section.")
+            raise invalid(f"{self.name} must contain text only. Put markup into a CDATA section.")
         return self.element.text or ""
 
     def children(self) -> Iterator[Element]:
-        """Its children in order. Raises RefusedError where one is of another namespace."""
+        """Its children in order. Raises RefusedError if one has another namespace."""
         namespace = self.element.tag.rpartition("}")[0]
         for child in self.element:
             if child.tag.rpartition("}")[0] != namespace:
@@ -84,11 +84,11 @@ class Element:
             yield Element(child)
 
     def fields(self, *names: str) -> dict[str, Element]:
-        """Its children by name: none but `names`, and each at most once. Raises RefusedError."""
+        """Its children by name: only `names`, and each at most once. Raises RefusedError."""
         found: dict[str, Element] = {}
         for child in self.children():
             if child.name not in names or child.name in found:
-                raise invalid(f"{child.name} does not belong into {self.name}, or not a second time.")
+                raise invalid(f"{child.name} is not allowed in {self.name}, or not more than once.")
             found[child.name] = child
         return found
 
@@ -96,21 +96,20 @@ class Element:
         """Its one child, which must be one of `names`. Raises RefusedError."""
         children = list(self.children())
         if len(children) != 1 or children[0].name not in names:
-            raise invalid(f"{self.name} must hold one of {', '.join(names)}.")
+            raise invalid(f"{self.name} must contain exactly one of {', '.join(names)}.")
         return children[0]
 
     def attribute(self, name: str) -> str:
-        """The attribute's value; "" where it is left out."""
+        """The attribute's value; "" if it is left out."""
         return self.element.get(name, "")
 
     def number(self, name: str, least: int | None = None) -> int | None:
-        """The whole number in an attribute, `least` or more; None where it is left out. Raises
-        RefusedError."""
+        """The whole number in an attribute, `least` or more; None if it is left out. Raises RefusedError."""
         text = self.attribute(name).strip()
         if not text:
             return None
         if not re.fullmatch(r"-?[0-9]{1,12}", text) or (least is not None and int(text) < least):
-            above = "" if least is None else f" from {least} on"
+            above = "" if least is None else f" of at least {least}"
             raise invalid(f"{name} of {self.name} must be a whole number{above}.")
         return int(text)
 

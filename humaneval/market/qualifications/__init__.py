@@ -1,1 +1,1 @@
-"""Qualifications: their types, who holds them, their tests, and what a HIT asks for."""
+"""Qualifications: their types, their holders, a worker's standing to them, and a HIT's requirements."""

@@ -1,4 +1,4 @@
-"""Who holds a qualification and who has asked for one: the requester's side."""
+"""The holders of qualifications, and requests for them: the requester's side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_VALUE = 1
 
 
 def associate_qualification(work: Transaction, params: Params) -> Reply:
-    """AssociateQualificationWithWorker: also again, with another value, and after it was revoked."""
+    """AssociateQualificationWithWorker. It also changes the value, and grants again after a revocation."""
     kind = find_type(work, params["QualificationTypeId"])
     worker = find_worker(work, params["WorkerId"])
     grant(work, kind, worker, params.get("IntegerValue", DEFAULT_VALUE))
@@ -40,14 +40,14 @@ def disassociate_qualification(work: Transaction, params: Params) -> Reply:
 
 
 def get_qualification_score(work: Transaction, params: Params) -> Reply:
-    """GetQualificationScore; what was revoked has none, as it had none on Mechanical Turk."""
+    """GetQualificationScore. A revoked qualification has no score, as on Mechanical Turk."""
     kind = find_type(work, params["QualificationTypeId"])
     worker = find_worker(work, params["WorkerId"])
     return {"Qualification": _description(_granted(work, kind, worker))}
 
 
 def list_workers_with_qualification(work: Transaction, params: Params) -> Reply:
-    """ListWorkersWithQualificationType: those who hold it, unless Status asks for those whose was revoked."""
+    """ListWorkersWithQualificationType: the holders, or with Status Revoked the former holders."""
     kind = find_type(work, params["QualificationTypeId"])
     query = select(Qualification).where(
         Qualification.type_number == kind.number,
@@ -58,7 +58,7 @@ def list_workers_with_qualification(work: Transaction, params: Params) -> Reply:
 
 
 def list_qualification_requests(work: Transaction, params: Params) -> Reply:
-    """ListQualificationRequests: those that wait for a decision, oldest first."""
+    """ListQualificationRequests: the requests that wait for a decision, oldest first."""
     query = select(QualificationRequest).where(QualificationRequest.state == "submitted")
     if "QualificationTypeId" in params:
         kind = find_type(work, params["QualificationTypeId"])
@@ -68,7 +68,7 @@ def list_qualification_requests(work: Transaction, params: Params) -> Reply:
 
 
 def accept_qualification_request(work: Transaction, params: Params) -> Reply:
-    """AcceptQualificationRequest: grants it, with a value of 1 unless told otherwise."""
+    """AcceptQualificationRequest: grants it, by default with a value of 1."""
     request = _waiting(work, params)
     request.state = "granted"
     grant(work, request.type, request.worker, params.get("IntegerValue", DEFAULT_VALUE))
@@ -76,7 +76,7 @@ def accept_qualification_request(work: Transaction, params: Params) -> Reply:
 
 
 def reject_qualification_request(work: Transaction, params: Params) -> Reply:
-    """RejectQualificationRequest: the worker reads the reason; what they hold already stays."""
+    """RejectQualificationRequest: the worker reads the reason. A qualification that they hold stays."""
     request = _waiting(work, params)
     request.reason = text(params, "Reason", LONGEST_REASON)
     request.state = "rejected"
@@ -84,7 +84,7 @@ def reject_qualification_request(work: Transaction, params: Params) -> Reply:
 
 
 def grant(work: Transaction, kind: QualificationType, worker: Worker, value: int) -> None:
-    """Give a worker a qualification, or give the one they have another value."""
+    """Grant a worker a qualification, or change the value of the one they have."""
     held = _holding(work, kind, worker)
     if held is None:
         held = Qualification(type=kind, worker=worker)
@@ -94,7 +94,7 @@ def grant(work: Transaction, kind: QualificationType, worker: Worker, value: int
 
 
 def _holding(work: Transaction, kind: QualificationType, worker: Worker) -> Qualification | None:
-    """The qualification of this type that a worker has or had."""
+    """The qualification of this type that a worker holds or held."""
     return work.session.scalar(
         select(Qualification).where(
             Qualification.type_number == kind.number, Qualification.worker_number == worker.number

@@ -1,5 +1,4 @@
-"""Who may take a HIT: by the requester's own qualifications and by the system's that a worker's record can
-answer."""
+"""Which workers may take a HIT: by the requester's own qualifications, and by the system's."""
 
 from __future__ import annotations
 
@@ -25,20 +24,20 @@ SYSTEM = {
     NUMBER_APPROVED: "Worker_NumberHITsApproved",
     LOCALE: "Worker_Locale",
 }
-"""The qualifications that nobody grants, by id, with MTurk's names for them."""
+"""The system's qualifications, computed from a worker's record: by id, with MTurk's names."""
 ABSENT = {
     "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH": "Masters",
     "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6": "Masters",  # in the sandbox
-    "2NDP2L92HECWY8NS8H3CK0CP5L9GHO": "Masters",  # of one trade, as the next two
+    "2NDP2L92HECWY8NS8H3CK0CP5L9GHO": "Masters",  # specialised, like the next two
     "2F1KVCNHMVHV8E9PBUB2A4J79LU20F": "Masters",
     "2TGBB6BFMFFOM08IBMAFGGESC1UWJX": "Masters",
     "00000000000000000060": "Worker_Adult",
 }
-"""The qualifications of MTurk's own that nobody here could answer."""
+"""MTurk's own qualifications that do not exist here."""
 
 MOST_REQUIREMENTS = 10
 SMALL_RECORD = 100
-"""Below this many submissions a worker's approval rate counts as 100 %, as it did on MTurk."""
+"""With fewer submissions, a worker's approval rate counts as 100 %, as on MTurk."""
 
 _SETS = ("In", "NotIn")
 _PRESENCE = ("Exists", "DoesNotExist")
@@ -51,8 +50,7 @@ _GUARDS = {
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a worker has done here, where they say they are, and the scores of the qualifications they hold,
-    by id."""
+    """What a worker has done here, the country they gave, and the scores of their qualifications, by id."""
 
     percent_approved: int
     number_approved: int
@@ -62,18 +60,17 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A requirement that a worker does not meet, in words; `ask_for` is the qualification they could ask
-    for."""
+    """A requirement that a worker does not meet, in words. `ask_for`: a qualification to request."""
 
-    words: str
+    text: str
     ask_for: str = ""
 
     def __str__(self) -> str:
-        return self.words
+        return self.text
 
 
 def record_of(session: Session, worker: Worker) -> Record:
-    """A worker's record as it is now."""
+    """A worker's current record."""
     rows = session.execute(
         select(Assignment.state, func.count())
         .where(Assignment.worker_number == worker.number, Assignment.state.in_(FINISHED))
@@ -96,14 +93,13 @@ def record_of(session: Session, worker: Worker) -> Record:
 
 
 def check_requirements(work: Transaction, requirements: Sequence[Mapping[str, Any]]) -> None:
-    """Raises RefusedError where a requirement could not be enforced here, rather than let anyone through
-    it."""
+    """Raises RefusedError if a requirement could not be enforced here: it must not let everyone pass."""
     if len(requirements) > MOST_REQUIREMENTS:
         raise invalid(f"A HIT can have at most {MOST_REQUIREMENTS} QualificationRequirements.")
     for requirement in requirements:
         kind = requirement["QualificationTypeId"]
         if kind in ABSENT:
-            raise invalid(f"This marketplace has no {ABSENT[kind]}: leave that QualificationRequirement out.")
+            raise invalid(f"This marketplace has no {ABSENT[kind]}. Leave out that QualificationRequirement.")
         if kind not in SYSTEM and not find_type(work, kind).active:
             raise RefusedError(
                 "InvalidQualificationTypeState",
@@ -120,17 +116,19 @@ def find_type(work: Transaction, type_id: str) -> QualificationType:
     if found is not None:
         return found
     if type_id in SYSTEM:
-        raise RefusedError("NotPermitted", f"{SYSTEM[type_id]} is the system's own; nobody grants it.")
+        raise RefusedError(
+            "NotPermitted", f"{SYSTEM[type_id]} is computed by the system; it cannot be granted."
+        )
     known = ", ".join(f"{kind} ({name})" for kind, name in SYSTEM.items())
     raise RefusedError(
         "QualificationTypeDoesNotExist",
-        f"QualificationType {type_id} does not exist. Besides those that were created here there are"
-        f" {known}.",
+        f"QualificationType {type_id} does not exist. Besides the types that were created here,"
+        f" there are {known}.",
     )
 
 
 def unmet(requirements: Sequence[Mapping[str, Any]], record: Record, action: str) -> list[Mapping[str, Any]]:
-    """What keeps a worker with `record` from `action`: discover, preview or accept."""
+    """The requirements for `action` (discover, preview, accept) that a worker with `record` does not meet."""
     return [
         requirement
         for requirement in requirements
@@ -144,8 +142,7 @@ def obstacles(
     action: str,
     known: Mapping[str, QualificationType],
 ) -> list[Obstacle]:
-    """What keeps a worker from `action`, for that worker to read; `known` are the types that `types_of`
-    gives."""
+    """What keeps a worker from `action`, in words for the worker. `known` comes from `types_of`."""
     return [
         Obstacle(describe(each, known), each["QualificationTypeId"] if _can_be_asked_for(each, known) else "")
         for each in unmet(requirements, record, action)
@@ -153,7 +150,7 @@ def obstacles(
 
 
 def types_of(session: Session, requirements: Sequence[Mapping[str, Any]]) -> Mapping[str, QualificationType]:
-    """The requester's own qualification types that are asked for, by id; deleted ones, too."""
+    """The requester's own qualification types that are required, by id, including deleted ones."""
     ids = {each["QualificationTypeId"] for each in requirements} - SYSTEM.keys()
     if not ids:
         return {}
@@ -245,7 +242,7 @@ def _meets(requirement: Mapping[str, Any], record: Record) -> bool:
         return known is (comparator == "Exists")
     wanted = _values(requirement)
     if kind == LOCALE:
-        # Someone whose country is not known meets no requirement on it, not even "is not".
+        # A worker whose country is not known meets no requirement on it, not even "is not".
         within = record.country in wanted
         return bool(record.country) and within is (comparator in ("EqualTo", "In"))
     scores = {
@@ -253,7 +250,7 @@ def _meets(requirement: Mapping[str, Any], record: Record) -> bool:
         PERCENT_APPROVED: record.percent_approved,
         NUMBER_APPROVED: record.number_approved,
     }
-    # Nor does someone without the qualification meet any comparison with its score.
+    # A worker without the qualification meets no comparison with its score either.
     if kind not in scores:
         return False
     has = scores[kind]

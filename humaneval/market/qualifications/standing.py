@@ -1,4 +1,4 @@
-"""A worker and the qualifications: what they hold, what they may ask for, and their tests."""
+"""A worker's standing to qualifications: what they hold, what they can request, and their tests."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from humaneval.market.wording import moment_text
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a worker stands to one type: what they hold or held, their last request, and why they cannot
-    ask now."""
+    """One type for one worker: what they hold or held, their last request, why they cannot request it now."""
 
     kind: QualificationType
     held: Qualification | None
@@ -32,26 +31,24 @@ class Standing:
 
     @property
     def holds(self) -> bool:
-        """Whether they have it and it was not revoked."""
+        """Whether they hold it and it was not revoked."""
         return self.held is not None and not self.held.revoked
 
     @property
     def visible(self) -> bool:
-        """Whether it is anything to this worker. What they have begun stays theirs where it is no longer
-        offered."""
+        """Whether the worker sees it: it is offered, or they hold, requested or began it."""
         waits = self.request is not None and self.request.state == "submitted"
         return _offered(self.kind) or self.held is not None or self.in_test or waits
 
 
 def standings(work: Transaction, worker: Worker) -> list[Standing]:
-    """All that can be asked for, and what this worker holds, held, waits for or is being tested for; by
-    name."""
+    """All qualifications that this worker sees, by name."""
     query = select(QualificationType).order_by(QualificationType.name, QualificationType.number)
     return [each for each in _standings(work, worker, query) if each.visible]
 
 
 def standing(work: Transaction, worker: Worker, type_id: str) -> Standing:
-    """How this worker stands to one type. Raises NotPossibleError where there is none that they may see."""
+    """This worker's standing to one type. Raises NotPossibleError if they cannot see such a type."""
     found = _standings(work, worker, select(QualificationType).where(QualificationType.id == type_id))
     if not found or not found[0].visible:
         raise NotPossibleError("There is no such qualification.", 404)
@@ -59,9 +56,9 @@ def standing(work: Transaction, worker: Worker, type_id: str) -> Standing:
 
 
 def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest:
-    """Ask for a qualification: granted at once, kept for the requester, or the beginning of a test.
+    """Request a qualification. It is granted at once, waits for the requester, or begins a test.
 
-    Asking again during a test gives the same one. Raises NotPossibleError.
+    A second request during a test gives the same test. Raises NotPossibleError.
     """
     now = standing(work, worker, type_id)
     if now.in_test and now.request is not None:
@@ -91,7 +88,7 @@ def ask(work: Transaction, worker: Worker, type_id: str) -> QualificationRequest
 
 
 def hand_in(work: Transaction, request: QualificationRequest, answers: list[Answered]) -> None:
-    """Keep a test's answers; with an answer key the qualification is granted with the score. Raises
+    """Keep a test's answers. With an answer key, grant the qualification with its score. Raises
     UnusableAnswerError."""
     request.answer = answers_xml(answers)
     request.submitted_at = work.now
@@ -99,7 +96,7 @@ def hand_in(work: Transaction, request: QualificationRequest, answers: list[Answ
     if request.answer_key is not None and request.test is not None:
         key = read_answer_key(request.answer_key, read_test(request.test))
         request.state = "granted"
-        # Not what was written instead of a selection: it may read like the right one.
+        # Only selections: a text written instead may look like the right one.
         chosen = answered_values(request.answer, only="SelectionIdentifier")
         grant(work, request.type, request.worker, key.value(chosen))
     work.session.flush()
@@ -109,7 +106,7 @@ def _standings(work: Transaction, worker: Worker, kinds: Select[QualificationTyp
     held_by = select(Qualification).where(Qualification.worker_number == worker.number)
     asked_by = select(QualificationRequest).where(QualificationRequest.worker_number == worker.number)
     held = {each.type_number: each for each in work.session.scalars(held_by)}
-    # A later request takes the place of an earlier one.
+    # A later request replaces an earlier one.
     last = {
         each.type_number: each
         for each in work.session.scalars(asked_by.order_by(QualificationRequest.number))
@@ -131,17 +128,17 @@ def _obstacle(
     now: datetime, kind: QualificationType, held: Qualification | None, last: QualificationRequest | None
 ) -> str:
     if last is not None and last.state == "submitted":
-        return "You have asked for it. The requester has not decided yet."
+        return "You have requested it. The requester has not decided yet."
     if not _offered(kind):
-        return "This qualification can no longer be asked for."
+        return "This qualification can no longer be requested."
     if held is not None and not held.revoked and kind.test is None:
         return "You hold it."
     if last is None:
         return ""
     if kind.retry_seconds is None:
-        return "It can be asked for only once."
+        return "It can be requested only once."
     again = last.asked_at + timedelta(seconds=kind.retry_seconds)
-    return f"You can ask for it again from {moment_text(again)}." if now < again else ""
+    return f"You can request it again from {moment_text(again)}." if now < again else ""
 
 
 def _offered(kind: QualificationType) -> bool:

@@ -22,8 +22,7 @@ DEFAULT_VALUE = 1
 
 
 def create_qualification_type(work: Transaction, params: Params) -> Reply:
-    """CreateQualificationType. A name is the requester's for as long as the type, or a HIT that asks for it,
-    is there."""
+    """CreateQualificationType. A name is taken while its type, or a HIT that requires the type, exists."""
     name = text(params, "Name", LONGEST_NAME, empty=False)
     _refuse_taken_name(work, name)
     kind = QualificationType(
@@ -46,7 +45,7 @@ def create_qualification_type(work: Transaction, params: Params) -> Reply:
 
 
 def get_qualification_type(work: Transaction, params: Params) -> Reply:
-    """GetQualificationType; the system's own, too."""
+    """GetQualificationType, also for the system's own."""
     wanted = params["QualificationTypeId"]
     if wanted in SYSTEM:
         return {"QualificationType": _system_description(wanted)}
@@ -54,7 +53,7 @@ def get_qualification_type(work: Transaction, params: Params) -> Reply:
 
 
 def update_qualification_type(work: Transaction, params: Params) -> Reply:
-    """UpdateQualificationType: what is left out stays, but a new test comes with its own key or with none."""
+    """UpdateQualificationType. Values that are left out stay, but a new test needs a new key, or has none."""
     kind = find_type(work, params["QualificationTypeId"])
     if "Description" in params:
         kind.description = text(params, "Description", LONGEST_DESCRIPTION, empty=False)
@@ -70,9 +69,9 @@ def update_qualification_type(work: Transaction, params: Params) -> Reply:
 
 
 def delete_qualification_type(work: Transaction, params: Params) -> Reply:
-    """DeleteQualificationType, with the HIT types that ask for it and the requests that wait for a decision.
+    """DeleteQualificationType, with the HIT types that require it. Waiting requests are rejected.
 
-    Those who hold it keep it, since HITs that are up may ask for it.
+    Workers who hold it keep it, since existing HITs may require it.
     """
     kind = find_type(work, params["QualificationTypeId"])
     kind.deleted = True
@@ -85,12 +84,12 @@ def delete_qualification_type(work: Transaction, params: Params) -> Reply:
     for request in work.session.scalars(waiting):
         request.state = "rejected"
         request.submitted_at = request.submitted_at or work.now
-        request.reason = "This qualification is no longer given."
+        request.reason = "This qualification is no longer granted."
     return {}
 
 
 def list_qualification_types(work: Transaction, params: Params) -> Reply:
-    """ListQualificationTypes: every word of Query must stand in the name, the keywords or the description."""
+    """ListQualificationTypes: every word of Query must be in the name, the keywords or the description."""
     words = params.get("Query", "").casefold().split()
     found: dict[int, dict[str, Any]] = {}
     if not params["MustBeRequestable"] and not params.get("MustBeOwnedByCaller", False):
@@ -131,7 +130,7 @@ def _set_test(kind: QualificationType, params: Params) -> None:
     if "Test" not in params:
         for name in ("AnswerKey", "TestDurationInSeconds"):
             if name in params:
-                raise invalid(f"{name} can be given only together with a Test.")
+                raise invalid(f"{name} can be given only with a Test.")
         return
     if "TestDurationInSeconds" not in params:
         raise invalid("TestDurationInSeconds must be given with a Test.")
@@ -179,7 +178,7 @@ def _system_description(kind: str) -> dict[str, Any]:
     return {
         "QualificationTypeId": kind,
         "Name": SYSTEM[kind],
-        "Description": "The system's own: worked out from what a worker has done here or has said.",
+        "Description": "Computed by the system from a worker's record or country.",
         "QualificationTypeStatus": "Active",
         "IsRequestable": False,
         "AutoGranted": False,

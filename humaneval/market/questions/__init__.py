@@ -1,1 +1,1 @@
-"""A HIT's question and a worker's answer to it: read, checked, scored. The door is `question`."""
+"""A HIT's question, and a worker's answers to it: reading, checking, scoring. The door is `question`."""

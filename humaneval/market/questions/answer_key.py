@@ -1,4 +1,4 @@
-"""AnswerKey: the score of a qualification test, worked out from the worker's choices."""
+"""AnswerKey: the score of a qualification test, computed from the worker's choices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class KeyQuestion:
-    """What each set of selections of one question is worth, and what any other answer is."""
+    """The score of each set of selections of one question, and of any other answer."""
 
     identifier: str
     scores: Mapping[frozenset[str], int]
@@ -29,7 +29,7 @@ class KeyQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A qualification's value for all sums from `least` to `most`."""
+    """The qualification's value for all sums from `least` to `most`."""
 
     least: int
     most: int
@@ -38,8 +38,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """A whole key. Of `percent_of`, `times` and `ranges` at most one counts; without any the sum is the
-    value."""
+    """A whole key. At most one of `percent_of`, `times` and `ranges` is used; else the sum is the value."""
 
     questions: tuple[KeyQuestion, ...]
     percent_of: int | None = None
@@ -48,7 +47,7 @@ class AnswerKey:
     out_of_range: int = 0
 
     def value(self, chosen: Mapping[str, Sequence[str]]) -> int:
-        """The qualification's value for the selections that were chosen, by question."""
+        """The qualification's value for the selections that a worker chose, by question."""
         return self._mapped(
             sum(
                 question.scores.get(frozenset(chosen.get(question.identifier, ())), question.otherwise)
@@ -57,7 +56,7 @@ class AnswerKey:
         )
 
     def largest(self) -> int:
-        """The largest absolute value for the highest and the lowest sum that answers can have."""
+        """The largest absolute value that answers can give."""
         worths = [(*question.scores.values(), question.otherwise) for question in self.questions]
         highest, lowest = sum(map(max, worths)), sum(map(min, worths))
         return max(abs(self._mapped(highest)), abs(self._mapped(lowest)))
@@ -74,7 +73,7 @@ class AnswerKey:
 
 
 def read_answer_key(xml: str, test: QuestionForm) -> AnswerKey:
-    """The key in `xml` to `test`. Raises RefusedError with what is wrong with it."""
+    """The key in `xml` to `test`. Raises RefusedError, which says what is wrong with it."""
     size = len(xml.encode())
     if size > MOST_BYTES:
         raise invalid(
@@ -100,15 +99,15 @@ def read_answer_key(xml: str, test: QuestionForm) -> AnswerKey:
             one = child.only_child("PercentageMapping", "ScaleMapping", "RangeMapping")
             mapping[one.name] = one
         else:
-            raise invalid(f"{child.name} does not belong into an AnswerKey, or not a second time.")
+            raise invalid(f"{child.name} is not allowed in an AnswerKey, or not more than once.")
     if not questions:
         raise invalid("An AnswerKey must have at least one Question.")
     if len({question.identifier for question in questions}) < len(questions):
-        raise invalid("An AnswerKey must not have two Questions of one QuestionIdentifier.")
+        raise invalid("An AnswerKey must not have two Questions with the same QuestionIdentifier.")
     key = _with_mapping(tuple(questions), mapping)
     if key.largest() > LARGEST_VALUE:
         raise invalid(
-            f"This AnswerKey can give a value beyond {LARGEST_VALUE}, which no Qualification can have."
+            f"This AnswerKey can give a value beyond {LARGEST_VALUE}, which is too large for a Qualification."
         )
     return key
 
@@ -125,12 +124,12 @@ def _question(element: Element, choices: Mapping[str, set[str]]) -> KeyQuestion:
             chosen = [each.text for each in child.children() if each.name == "SelectionIdentifier"]
             score = [each for each in child.children() if each.name == "AnswerScore"]
             if len(score) != 1 or len(chosen) + 1 != len(list(child.children())):
-                raise invalid("An AnswerOption must hold SelectionIdentifiers and one AnswerScore.")
+                raise invalid("An AnswerOption must contain SelectionIdentifiers and one AnswerScore.")
             if frozenset(chosen) in scores:
-                raise invalid(f"AnswerKey: two AnswerOptions of {identifier!r} are for the same selections.")
+                raise invalid(f"AnswerKey: two AnswerOptions of {identifier!r} have the same selections.")
             scores[frozenset(chosen)] = score[0].whole(-1_000_000, 1_000_000)
         else:
-            raise invalid(f"{child.name} does not belong into a Question of an AnswerKey.")
+            raise invalid(f"{child.name} is not allowed in a Question of an AnswerKey.")
     if identifier not in choices:
         raise invalid(f"AnswerKey: the test has no question {identifier!r} with a SelectionAnswer.")
     unknown = sorted(set().union(*scores) - choices[identifier])
@@ -159,10 +158,10 @@ def _with_mapping(questions: tuple[KeyQuestion, ...], mapping: Mapping[str, Elem
         names = ("InclusiveLowerBound", "InclusiveUpperBound", "QualificationValue")
         found = child.fields(*names)
         if child.name != "SummedScoreRange" or len(found) != len(names):
-            raise invalid(f"A RangeMapping must hold SummedScoreRanges, each with {', '.join(names)}.")
+            raise invalid(f"A RangeMapping must contain SummedScoreRanges, each with {', '.join(names)}.")
         ranges.append(Range(*(found[name].whole(-1_000_000, 1_000_000) for name in names)))
     if not ranges or out_of_range is None:
-        raise invalid("A RangeMapping must hold a SummedScoreRange and an OutOfRangeQualificationValue.")
+        raise invalid("A RangeMapping must contain a SummedScoreRange and an OutOfRangeQualificationValue.")
     return AnswerKey(questions, ranges=tuple(ranges), out_of_range=out_of_range)
 
 

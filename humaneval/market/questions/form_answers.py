@@ -1,4 +1,4 @@
-"""What a worker sent from a QuestionForm: checked against what the form asks for, in words for the worker."""
+"""A worker's answers to a QuestionForm, checked against the form. Faults are worded for the worker."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from werkzeug.datastructures import FileStorage, MultiDict
 
-from humaneval.market.protocol.answer_xml import Answered, with_plain_line_ends
+from humaneval.market.protocol.answer_xml import Answered, Part, with_plain_line_ends
 from humaneval.market.protocol.characters import forbidden_character
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.questions.patterns import Patterns
@@ -24,12 +25,12 @@ from humaneval.market.questions.question_form import (
 LONGEST_FILENAME = 200
 
 OTHER = "other"
-"""What a form's radio button, box or option sends for something written instead of a selection."""
+"""What a radio button, box or option sends if the worker writes a text instead of a selection."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A file that came with a form; `key` stands for it in the answer."""
+    """A file that was sent with a form. The answer names it by `key`."""
 
     question: str
     key: str
@@ -39,8 +40,10 @@ class SentFile:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A form as it was sent. `faults` has, by the question's place, what the worker must mend; none: it can
-    be kept."""
+    """A form as it was sent. `faults` says, by the question's place, what the worker must change.
+
+    Without faults the answers can be kept.
+    """
 
     answers: list[Answered] = field(default_factory=list)
     files: list[SentFile] = field(default_factory=list)
@@ -48,7 +51,7 @@ class Filled:
 
 
 def field_name(place: int) -> str:
-    """The name of the fields of the question at `place`, counted from 0; `-other` behind it is the text's."""
+    """The name of the fields of the question at `place`, from 0. With `-other` it is the name of the text."""
     return f"q{place}"
 
 
@@ -61,51 +64,55 @@ def field_names(form: QuestionForm) -> set[str]:
 def read_filled(
     form: QuestionForm, posted: MultiDict[str, str], files: Mapping[str, FileStorage] = MappingProxyType({})
 ) -> Filled:
-    """The answers in a posted form, in the form's order; a question left empty has an Answer without
-    content."""
+    """The answers in a posted form, in its order. An unanswered question has an Answer without content."""
     filled, patterns = Filled(), Patterns()
     for place, question in enumerate(form.questions):
         name = field_name(place)
         if isinstance(question.answer, FileAnswer):
-            parts, fault = _file(question, question.answer, files.get(name), filled.files)
+            read = _file(question, question.answer, files.get(name), filled.files)
         else:
-            parts, fault = _parts(question, posted, name, patterns)
-        filled.answers.append(Answered(question.identifier, tuple(parts)))
-        if fault:
-            filled.faults[place] = fault
+            read = _parts(question, posted, name, patterns)
+        filled.answers.append(Answered(question.identifier, tuple(read.parts)))
+        if read.fault:
+            filled.faults[place] = read.fault
     return filled
 
 
-def _parts(
-    question: FormQuestion, posted: MultiDict[str, str], name: str, patterns: Patterns
-) -> tuple[list[tuple[str, str]], str]:
+class _Read(NamedTuple):
+    """The answer to one question, and what the worker must change in it; "" if nothing."""
+
+    parts: list[Part]
+    fault: str
+
+
+def _parts(question: FormQuestion, posted: MultiDict[str, str], name: str, patterns: Patterns) -> _Read:
     if isinstance(question.answer, SelectionAnswer):
         return _chosen(question, question.answer, posted, name, patterns)
     assert isinstance(question.answer, TextAnswer)
     written = posted.get(name, "")
     if not written.strip():
-        return [("FreeText", "")], "Write an answer." if question.required else ""
-    return [("FreeText", written)], _text_fault(question.answer, written, patterns)
+        return _Read([Part("FreeText", "")], "Write an answer." if question.required else "")
+    return _Read([Part("FreeText", written)], _text_fault(question.answer, written, patterns))
 
 
 def _file(
     question: FormQuestion, answer: FileAnswer, sent: FileStorage | None, kept: list[SentFile]
-) -> tuple[list[tuple[str, str]], str]:
+) -> _Read:
     if sent is None or not sent.filename:
-        return [], "Choose a file." if question.required else ""
+        return _Read([], "Choose a file." if question.required else "")
     content = sent.read()
     if not answer.least <= len(content) <= answer.most:
-        return (
+        return _Read(
             [],
             f"The file must have from {answer.least:,} to {answer.most:,} bytes; it has {len(content):,}.",
         )
     file = SentFile(question.identifier, new_entity_id(), _harmless(sent.filename), content)
     kept.append(file)
-    return [("UploadedFileKey", file.key), ("UploadedFileSizeInBytes", str(len(content)))], ""
+    return _Read([Part("UploadedFileKey", file.key), Part("UploadedFileSizeInBytes", str(len(content)))], "")
 
 
 def _harmless(filename: str) -> str:
-    """A file's name as a download may bear it: it goes into a header, where a line end would be an error."""
+    """A file's name that is safe in the header of a download, where a line end would be an error."""
     return "".join(sign for sign in filename if sign.isprintable())[-LONGEST_FILENAME:] or "file"
 
 
@@ -115,28 +122,29 @@ def _chosen(
     posted: MultiDict[str, str],
     name: str,
     patterns: Patterns,
-) -> tuple[list[tuple[str, str]], str]:
+) -> _Read:
     sent = set(posted.getlist(name))
     places = {str(place): each.identifier for place, each in enumerate(answer.selections)}
     chosen = [identifier for place, identifier in places.items() if place in sent]
     written = posted.get(f"{name}-{OTHER}", "").strip() if answer.other else ""
-    # What the form itself had put there is no choice beside others, unless its box is ticked.
+    # The text that the form itself put there is not a choice beside others, unless its box is ticked.
     if answer.other and chosen and OTHER not in sent and written == answer.other.default.strip():
         written = ""
-    parts = [("SelectionIdentifier", identifier) for identifier in chosen]
-    # A single choice counts, not a text that was left beside it.
+    parts = [Part("SelectionIdentifier", identifier) for identifier in chosen]
+    # If only one choice is allowed, the selection counts, not a text that was left beside it.
     with_other = bool(written) and not (answer.single and chosen)
     if with_other:
-        parts.append(("OtherSelectionText", written))
+        parts.append(Part("OtherSelectionText", written))
     count = len(chosen) + with_other
     if OTHER in sent and not written:
-        return parts, "Write what the other answer is."
+        return _Read(parts, "Write your other answer.")
     if count == 0 and not question.required:
-        return parts, ""
+        return _Read(parts, "")
     least = max(answer.least, 1) if question.required else answer.least
     if not least <= count <= answer.most:
-        return parts, _count_fault(least, answer.most)
-    return parts, _text_fault(answer.other, written, patterns) if with_other and answer.other else ""
+        return _Read(parts, _count_fault(least, answer.most))
+    fault = _text_fault(answer.other, written, patterns) if with_other and answer.other else ""
+    return _Read(parts, fault)
 
 
 def _count_fault(least: int, most: int) -> str:
@@ -152,7 +160,7 @@ def _text_fault(answer: TextAnswer, written: str, patterns: Patterns) -> str:
 def _text_faults(answer: TextAnswer, written: str, patterns: Patterns) -> Iterator[str]:
     bad = forbidden_character(written)
     if bad:
-        yield f"Take out the character {bad}: it cannot be stored."
+        yield f"Remove the character {bad}. It cannot be stored."
     if answer.numeric:
         if not re.fullmatch(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?", written.strip()):
             yield "Write a number, for example 12 or 0.5."
@@ -162,7 +170,7 @@ def _text_faults(answer: TextAnswer, written: str, patterns: Patterns) -> Iterat
             yield f"The number must be at least {answer.least}."
         if answer.most is not None and number > answer.most:
             yield f"The number must be at most {answer.most}."
-    # As it is stored: browsers send another line end than people write.
+    # Count as it is stored: browsers send two characters for each line end.
     written = with_plain_line_ends(written)
     length = len(written)
     if length < answer.shortest:
@@ -171,4 +179,4 @@ def _text_faults(answer: TextAnswer, written: str, patterns: Patterns) -> Iterat
         yield f"Write at most {answer.longest} characters; you have {length}."
     for pattern in answer.patterns:
         if not patterns.found(pattern.expression, pattern.flags, written):
-            yield pattern.error or "This is not in the form that was asked for."
+            yield pattern.error or "This does not have the required format."

@@ -1,5 +1,4 @@
-"""What stands in a QuestionForm to be read: titles, texts, lists, pictures, and XHTML of which only harmless
-parts pass."""
+"""The content of a QuestionForm: titles, texts, lists, pictures, and XHTML with harmless elements only."""
 
 from __future__ import annotations
 
@@ -111,7 +110,7 @@ _ATTRIBUTES = frozenset(
         "width",
     ]
 )
-"""What says how a table or a list looks and what a word means. None of them loads, opens or runs anything."""
+"""Attributes of layout and meaning. None of them loads, opens or runs anything."""
 _ADDRESSES = {"a": "href", "img": "src"}
 _KINDS = ("image", "audio", "video")
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
@@ -119,19 +118,18 @@ _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image, a sound or a film that lies elsewhere."""
+    """An image, a sound or a film at another address."""
 
     kind: str
     address: str
-    words: str
+    alt: str
     width: int | None = None
     height: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece of content. `kind` is title, text, list, picture or xhtml, and says which of the others
-    counts."""
+    """One piece of content. `kind` is title, text, list, picture or xhtml, and says which field is used."""
 
     kind: str
     text: str = ""
@@ -155,7 +153,8 @@ def read_picture(element: Element) -> Picture:
     kind = mime.fields("Type", "SubType").get("Type")
     if kind is None or kind.text.strip() not in _KINDS:
         raise invalid(
-            f"{element.name}: no browser shows this MimeType; its Type must be one of {', '.join(_KINDS)}."
+            f"{element.name}: browsers cannot show this MimeType. Its Type must be one of"
+            f" {', '.join(_KINDS)}."
         )
     return Picture(
         kind.text.strip(),
@@ -167,9 +166,9 @@ def read_picture(element: Element) -> Picture:
 
 
 def read_xhtml(source: str) -> str:
-    """FormattedContent as markup that may stand on our own page: known elements, no script, no style, no form.
+    """FormattedContent as markup for our own page: known elements without script, style or forms.
 
-    Anything else is refused, as the real service did. Raises RefusedError.
+    Anything else is refused, as in the real service. Raises RefusedError.
     """
     root = parse(f"<div>{_ENTITY.sub(_numbered, source)}</div>", "XHTMLParseError", "FormattedContent")
     return (escape(root.text) if root.text else "") + "".join(_markup(child) for child in root)
@@ -181,19 +180,19 @@ def _block(element: Element) -> Block:
     if element.name == "List":
         items = list(element.children())
         if any(item.name != "ListItem" for item in items):
-            raise invalid("A List must hold ListItems only.")
+            raise invalid("A List must contain only ListItems.")
         return Block("list", items=tuple(item.text for item in items))
     if element.name in ("Binary", "EmbeddedBinary"):
         return Block("picture", picture=read_picture(element))
     if element.name == "FormattedContent":
         return Block("xhtml", read_xhtml(element.text))
     if element.name == "Application":
-        raise invalid("Application: no browser runs Java applets or Flash any more.")
-    raise invalid(f"{element.name} is no content that a QuestionForm can show.")
+        raise invalid("Application: browsers no longer run Java applets or Flash.")
+    raise invalid(f"{element.name} is not content that a QuestionForm can show.")
 
 
 def _numbered(entity: re.Match[str]) -> str:
-    """A named character of XHTML, &nbsp; for example, by its number: no DTD says here what the names mean."""
+    """A named character of XHTML, &nbsp; for example, by its number, since no DTD defines the names here."""
     name = entity.group(1)
     known = name in name2codepoint and name not in ("amp", "lt", "gt", "quot")
     return f"&#{name2codepoint[name]};" if known else entity.group()
@@ -208,7 +207,7 @@ def _markup(element: ElementTree.Element) -> str:
     if name in _EMPTY:
         return f"<{name}{attributes}>{tail}"
     inner = (escape(element.text) if element.text else "") + "".join(_markup(child) for child in element)
-    # What a requester links to opens beside the form: the answers in it would be lost.
+    # A link opens in a new tab: in this one, the answers in the form would be lost.
     where = ' target="_blank" rel="noopener noreferrer"' if name == "a" else ""
     return f"<{name}{attributes}{where}>{inner}</{name}>{tail}"
 

@@ -1,6 +1,6 @@
-"""Requesters' patterns on workers' answers, each tried in a process of its own.
+"""Requesters' patterns for workers' answers, each tried in a process of its own.
 
-Some patterns take minutes for one short answer, and nothing else of this process would run meanwhile.
+Some patterns take minutes for one short answer, and would block everything else in this process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 
 MOST_SECONDS = 2
 MOST_SECONDS_IN_ALL = 10
-"""For one form: nobody else can hand anything in meanwhile, and they wait for half a minute at most."""
+"""For one form. No other worker can submit anything meanwhile, and they wait half a minute at most."""
 
 _NOT_FOUND = 3
 _SEARCH = f"""
@@ -23,14 +23,13 @@ sys.exit(0 if re.search(expression, text, flags) else {_NOT_FOUND})
 
 
 class Patterns:
-    """The patterns of one form that was sent, tried one after the other."""
+    """The patterns of one form, tried one after the other."""
 
     def __init__(self) -> None:
         self._until = time.monotonic() + MOST_SECONDS_IN_ALL
 
     def found(self, expression: str, flags: int, text: str) -> bool:
-        """Whether `expression` is found in `text`; also where time runs out, for that is not the worker's
-        fault."""
+        """Whether `expression` is found in `text`. True if time runs out: that is not the worker's fault."""
         left = min(MOST_SECONDS, self._until - time.monotonic())
         return left <= 0 or _is_found(expression, flags, text, left)
 

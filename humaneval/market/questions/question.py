@@ -1,4 +1,4 @@
-"""A HIT's question: read from MTurk's XML, checked, and given as a value."""
+"""A HIT's question, read from MTurk's XML and checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/"
 EXTERNAL_SCHEMA = _SCHEMAS + "2006-07-14/ExternalQuestion.xsd"
 HTML_SCHEMA = _SCHEMAS + "2011-11-11/HTMLQuestion.xsd"
 
-# What may stand in an address that is copied into a response header: no spaces, commas, semicolons or quotes.
+# An origin is copied into a response header, so it must have no spaces, commas, semicolons or quotes.
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -33,17 +33,17 @@ class ExternalQuestion:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: what a page that frames it must allow."""
+        """Scheme, host and port, which a page that frames the question must allow."""
         return origin_of(self.url)
 
     def address(self, **parameters: str) -> str:
-        """The URL with `parameters` appended to the query that it may already have."""
+        """The URL with `parameters` added to its query."""
         return with_query(self.url, **parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class HtmlQuestion:
-    """A page that came with the HIT."""
+    """A page that is part of the HIT."""
 
     html: str
     frame_height: int
@@ -97,19 +97,17 @@ def _root(xml: str, name: str) -> ElementTree.Element:
 
 
 def _fields(root: ElementTree.Element, schema: str, content: str) -> dict[str, str]:
-    """The texts of the two children that the schema asks for, each of which must be there once."""
+    """The texts of the two children that the schema requires once each."""
     wanted = (content, "FrameHeight")
     found: dict[str, str] = {}
     for child in root:
         name = child.tag.removeprefix(f"{{{schema}}}")
         if name in wanted and len(child):
-            raise invalid(
-                f"{name} must be text, and there are elements in it: put it into <![CDATA[ and ]]>."
-            )
+            raise invalid(f"{name} must be text, but it contains elements. Put it between <![CDATA[ and ]]>.")
         if name not in wanted or name in found:
             raise invalid(
-                f"{name.rpartition('}')[2]} does not belong there: {' and '.join(wanted)} must each stand"
-                " once."
+                f"{name.rpartition('}')[2]} is not allowed here. There must be one"
+                f" {' and one '.join(wanted)}."
             )
         found[name] = child.text or ""
     for name in wanted:
@@ -141,7 +139,7 @@ def _checked_url(url: str, mode: Mode) -> str:
 
 
 def _netloc_host(parts: SplitResult) -> str:
-    """The host of an address with nothing but a host and a port; empty where there is more, or less."""
+    """The host of an address; empty if there is anything besides a host and a port."""
     port = parts.port
     host = parts.netloc if port is None else parts.netloc.rpartition(":")[0]
     return host if _HOST.fullmatch(host) else ""

@@ -1,5 +1,4 @@
-"""QuestionForm: a form written in MTurk's XML, for HITs and for qualification tests, read into values and
-checked."""
+"""QuestionForm: a form in MTurk's XML, for HITs and for qualification tests, read and checked."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ from humaneval.market.questions.form_content import Block, Picture, read_blocks,
 SCHEMA = re.compile(
     r"http://mechanicalturk\.amazonaws\.com/AWSMechanicalTurkDataSchemas/\d{4}-\d\d-\d\d/QuestionForm\.xsd"
 )
-"""The service had several dates in this name, all for the same elements."""
+"""The service had several dates in this name. All stood for the same elements."""
 
 STYLES = ("radiobutton", "checkbox", "list", "dropdown", "combobox", "multichooser")
 LONGEST_TEXT = 100_000
 
 
 class Pattern(NamedTuple):
-    """A regular expression that an answer must hold, and what to tell who writes another."""
+    """A regular expression that an answer must contain, and what to tell a worker whose answer does not."""
 
     expression: str
     error: str
@@ -44,8 +43,8 @@ class TextAnswer:
 
     @property
     def limits(self) -> str:
-        """What the worker is told beforehand; "" where any text will do."""
-        number = f"A number{_span(self.least, self.most)}." if self.numeric else ""
+        """What the worker is told in advance; "" if any text is accepted."""
+        number = f"A number{_span(self.least, self.most, of=' of')}." if self.numeric else ""
         longest = self.longest if self.longest < LONGEST_TEXT else None
         span = _span(self.shortest if self.shortest > 1 else None, longest)
         return " ".join(part for part in (number, f"Write{span} characters." if span else "") if part)
@@ -53,7 +52,7 @@ class TextAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One of the things to choose from: a text, XHTML that was checked, or a picture."""
+    """One of the choices: a text, checked XHTML, or a picture."""
 
     identifier: str
     text: str = ""
@@ -63,7 +62,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class SelectionAnswer:
-    """A choice of `least` to `most` selections; `other` is what may be written instead."""
+    """A choice of `least` to `most` selections. `other` is a text that may be written instead."""
 
     style: str
     least: int
@@ -73,7 +72,7 @@ class SelectionAnswer:
 
     @property
     def single(self) -> bool:
-        """Whether only one thing can be chosen."""
+        """Whether only one selection is allowed."""
         return self.most == 1
 
 
@@ -86,7 +85,7 @@ class FileAnswer:
 
     @property
     def limits(self) -> str:
-        """What the worker is told beforehand."""
+        """What the worker is told in advance."""
         return f"A file of{_span(self.least or None, self.most)} bytes."
 
 
@@ -110,27 +109,27 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class QuestionForm:
-    """A whole form, in its order."""
+    """A whole form, in order."""
 
     parts: tuple[Overview | FormQuestion, ...]
 
     @property
     def questions(self) -> tuple[FormQuestion, ...]:
-        """Its questions only."""
+        """Only the questions."""
         return tuple(part for part in self.parts if isinstance(part, FormQuestion))
 
     @property
     def asks_for_files(self) -> bool:
-        """Whether a file is among what it asks for."""
+        """Whether it asks for any file."""
         return any(isinstance(question.answer, FileAnswer) for question in self.questions)
 
 
-def _span(least: int | None, most: int | None) -> str:
+def _span(least: int | None, most: int | None, of: str = "") -> str:
     if least is not None and most is not None:
         return f" from {least:,} to {most:,}"
     if least is not None:
-        return f" at least {least:,}"
-    return "" if most is None else f" at most {most:,}"
+        return f"{of} at least {least:,}"
+    return "" if most is None else f"{of} at most {most:,}"
 
 
 def is_question_form(root: ElementTree.Element) -> bool:
@@ -140,7 +139,7 @@ def is_question_form(root: ElementTree.Element) -> bool:
 
 
 def read_form(root: ElementTree.Element) -> QuestionForm:
-    """The form in a parsed document. Raises RefusedError with what is wrong with it."""
+    """The form in a parsed document. Raises RefusedError, which says what is wrong with it."""
     parts: list[Overview | FormQuestion] = []
     for child in Element(root).children():
         if child.name == "Overview":
@@ -148,14 +147,14 @@ def read_form(root: ElementTree.Element) -> QuestionForm:
         elif child.name == "Question":
             parts.append(_question(child))
         else:
-            raise invalid(f"{child.name} does not belong into a QuestionForm.")
+            raise invalid(f"{child.name} is not allowed in a QuestionForm.")
     form = QuestionForm(tuple(parts))
     names = [question.identifier for question in form.questions]
     if not names:
         raise invalid("A QuestionForm must have at least one Question.")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise invalid(f"The QuestionIdentifier {twice[0]!r} stands there twice.")
+        raise invalid(f"The QuestionIdentifier {twice[0]!r} is used more than once.")
     return form
 
 
@@ -186,7 +185,7 @@ def _answer(element: Element) -> TextAnswer | SelectionAnswer | FileAnswer:
 
 
 def read_text_answer(element: Element) -> TextAnswer:
-    """A FreeTextAnswer, or what stands in an OtherSelection. Raises RefusedError."""
+    """A FreeTextAnswer, or the content of an OtherSelection. Raises RefusedError."""
     found = element.fields("Constraints", "DefaultText", "NumberOfLinesSuggestion")
     numeric, least, most = False, None, None
     shortest, longest = 0, LONGEST_TEXT
@@ -201,9 +200,9 @@ def read_text_answer(element: Element) -> TextAnswer:
         elif constraint.name == "AnswerFormatRegex":
             patterns.append(_pattern(constraint))
         else:
-            raise invalid(f"{constraint.name} is no constraint of a FreeTextAnswer.")
+            raise invalid(f"{constraint.name} is not a constraint of a FreeTextAnswer.")
     if shortest > longest or (least is not None and most is not None and least > most):
-        raise invalid("A constraint's minimum is more than its maximum, so no answer meets it.")
+        raise invalid("A constraint's minimum is more than its maximum, so no answer can meet it.")
     lines = found["NumberOfLinesSuggestion"].whole(1, 200) if "NumberOfLinesSuggestion" in found else 1
     default = found["DefaultText"].text if "DefaultText" in found else ""
     return TextAnswer(lines, default, numeric, least, most, shortest, longest, tuple(patterns))
@@ -215,7 +214,9 @@ def _pattern(element: Element) -> Pattern:
     try:
         re.compile(expression, flags)
     except (re.error, OverflowError, RecursionError) as error:
-        raise invalid(f"AnswerFormatRegex {expression!r} is no regular expression: {error}.") from None
+        raise invalid(
+            f"AnswerFormatRegex {expression!r} is not a valid regular expression: {error}."
+        ) from None
     if not expression:
         raise invalid("AnswerFormatRegex has no regex.")
     return Pattern(expression, element.attribute("errorText"), flags)
@@ -233,10 +234,10 @@ def _selection_answer(element: Element) -> SelectionAnswer:
         elif child.name == "OtherSelection" and other is None:
             other = read_text_answer(child)
         else:
-            raise invalid(f"{child.name} does not belong there among the Selections.")
+            raise invalid(f"{child.name} is not allowed here among the Selections.")
     names = [each.identifier for each in selections]
     if not names or len(set(names)) < len(names):
-        raise invalid("Selections must hold at least one Selection, each with an identifier of its own.")
+        raise invalid("Selections must contain at least one Selection, each with a different identifier.")
     least = found["MinSelectionCount"].whole(0, len(names)) if "MinSelectionCount" in found else None
     most = found["MaxSelectionCount"].whole(1, len(names) + 1) if "MaxSelectionCount" in found else None
     style = found["StyleSuggestion"].text.strip() if "StyleSuggestion" in found else ""

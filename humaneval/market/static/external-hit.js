@@ -1,7 +1,7 @@
 "use strict";
-// In place of Mechanical Turk's externalHIT_v1.js, with the functions that HTML written for it calls.
+// Replaces Mechanical Turk's externalHIT_v1.js, with the functions that HTML written for it calls.
 
-// A parameter of the frame's address as it stands there; `otherwise` where it is missing.
+// A parameter of the frame's address, not decoded; `otherwise` if it is missing.
 function turkGetParam(name, otherwise) {
   for (const part of location.search.slice(1).split("&")) {
     const [key, ...value] = part.split("=");
@@ -10,14 +10,14 @@ function turkGetParam(name, otherwise) {
   return otherwise;
 }
 
-// While this file is read; later no script is the current one.
+// Read now: later there is no current script.
 const turkMarketplace = new URL(document.currentScript.src).origin;
 
 function turkGetSubmitToHost() {
   return decodeURIComponent(turkGetParam("turkSubmitTo", turkMarketplace));
 }
 
-// Puts the assignment's id into the form and the marketplace's address behind it; in a preview nothing can be sent.
+// Puts the assignment's id and the marketplace's address into the form. A preview cannot be sent.
 function turkSetAssignmentID(formName, buttonName) {
   const form = document.getElementById(formName ?? "mturk_form");
   const button = document.getElementById(buttonName ?? "submitButton");
@@ -25,7 +25,7 @@ function turkSetAssignmentID(formName, buttonName) {
   const field = document.getElementById("assignmentId");
   if (field) field.value = assignment;
   if (button && assignment === "ASSIGNMENT_ID_NOT_AVAILABLE") {
-    const words = "A preview: accept the HIT to send it";
+    const words = "Preview: accept the HIT to submit";
     button.disabled = true;
     button.value = words;
     if (button.tagName === "BUTTON") button.textContent = words;

@@ -1,3 +1,3 @@
 "use strict";
-// Not its own submit(): a field may have that name and would stand in its place.
+// Not form.submit(): a field may have that name and would hide the method.
 HTMLFormElement.prototype.submit.call(document.getElementById("hand-on"));

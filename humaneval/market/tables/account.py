@@ -15,10 +15,10 @@ from humaneval.market.tables.base import MarketTable
 
 
 class Account(MarketTable):
-    """The one requester's account and this file's fixed facts: its mode and its signing key.
+    """The requester's account, and what is fixed for this file: its mode and its signing key.
 
-    `public_url` is where workers' browsers reached the marketplace when it was last served; empty before
-    that.
+    `public_url` is the address at which workers' browsers reached the marketplace when it was last served.
+    It is empty before that.
     """
 
     __tablename__ = "account"
@@ -37,8 +37,8 @@ class Account(MarketTable):
 class Entry(MarketTable):
     """One line of the journal: what moved between the four pots, in cents. Lines are added, never changed.
 
-    Every line but the opening one and deposits sums to nothing, so available + on hold + paid + fees is what
-    the account opened with and what was added since, always.
+    Every line except the opening and deposits sums to zero. So available + on hold + paid + fees always
+    equals the opening balance and the deposits.
     """
 
     __tablename__ = "entries"
@@ -63,8 +63,10 @@ class Entry(MarketTable):
 
 
 class RequestToken(MarketTable):
-    """A UniqueRequestToken that has done its work, and the id of what it made or of its call. It counts for a
-    day."""
+    """A UniqueRequestToken of a call that succeeded, and the id of what it made or of the call itself.
+
+    It counts for a day.
+    """
 
     __tablename__ = "request_tokens"
 

@@ -1,4 +1,4 @@
-"""The tables of assignments: a worker's go at a HIT, its answer, and the bonuses for it."""
+"""The tables of assignments, with their answers, and of the bonuses for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from humaneval.market.tables.workers import Worker
 
 
 class State(StrEnum):
-    """What became of a worker's go at a HIT."""
+    """The state of an assignment."""
 
     ACCEPTED = "accepted"
     SUBMITTED = "submitted"
@@ -34,7 +34,7 @@ TAKEN = (State.ACCEPTED, State.SUBMITTED, State.APPROVED, State.REJECTED)
 """The states in which an assignment fills one of its HIT's places."""
 
 FINISHED = (State.SUBMITTED, State.APPROVED, State.REJECTED)
-"""The states in which an answer is there to be read."""
+"""The states in which there is an answer to read."""
 
 _STATE = Enum(
     State,
@@ -46,8 +46,7 @@ _STATE = Enum(
 
 
 class Assignment(MarketTable):
-    """One worker's go at one HIT. `turn` counts submissions from 1, so that pages of results never skip
-    one."""
+    """One worker's work on one HIT. `turn` counts submissions from 1, so that pages of results skip none."""
 
     __tablename__ = "assignments"
 
@@ -75,7 +74,7 @@ class Assignment(MarketTable):
         Index(None, "hit_number", "state"),
         Index(None, "state", "deadline"),
         Index(None, "state", "auto_approve_at"),
-        # Returned and abandoned work may be taken up again; anything else is a worker's one go.
+        # A worker may accept a HIT again after returning or abandoning it, and in no other state.
         Index(
             "uq_assignments_one_go",
             "hit_number",

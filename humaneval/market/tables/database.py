@@ -1,4 +1,4 @@
-"""The marketplace's file: open it, make it on first use, and run one transaction at a time against it."""
+"""The marketplace's file: open it, make it on first use, and run transactions in it."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ Clock = Callable[[], datetime]
 
 VERSIONS = "market_versions"
 HEAD = "m0001"
-"""The newest revision of the market's file; its migrations stand apart from the toolkit's own."""
+"""The newest revision of the marketplace's file. Its migrations are separate from the toolkit's."""
 
 OPENING_BALANCE = Decimal("10000.00")
 
 BUSY = (OperationalError, NoConnectionError)
-"""What comes of waiting too long: for the write lock, or for a connection while all wait for the lock."""
+"""The errors of waiting too long, for the write lock or for a connection."""
 
 
 class Mode(StrEnum):
-    """`local` counts every cent; `sandbox` has a balance that never falls, as MTurk's sandbox had."""
+    """`local` counts every cent. `sandbox` has a balance that never falls, as MTurk's sandbox had."""
 
     LOCAL = "local"
     SANDBOX = "sandbox"
@@ -46,9 +46,9 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One transaction at the market: everything an operation may look at, and the moment it happens at.
+    """One transaction of the marketplace: what an operation may use, and the time at which it happens.
 
-    `site` is the worker site's address, where it is known; `request_id` names the call that it is for.
+    `site` is the worker site's address, if it is known. `request_id` is the id of the call.
     """
 
     session: Session
@@ -59,13 +59,13 @@ class Transaction:
 
 
 def open_market(path: Path | str) -> Engine:
-    """The engine of the market's own SQLite file, which is made when it is not there.
+    """The engine of the marketplace's own SQLite file, which is made if it does not exist.
 
-    Durable before fast: an answer that was acknowledged survives a power cut (WAL, `synchronous=FULL`). A new
-    file is its owner's alone: the key that signs workers' links is in it. SQLite gives the files beside it
-    the same rights.
+    Durability comes before speed: an acknowledged answer survives a power cut (WAL, `synchronous=FULL`).
+    Only its owner may read a new file, because it holds the key that signs workers' links. SQLite gives the
+    files beside it the same permissions. Raises StoreError.
     """
-    # Where it is there already, or cannot be, the words are those for a file that cannot be opened.
+    # If the file exists or cannot be made, opening it gives the right error.
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     engine = open_engine(f"sqlite:///{path}")
@@ -80,11 +80,11 @@ def open_market(path: Path | str) -> Engine:
 def open_account(
     engine: Engine, mode: Mode, *, balance: Decimal | None = None, public_url: str = "", clock: Clock = now
 ) -> str:
-    """Make sure that the account is there, and give the key that signs cookies and forms.
+    """Make sure that the account exists, and return the key that signs cookies and forms.
 
-    The opening balance (10000.00 unless told otherwise) counts only when the file is new. A `public_url`,
-    where workers will reach the marketplace, is kept for whoever invites them. Raises SettingsError where the
-    file was made in the other mode, or where another balance is given than the one that it opened with.
+    The opening balance (10000.00 by default) counts only if the file is new. `public_url` is the address at
+    which workers will reach the marketplace; it is kept for invitations. Raises SettingsError if the file
+    was made in the other mode, or if `balance` differs from the opening balance.
     """
     with Session(engine) as session, session.begin():
         make_writer(session)
@@ -93,20 +93,20 @@ def open_account(
             opening = money(OPENING_BALANCE if balance is None else balance)
             if opening < 0:
                 raise SettingsError(
-                    f"An account cannot open with {opening}", "Give a balance of 0.00 or more."
+                    f"an account cannot open with {opening}", "Give a balance of 0.00 or more."
                 )
             account = Account(id=1, mode=mode, signing_key=secrets.token_urlsafe(48), made_at=clock())
             session.add(account)
             session.add(Entry(kind="opening", available=int(opening * 100), made_at=clock()))
         elif account.mode != mode:
             raise SettingsError(
-                f"This marketplace was made in {account.mode} mode and cannot be opened in {mode} mode",
+                f"this marketplace was made in {account.mode} mode and cannot be opened in {mode} mode",
                 f"Use --mode {account.mode}, or another --database.",
             )
         elif balance is not None and int(money(balance) * 100) != _opened_with(session):
             raise SettingsError(
-                "This marketplace has an account already; its balance cannot be set again",
-                "Leave --balance out; `humaneval market fund SUM` adds money.",
+                "this marketplace has an account already, so its balance cannot be set again",
+                "Leave out --balance. Add money with `humaneval market fund SUM`.",
             )
         if public_url:
             account.public_url = public_url
@@ -119,7 +119,7 @@ def _opened_with(session: Session) -> int | None:
 
 
 def known_account(engine: Engine) -> Account:
-    """The account as it stands in the file. Raises StoreError where the marketplace was never served."""
+    """The account in the file. Raises StoreError if the marketplace was never served."""
     with Session(engine) as session:
         account = session.get(Account, 1)
     if account is None:
@@ -128,7 +128,7 @@ def known_account(engine: Engine) -> Account:
 
 
 def make_writer(session: Session) -> None:
-    """Ask for the write lock at BEGIN: a reader that turns writer half-way loses its race and its write."""
+    """Ask for the write lock at BEGIN: a transaction that first reads and then writes can lose its write."""
     session.connection(execution_options={"writes": True})
 
 
@@ -138,5 +138,5 @@ def transaction(engine: Engine, mode: Mode, clock: Clock, *, writes: bool) -> It
     with Session(engine, expire_on_commit=False) as session, session.begin():
         if writes:
             make_writer(session)
-        # The clock is read after the lock is held, so that times in the file never run backwards.
+        # The clock is read while the lock is held, so that times in the file never run backwards.
         yield Transaction(session, clock(), mode)

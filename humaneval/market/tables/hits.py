@@ -16,10 +16,9 @@ from humaneval.market.tables.base import MarketTable
 
 
 class HitType(MarketTable):
-    """What HITs of one kind have in common. `fingerprint` is a hash of all of it: same values, same type.
+    """The properties that HITs of one kind share. `fingerprint` is a hash of them: same values, same type.
 
-    `notification` is where the requester wants to hear of its HITs' events, as UpdateNotificationSettings
-    gave it.
+    `notification` is the specification of UpdateNotificationSettings: which events go to which address.
     """
 
     __tablename__ = "hit_types"
@@ -44,7 +43,7 @@ class HitType(MarketTable):
 
 
 class Requires(MarketTable):
-    """That HITs of a type ask for a qualification, by its id: what lists of HITs are looked up by."""
+    """A qualification, by its id, that HITs of a type require. Lists of HITs are looked up by it."""
 
     __tablename__ = "hit_type_requirements"
 
@@ -53,11 +52,11 @@ class Requires(MarketTable):
 
 
 class Hit(MarketTable):
-    """One question, to be answered by up to `max_assignments` workers, until it expires.
+    """One question that up to `max_assignments` workers can answer until it expires.
 
-    `status` is MTurk's own word. It is kept, not worked out, so that lists can be read by it;
-    `bookkeeping.refresh` is the only writer. `finished_at` says since when it has been Reviewable or
-    Reviewing. `policy_due` says that its HIT review policy is still to be applied when it becomes Reviewable.
+    `status` is MTurk's own word. It is stored, so that lists can be read by it; only `hit_status.refresh`
+    writes it. `finished_at` is the time at which it became Reviewable. `policy_due` means that its HIT
+    review policy has yet to be applied when it becomes Reviewable.
     """
 
     __tablename__ = "hits"
@@ -100,8 +99,7 @@ class Hit(MarketTable):
 
 
 class Event(MarketTable):
-    """Something that happened to a HIT and that the requester asked to be told of: the document MTurk would
-    have sent."""
+    """An event of a HIT that the requester subscribed to: the document that MTurk would have sent."""
 
     __tablename__ = "events"
 
@@ -114,7 +112,7 @@ class Event(MarketTable):
 
 
 class ReviewLine(MarketTable):
-    """One result or one action of a review policy, as ListReviewPolicyResultsForHIT gives it."""
+    """One result or action of a review policy, as ListReviewPolicyResultsForHIT gives it."""
 
     __tablename__ = "review_lines"
 

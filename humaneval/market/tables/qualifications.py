@@ -1,4 +1,4 @@
-"""The tables of qualifications: their types, who has asked for one, who holds one."""
+"""The tables of qualifications: their types, requests for them, and their holders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from humaneval.market.tables.workers import Worker
 
 
 class QualificationType(MarketTable):
-    """What the requester can require of workers. Without `retry_seconds` each worker can ask for it once."""
+    """What the requester can require of workers. Without `retry_seconds` it can be requested only once."""
 
     __tablename__ = "qualification_types"
 
@@ -47,7 +47,7 @@ class QualificationType(MarketTable):
 class QualificationRequest(MarketTable):
     """A worker's request for a qualification; with a test, the copy of it that the worker was given.
 
-    `state` is testing until the test is sent in, then submitted until it is decided on.
+    `state` is testing until the test is sent, then submitted until the requester decides.
     """
 
     __tablename__ = "qualification_requests"

@@ -1,4 +1,4 @@
-"""The tables of workers: who they are, who is blocked, and what the requester wrote to them."""
+"""The tables of workers, of blocks, and of the requester's messages."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from humaneval.market.tables.base import MarketTable
 
 
 class Worker(MarketTable):
-    """A person of the panel. `handle` is the name they sign in with, folded so that case does not matter.
+    """A person who works here. `handle` is the name they sign in with, folded so that case does not matter.
 
-    A link, and a visit that began with it, is good only while it bears the present number of `links_revoked`.
+    A link or cookie is valid only if it carries the current number of `links_revoked`.
     """
 
     __tablename__ = "workers"
@@ -30,7 +30,7 @@ class Worker(MarketTable):
 
 
 class WorkerBlock(MarketTable):
-    """Someone who may see and take no HITs."""
+    """A block: the worker sees no HITs and can accept none."""
 
     __tablename__ = "worker_blocks"
 
@@ -43,7 +43,7 @@ class WorkerBlock(MarketTable):
 
 
 class Message(MarketTable):
-    """Words from the requester to a worker, to be read on the worker site."""
+    """A message from the requester to a worker, who reads it on the worker site."""
 
     __tablename__ = "messages"
 

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 
 def refusal(call: Callable[..., Any], **params: Any) -> str:
-    """The TurkErrorCode that a call is refused with, without its prefix; AWS's own code where there is
+    """The TurkErrorCode of a refused call, without its prefix; AWS's own code if there is
     none."""
     with pytest.raises(ClientError) as caught:
         call(**params)
@@ -28,7 +28,7 @@ def balances(mturk: Any) -> tuple[Decimal, Decimal]:
 
 
 def ask(worker: Any, kind: str) -> Any:
-    """Ask for a qualification, as its button does."""
+    """Request a qualification, as its button does."""
     return worker.post(f"/qualifications/{kind}/ask", csrf=worker.csrf())
 
 

@@ -83,7 +83,7 @@ class Person:
         return self._send(path, urllib.parse.urlencode(fields).encode(), headers)
 
     def post_fields(self, path: str, fields: list[tuple[str, str]]) -> Reply:
-        """Fields in their order, each as often as it stands there."""
+        """Post fields in their order, including repeated ones."""
         return self._send(path, urllib.parse.urlencode(fields).encode())
 
     def post_file(self, path: str, name: str, filename: str, content: bytes, **fields: str) -> Reply:
@@ -103,13 +103,13 @@ class Person:
         return found.group(1)
 
     def accept(self, hit_id: str) -> str:
-        """Accept a HIT; gives the assignment's id."""
+        """Accept a HIT. Returns the assignment's id."""
         reply = self.post(f"/hits/{hit_id}/accept", csrf=self.csrf())
         assert reply.status == 303, reply.text
         return reply.headers["Location"].rpartition("/")[2]
 
     def submit(self, assignment_id: str, **fields: str) -> Reply:
-        """Submit from inside the frame, where there is no cookie."""
+        """Submit from the frame, which has no cookie."""
         return send(self.url + "/mturk/externalSubmit", {"assignmentId": assignment_id, **fields})
 
     def do(self, hit_id: str, **fields: str) -> str:
@@ -146,7 +146,7 @@ def clock() -> TestClock:
 
 @pytest.fixture(scope="session")
 def new_market(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A market's file as the migrations make it, to be copied."""
+    """A marketplace's file as the migrations make it, to be copied."""
     path = tmp_path_factory.mktemp("new") / "market.db"
     open_market(path).dispose()
     return path
@@ -162,7 +162,7 @@ def engine(tmp_path: Path, new_market: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def troubles() -> list[Trouble | None]:
-    """What will go wrong with the next calls, first one first; empty means nothing does."""
+    """What goes wrong with the next calls, in order; empty: nothing does."""
     return []
 
 
@@ -206,7 +206,7 @@ def external() -> str:
 
 @pytest.fixture
 def html() -> str:
-    """A question that comes with its HIT."""
+    """A question that is part of its HIT."""
     return HTML
 
 
@@ -235,7 +235,7 @@ HIT: dict[str, Any] = {
 
 @pytest.fixture
 def new_hit(mturk: Any) -> Callable[..., dict[str, Any]]:
-    """Creates a HIT; keywords replace what the usual one has."""
+    """Creates a HIT. Keywords replace the default values."""
 
     def create(**changes: Any) -> dict[str, Any]:
         values = {name: value for name, value in {**HIT, **changes}.items() if value is not None}
@@ -246,13 +246,13 @@ def new_hit(mturk: Any) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def submit_raw(server: MarketServer) -> Callable[[list[tuple[str, str]]], Reply]:
-    """Posts fields to externalSubmit, in their order and as often as they stand there."""
+    """Posts fields to externalSubmit, in their order, including repeated ones."""
     return lambda fields: send(server.url + "/mturk/externalSubmit", fields)
 
 
 @pytest.fixture
 def new_type(mturk: Any) -> Callable[..., str]:
-    """Creates a qualification type and gives its id."""
+    """Creates a qualification type. Returns its id."""
 
     def create(name: str = "Reader", **values: Any) -> str:
         values = {"Description": "Reads with care.", "QualificationTypeStatus": "Active", **values}

@@ -18,7 +18,7 @@ def form(*questions: str) -> str:
 def question(
     name: str, answer: str, *, required: bool = False, content: str = "<Text>What is it?</Text>"
 ) -> str:
-    """One question; `answer` is what stands in its AnswerSpecification."""
+    """One question; `answer` is the content of its AnswerSpecification."""
     return (
         f"<Question><QuestionIdentifier>{name}</QuestionIdentifier>"
         f"<IsRequired>{'true' if required else 'false'}</IsRequired>"

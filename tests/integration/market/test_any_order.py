@@ -35,13 +35,13 @@ LISTS = {
 
 
 class Pager:
-    """Somebody who reads a list page by page, while other things happen between the pages."""
+    """A reader of a list, page by page, while other things happen in between."""
 
     def __init__(self, operation: str, params: dict[str, Any], there: set[str]) -> None:
         self.operation, self.params = operation, params
         self.seen: Counter[str] = Counter()
         self.throughout = there
-        """What stood in the list at every moment since the beginning."""
+        """The rows that were in the list at every moment since the beginning."""
 
 
 class AnyOrderMachine(MoneyMachine):
@@ -62,7 +62,7 @@ class AnyOrderMachine(MoneyMachine):
         self.scores: dict[int, int] = {}
 
     def once(self, operation: str, token: str | None, **params: Any) -> dict[str, Any] | None:
-        """Call with a token; it must do its work exactly where it has not done any within a day."""
+        """Call with a token. It must succeed only if it has not succeeded within a day."""
         since = self.used.get((operation, token or ""))
         repeat = since is not None and self.now - since < timedelta(hours=24)
         before = self.market.perform("GetAccountBalance", {})
@@ -196,7 +196,7 @@ class AnyOrderMachine(MoneyMachine):
         self.turn(self.pagers[-1])
 
     def turn(self, pager: Pager) -> None:
-        """Read one more page; behind the last one, look at what came."""
+        """Read one more page; after the last one, check what was read."""
         name, key = LISTS[pager.operation]
         page = self.market.perform(pager.operation, {**pager.params, "MaxResults": 1})
         pager.seen.update(each[key] for each in page[name])

@@ -1,4 +1,4 @@
-"""What the API's own text promises about time, types, tokens, blocks, messages and events."""
+"""What the API's documentation promises about time, types, tokens, blocks, messages and events."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TestTokens:
 
 
 class TestTypes:
-    """A HIT takes on what its HIT type has, the reward too."""
+    """A HIT takes the properties of its HIT type, including the reward."""
 
     def test_another_type_changes_what_is_held_and_what_is_paid(
         self, mturk: Any, new_hit: NewHit, person: SignIn
@@ -135,7 +135,7 @@ class TestAges:
 
 
 class TestBlocks:
-    """Blocked people see no HITs and take none; what they have in hand they may finish."""
+    """Blocked workers see no HITs and cannot accept any; they may finish work in hand."""
 
     def test_a_blocked_worker_sees_and_takes_nothing(
         self, mturk: Any, new_hit: NewHit, person: SignIn
@@ -167,7 +167,7 @@ class TestBlocks:
 
 
 class TestMessages:
-    """Only those whose work was reviewed can be told, as on Mechanical Turk; the others are named."""
+    """Only workers whose work was reviewed can be notified, as on Mechanical Turk; the others are listed."""
 
     def test_failures_are_named_and_the_others_read_it(
         self, mturk: Any, new_hit: NewHit, person: SignIn
@@ -200,7 +200,7 @@ class TestMessages:
 
 
 class TestEvents:
-    """Events are kept in the market's file, as the documents that a queue would have got."""
+    """Events are kept in the marketplace's file, as the documents that a queue would have received."""
 
     SNS = {  # noqa: RUF012 - a constant of the tests
         "Destination": "arn:aws:sns:us-east-1:1:events",
@@ -308,7 +308,7 @@ class TestEvents:
 
 
 class TestFiles:
-    """A worker's file is fetched at an address that is good for a minute, and goes when its HIT goes."""
+    """A worker's file has an address that is valid for a minute, and is deleted with its HIT."""
 
     def test_a_files_address_ends_after_a_minute_and_the_file_with_its_hit(
         self, mturk: Any, new_hit: NewHit, person: SignIn, clock: Any

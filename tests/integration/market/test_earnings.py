@@ -1,4 +1,4 @@
-"""Who runs a panel pays its people by hand, and reads by name how much."""
+"""The people who run a panel pay workers by hand, by a list of earnings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_earnings_are_by_name_and_by_day_and_agree_with_what_workers_read(
     ]
     assert command("market", "earnings", "--since", "2026-11-03", "--before", "2026-11-03").code == 2
     assert "<dd>$2.75</dd>" in ada.get("/my-work").text
-    clock.pass_time(days=8)  # what waited is approved by itself
+    clock.pass_time(days=8)  # waiting work is approved automatically
     ben.get("/hits")
     said = command("market", "earnings").out.splitlines()
     assert said[0] == "name\tworker\tapproved\trewards\tbonuses\tearned\twaiting"

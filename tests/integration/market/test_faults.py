@@ -41,7 +41,7 @@ HIT = {
 
 @pytest.fixture
 def plan() -> Faults:
-    """The faults of `server`, none at first; waiting is only noted."""
+    """The faults of `server`, none at first. Waiting is only recorded."""
     return Faults(sleep=lambda seconds: None)
 
 
@@ -134,7 +134,7 @@ def test_C06_work_that_someone_returned_gives_its_id_to_the_next_worker(
 
 
 class _Requester(BaseHTTPRequestHandler):
-    """A requester's own server, which notes what it is asked."""
+    """A requester's own server, which records its requests."""
 
     asked: list[str]
 
@@ -154,7 +154,7 @@ class _Requester(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def requester() -> Iterator[tuple[str, list[str]]]:
-    """The address of a requester's page, and what its server was asked."""
+    """The address of a requester's page, and the requests to its server."""
     handler = type("Handler", (_Requester,), {"asked": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as own:
         threading.Thread(target=own.serve_forever, daemon=True).start()
@@ -187,10 +187,10 @@ def test_C07_a_form_that_the_requesters_server_never_gets_is_submitted_all_the_s
     ada.submit(assignment, choice="4")
     (answer,) = mturk.list_assignments_for_hit(HITId=hit["HITId"])["Assignments"]
     assert "<FreeText>4</FreeText>" in answer["Answer"]
-    (opened,) = asked  # the page, and nothing that the form holds
+    (opened,) = asked  # the page, and nothing from its form
     assert opened.startswith(f"GET /form?assignmentId={assignment}&hitId={hit['HITId']}&workerId={ada.id}")
     assert ada.get(f"/unseen/{assignment}").status == 404
-    # Once was enough: the next one's form goes where it says.
+    # The fault happens once: the next form goes to its own address.
     grace = person("Grace")
     assert f'src="{address}' in grace.get(f"/assignments/{grace.accept(hit['HITId'])}").text
 
@@ -300,7 +300,7 @@ def test_C01_C68_with_a_token_no_fault_makes_a_second_hit_however_boto3_sends_ag
     seed: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # botocore waits between tries with this; the test does not.
+    # botocore waits between attempts with this; the test does not.
     monkeypatch.setattr(
         "botocore.endpoint.time", type("Time", (), {"sleep": staticmethod(lambda seconds: None)})
     )

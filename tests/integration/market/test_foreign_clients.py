@@ -38,7 +38,7 @@ Call = Callable[..., dict[str, Any]]
 
 
 class RefusedError(Exception):
-    """What the client said when the marketplace refused."""
+    """What the client printed when the marketplace refused."""
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_a_hit_lives_its_whole_life(client: Call, person: Callable[..., Any], ht
     first, second = (person(name).do(made["HITId"], colour="blue & green") for name in ("Ada", "Grace"))
 
     answers = client("ListAssignmentsForHIT", HITId=made["HITId"], MaxResults=1)["Assignments"]
-    if len(answers) == 1:  # the CLI has read on by itself
+    if len(answers) == 1:  # the CLI has read the next page by itself
         answers = client("ListAssignmentsForHIT", HITId=made["HITId"])["Assignments"]
     assert [answer["AssignmentId"] for answer in answers] == [first, second]
     assert "<FreeText>blue &amp; green</FreeText>" in answers[0]["Answer"]

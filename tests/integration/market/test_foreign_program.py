@@ -1,4 +1,4 @@
-"""A program that has never heard of this toolkit: boto3, urllib and a HIT of its own, against the command."""
+"""A program that does not know this toolkit: boto3, urllib and a HIT of its own, against the command."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from pathlib import Path
 import boto3
 import pytest
 
-QUESTION = """<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">
+SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
+QUESTION = f"""<HTMLQuestion xmlns="{SCHEMAS}/2011-11-11/HTMLQuestion.xsd">
 <HTMLContent><![CDATA[<!DOCTYPE html><form action="https://www.mturk.com/mturk/externalSubmit" method="post">
-<input name="assignmentId"><input name="colour"></form>]]></HTMLContent><FrameHeight>300</FrameHeight></HTMLQuestion>"""
+<input name="assignmentId"><input name="colour"></form>]]></HTMLContent>
+<FrameHeight>300</FrameHeight></HTMLQuestion>"""
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Starts the command as a user would and gives the variables that it prints."""
+    """Starts the command as a user would. Returns the variables that it prints."""
     command = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""A marketplace of one's own that ran out of money gets more."""
+"""Adding money to a marketplace that ran out of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_money_that_is_added_while_the_marketplace_runs_can_be_spent_at_once(
     with pytest.raises(mturk.exceptions.RequestError, match="insufficient funds"):
         new_hit(**spend_all)
     said = command("market", "fund", "1200.5")
-    assert said.out == "Added $1200.50; $11200.50 are available now.\n"
+    assert said.out == "Added $1200.50. $11200.50 are available now.\n"
     assert mturk.get_account_balance()["AvailableBalance"] == "11200.50"
     new_hit(**spend_all)
     assert command("market", "fund", "0.01", "--json").json == {"added": "0.01", "available": "0.51"}
@@ -65,4 +65,4 @@ def test_a_marketplace_that_is_not_there_or_was_never_served_gets_none(
 ) -> None:
     assert "Start it once" in command("market", "fund", "5").err
     said = command("market", "fund", "5", "--database", "none.db")
-    assert (said.code, said.err.splitlines()[0]) == (1, "Error: none.db is not there")
+    assert (said.code, said.err.splitlines()[0]) == (1, "Error: none.db does not exist")

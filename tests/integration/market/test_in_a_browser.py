@@ -18,15 +18,20 @@ FORM = b"""<!doctype html><html lang="en"><meta charset="utf-8"><title>A form el
 <form method="post"><input type="hidden" name="assignmentId">
 <label><input type="radio" name="choice" value="4" checked> The fourth</label><button>Send</button></form>
 <script>const query = new URLSearchParams(location.search), form = document.forms[0];
-form.assignmentId.value = query.get("assignmentId"); form.action = query.get("turkSubmitTo") + "/mturk/externalSubmit";
+form.assignmentId.value = query.get("assignmentId");
+form.action = query.get("turkSubmitTo") + "/mturk/externalSubmit";
 </script>"""
 
-BOXED = """<HTMLQuestion xmlns="http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd">
+SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
+HTML_SCHEMA = f"{SCHEMAS}/2011-11-11/HTMLQuestion.xsd"
+BOXED = f"""<HTMLQuestion xmlns="{HTML_SCHEMA}">
 <HTMLContent><![CDATA[<!DOCTYPE html><html lang="en"><title>q</title>
-<form method="post" action="https://www.mturk.com/mturk/externalSubmit"><input type="hidden" name="assignmentId">
+<form method="post" action="https://www.mturk.com/mturk/externalSubmit">
+<input type="hidden" name="assignmentId">
 <label>Reach <input name="reach"></label><button>Send</button></form>
 <script>document.forms[0].assignmentId.value = new URLSearchParams(location.search).get("assignmentId");
-try { document.forms[0].reach.value = parent.document.title + document.cookie } catch { document.forms[0].reach.value = "boxed" }
+const reach = document.forms[0].reach;
+try {{ reach.value = parent.document.title + document.cookie }} catch {{ reach.value = "boxed" }}
 </script></html>]]></HTMLContent><FrameHeight>0</FrameHeight></HTMLQuestion>"""
 
 

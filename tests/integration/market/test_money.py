@@ -1,4 +1,4 @@
-"""Whatever is done in whatever order: no cent appears, disappears or is promised twice."""
+"""Operations in any order: no cent appears, disappears or is promised twice."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ NAMES = ("Ada", "Grace", "Mary")
 
 
 class MoneyMachine(RuleBasedStateMachine):
-    """A requester and three workers who do anything, allowed or not, at any time."""
+    """A requester and three workers, who do anything at any time, allowed or not."""
 
     hits = Bundle("hits")
     works = Bundle("works")

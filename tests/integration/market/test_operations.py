@@ -31,7 +31,7 @@ POLICY = {
 
 
 class Case(NamedTuple):
-    """A call that succeeds, what its reply must show, and a call that is refused with a code."""
+    """A call that succeeds, what its reply must contain, and a call that is refused with a code."""
 
     good: Callable[[Scene], dict[str, Any]]
     shows: Callable[[Scene, Any], bool]
@@ -56,7 +56,7 @@ NOTHING = set()
 
 
 def empty(_: Scene, reply: dict[str, Any]) -> bool:
-    """Whether a reply has nothing in it, as most changes answer."""
+    """Whether a reply is empty, as for most changes."""
     return reply.keys() - {"ResponseMetadata"} == NOTHING
 
 
@@ -305,7 +305,7 @@ def _reviewed(scene: Scene) -> str:
 
 
 def _with_unknown_parameter(scene: Scene) -> dict[str, Any]:
-    """Have the next call carry a parameter that the model has not: botocore itself would leave it out."""
+    """Give the next call a parameter that the model does not have: botocore itself would leave it out."""
     events = scene.mturk.meta.events
 
     def change(params: dict[str, Any], **_: Any) -> None:
@@ -324,7 +324,7 @@ def _fetched(url: str) -> bytes:
 
 @pytest.fixture
 def mturk(connect: Callable[..., Any]) -> Any:
-    """A boto3 client that sends whatever it is told to send."""
+    """A boto3 client that sends anything it is given."""
     return connect(validation=False)
 
 

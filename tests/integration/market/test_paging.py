@@ -1,4 +1,4 @@
-"""Lists that are longer than a page: everything comes, once, whatever is done meanwhile."""
+"""Lists that are longer than a page: every row comes once, whatever happens in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a qualification type may be, and what goes with it."""
+"""What a qualification type can be, and what is deleted with it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NewType = Callable[..., str]
 
 
 class TestTypes:
-    """What a type may be, and what goes with it."""
+    """What a type can be, and what is deleted with it."""
 
     @pytest.mark.parametrize(
         ("values", "words"),
         [
             ({"Test": TEST}, "TestDurationInSeconds must"),
-            ({"TestDurationInSeconds": 60}, "only together with a Test"),
-            ({"AnswerKey": KEY}, "only together with a Test"),
+            ({"TestDurationInSeconds": 60}, "only with a Test"),
+            ({"AnswerKey": KEY}, "only with a Test"),
             ({"Test": TEST, "TestDurationInSeconds": 60, "AutoGranted": True}, "cannot be granted"),
             ({"Test": TEST, "TestDurationInSeconds": 0}, "from 1"),
             ({"Test": "<x/>", "TestDurationInSeconds": 60}, "must be a QuestionForm"),
@@ -53,7 +53,7 @@ class TestTypes:
                         mapping="<ScaleMapping><SummedScoreMultiplier>-9999</SummedScoreMultiplier></ScaleMapping>",
                     ),
                 },
-                "which no Qualification can have",
+                "too large for a Qualification",
             ),
             (
                 {
@@ -67,7 +67,7 @@ class TestTypes:
                         )
                     ),
                 },
-                "for the same selections",
+                "have the same selections",
             ),
             ({"RetryDelayInSeconds": -1}, "from 0"),
             ({"Description": "d" * 2001}, "2001 characters"),

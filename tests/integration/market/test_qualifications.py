@@ -28,7 +28,7 @@ NewType = Callable[..., str]
 
 
 class TestGrants:
-    """What the requester gives and takes back."""
+    """Qualifications that the requester grants and revokes."""
 
     def test_a_grant_a_new_score_a_revocation_and_a_grant_again(
         self, mturk: Any, new_type: NewType, person: SignIn
@@ -99,7 +99,7 @@ class TestGrants:
 
 
 class TestRequests:
-    """Asking, being granted or turned down, asking again."""
+    """Requests that are granted or rejected, and requested again."""
 
     def test_a_request_waits_for_the_requester(self, mturk: Any, new_type: NewType, person: SignIn) -> None:
         kind, ada, grace = new_type(), person("Ada"), person("Grace")
@@ -159,7 +159,7 @@ class TestRequests:
 
 
 class TestTests:
-    """A test is taken in its time, and scored where there is a key."""
+    """A test is taken within its time, and scored if there is a key."""
 
     def test_a_test_is_scored_by_its_key(self, mturk: Any, new_type: NewType, person: SignIn) -> None:
         kind = new_type(Test=TEST, AnswerKey=KEY, TestDurationInSeconds=600)
@@ -229,8 +229,8 @@ class TestTests:
         for each in (kind, plain):
             mturk.update_qualification_type(QualificationTypeId=each, QualificationTypeStatus="Inactive")
         listed = worker.get("/qualifications").text
-        assert "Test under way" in listed
-        assert "Asked for" in listed
+        assert "Test begun" in listed
+        assert "Requested" in listed
         assert "has not decided yet" in worker.get(f"/qualifications/{plain}").text
         assert worker.get(f"/qualifications/{kind}/test").status == 200
         assert hand_in(worker, kind, q0="0", q1="1").status == 303
@@ -287,7 +287,7 @@ class TestTests:
 
 
 class TestRequirements:
-    """Who may discover, preview and accept."""
+    """Which workers may discover, preview and accept."""
 
     @pytest.mark.parametrize(
         ("comparator", "values", "met"),

@@ -1,4 +1,4 @@
-"""QuestionForm on the worker site: shown as it was meant, checked as it asks, answered in MTurk's XML."""
+"""QuestionForm on the worker site: shown, checked, and answered in MTurk's XML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBER = text_answer('<IsNumeric minValue="18" maxValue="120"/>')
 
 
 def answers(mturk: Any, assignment_id: str) -> list[list[tuple[str, str]]]:
-    """The stored answers: of each question every element and its text."""
+    """The stored answers: every element of each question, and its text."""
     root = ElementTree.fromstring(mturk.get_assignment(AssignmentId=assignment_id)["Assignment"]["Answer"])
     return [[(part.tag.rpartition("}")[2], part.text or "") for part in answer] for answer in root]
 
@@ -90,7 +90,7 @@ def test_every_kind_of_answer_is_stored_as_mturk_stored_it(
             [("q0", "A1")],
             "Small letters <only>",
         ),
-        (text_answer('<AnswerFormatRegex regex="^[a-z]+$"/>'), [("q0", "1")], "not in the form"),
+        (text_answer('<AnswerFormatRegex regex="^[a-z]+$"/>'), [("q0", "1")], "the required format"),
         (selection("a", "b"), [], "Choose one."),
         (selection("a", "b"), [("q0", "7")], "Choose one."),
         (selection("a", "b", "c", style="checkbox", least=2, most=2), [("q0", "0")], "Choose 2."),
@@ -99,7 +99,7 @@ def test_every_kind_of_answer_is_stored_as_mturk_stored_it(
             [("q0", "0"), ("q0", "1"), ("q0", "2")],
             "Choose from 1 to 2.",
         ),
-        (selection("a", other="<OtherSelection/>"), [("q0", "other")], "Write what the other answer is."),
+        (selection("a", other="<OtherSelection/>"), [("q0", "other")], "Write your other answer."),
         (
             selection(
                 "a",
@@ -350,7 +350,7 @@ def test_C07_what_comes_past_the_form_is_held_to_the_same_and_kept_as_the_form_k
     for fields, words in [
         ({}, "Question 1: Write an answer."),
         ({"q0": "17"}, "Question 1: The number must be at least 18."),
-        ({"q0": "42", "q1": "other"}, "Question 2: Write what the other answer is."),
+        ({"q0": "42", "q1": "other"}, "Question 2: Write your other answer."),
         ({"age": "42"}, "no field &#39;age&#39;"),
         ({"q0": "42", "q1-other": "bell \x07"}, "U+0007"),
     ]:
@@ -395,7 +395,7 @@ def test_the_worker_is_told_beforehand_what_an_answer_must_be(new_hit: NewHit, p
     assert re.findall(r'aria-describedby="(q\d-limits)"', page) == [f"{name}-limits" for name, _ in told]
     again = send(worker, assignment_id)
     assert 'aria-describedby="q0-limits q0-fault"' in again.text
-    assert "Choose it again" in again.text
+    assert "Choose the file again" in again.text
 
 
 def test_patterns_that_come_to_no_end_hold_nobody_up(

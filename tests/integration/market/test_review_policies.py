@@ -1,4 +1,4 @@
-"""Review policies: known answers and agreement, with everything they may do by themselves."""
+"""Review policies: known answers and agreement, and all the actions that they can take."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def known(entries: dict[str, list[str]] | None = None, **values: Any) -> dict[st
 
 
 def plurality(**values: Any) -> dict[str, Any]:
-    """SimplePlurality over the questions A to D, or those that are given."""
+    """SimplePlurality over the questions A to D, or the given ones."""
     given = {"QuestionIds": ["A", "B", "C", "D"], "QuestionAgreementThreshold": 50, **values}
     return policy("SimplePlurality/2011-09-01", **given)
 
@@ -44,12 +44,12 @@ def status(mturk: Any, assignment_id: str) -> str:
 
 
 def results(report: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """What was found: question (or nothing), key, value."""
+    """The results: question (or nothing), key, value."""
     return [(each.get("QuestionId", ""), each["Key"], each["Value"]) for each in report["ReviewResults"]]
 
 
 def actions(report: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """What was done: action, status, target's type."""
+    """The actions: action, status, target's type."""
     return [(each["ActionName"], each["Status"], each["TargetType"]) for each in report["ReviewActions"]]
 
 
@@ -313,7 +313,7 @@ class TestPlurality:
         ({"AssignmentReviewPolicy": known(ExtendMaximumAssignments=26)}, "from 2 to 25"),
         ({"AssignmentReviewPolicy": known(Nonsense=1)}, "no parameter Nonsense"),
         ({"AssignmentReviewPolicy": known(ApproveReason=["a", "b"])}, "exactly one value"),
-        ({"HITReviewPolicy": plurality(QuestionIds="A,,A")}, "none twice"),
+        ({"HITReviewPolicy": plurality(QuestionIds="A,,A")}, "no question twice"),
         ({"HITReviewPolicy": plurality(QuestionAgreementThreshold="")}, "QuestionAgreementThreshold must"),
         ({"HITReviewPolicy": plurality(DisregardAssignmentIfRejected="maybe")}, "true or false"),
         (

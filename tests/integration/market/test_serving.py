@@ -1,4 +1,4 @@
-"""Starting and stopping: addresses, modes and the one line that says why not."""
+"""Starting and stopping: addresses, modes, and error messages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_restart_keeps_workers_signed_in_and_their_work(tmp_path: Path) -> Non
 
 
 def in_file_while_it_runs(file: Path, lines: int, *arguments: str) -> list[str]:
-    """The first lines that `humaneval … > file` has in the file while it goes on serving."""
+    """The first lines that `humaneval … > file` writes while it goes on serving."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     command = [sys.executable, "-m", "humaneval", *arguments]
     with (

@@ -18,7 +18,7 @@ PERCENT, NUMBER, LOCALE = "000000000000000000L0", "00000000000000000040", "00000
 
 
 def frame_address(page: str) -> str:
-    """Where the one frame of a page points."""
+    """The address of the only frame of a page."""
     (address,) = re.findall(r'<iframe[^>]* src="([^"]+)"', page)
     return entities.unescape(address)
 
@@ -240,7 +240,7 @@ def test_earnings_are_shown_with_bonuses_and_the_requesters_words(
 
 
 class TestQualifications:
-    """Only the record that a worker has here, and the country they gave, can be asked about."""
+    """Only a worker's record here, and the country they gave, can be required."""
 
     def requirement(self, kind: str, comparator: str, **values: Any) -> list[dict[str, Any]]:
         return [{"QualificationTypeId": kind, "Comparator": comparator, **values}]

@@ -11,7 +11,7 @@ from humaneval.market.tables.base import MarketTable
 
 
 class Upload(MarketTable):
-    """A file that answers one question of a QuestionForm. `key` stands for it in the answer."""
+    """A file that answers one question of a QuestionForm. The answer names it by `key`."""
 
     __tablename__ = "uploads"
 
@@ -26,7 +26,7 @@ class Upload(MarketTable):
 
 
 class UploadLink(MarketTable):
-    """An address at which a file can be fetched for a while."""
+    """An address at which a file can be fetched for a short time."""
 
     __tablename__ = "upload_links"
 
