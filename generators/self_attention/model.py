@@ -1,8 +1,8 @@
-"""The network: a stack that attends to the answer so far and to the words of the template, which nothing
-encodes.
+"""The network: a stack of blocks that attend to the answer so far and to the words of the template, which has
+no encoder.
 
 Width, depth, scales and signal are those of Zhu, Hu and Xing (2019, "Text Infilling"); unlike theirs, padding
-is never seen.
+is masked.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TIMESCALES = 1.0, 1e4
 
 
 class Memory(NamedTuple):
-    """A batch of templates as the blocks see them: keys and values of each block, and which places are no
-    padding."""
+    """A batch of templates as the blocks see them: the keys and values of each block, and which places are
+    not padding."""
 
     layers: list[tuple[Tensor, Tensor]]
     """Each (batch, heads, template, width / heads)."""
     seen: Tensor
-    """(batch, 1, 1, template), true where there is a word."""
+    """(batch, 1, 1, template), true for words, false for padding."""
 
     def rows(self, index: Tensor) -> Memory:
         """The templates of these rows."""
@@ -39,7 +39,7 @@ class Memory(NamedTuple):
 
 @dataclass(slots=True)
 class Cache:
-    """Keys and values of the answer so far, by block: what a further word looks back at."""
+    """Keys and values of the answer so far, by block."""
 
     layers: list[tuple[Tensor, Tensor]]
 
@@ -58,8 +58,8 @@ class Read(NamedTuple):
 
 
 def signal(positions: Tensor, width: int) -> Tensor:
-    """(…) whole numbers to (…, width): sines, then cosines, of waves from 1 to 10,000 long in equal
-    ratios."""
+    """The signal of positions, (…) to (…, width): sines, then cosines, of wave lengths from 1 to 10,000 in
+    equal ratios."""
     half = width // 2
     ratio = math.log(TIMESCALES[1] / TIMESCALES[0]) / max(half - 1, 1)
     rates = torch.exp(torch.arange(half, device=positions.device) * -ratio) / TIMESCALES[0]
@@ -106,7 +106,7 @@ class _Block(nn.Module):
         self, x: Tensor, template: tuple[Tensor, Tensor], seen: Tensor, past: tuple[Tensor, Tensor] | None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """The next (batch, length, width), and keys and values of the whole answer. With a `past`, x is one
-        word a row."""
+        word per row."""
         normal = self.first_norm(x)
         keys, values = self.answer.project(normal)
         if past is not None:
@@ -118,11 +118,12 @@ class _Block(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """The model. Word embeddings are shared by template, answer and output; those of answers are scaled, and of
-    templates if the architecture says so."""
+    """The model. Template, answer and output share the word embeddings; those of answers are scaled, and
+    those of templates if the architecture says so."""
 
     def __init__(self, architecture: Architecture, rows: int) -> None:
-        """Random weights: drawn from torch's stream of chance, which the caller seeds. `rows`: ids."""
+        """Create random weights from torch's random numbers, which the caller seeds. `rows`: the number of
+        ids."""
         super().__init__()
         self.width = architecture.width
         self.template_scale = self.width**0.5 if architecture.scale_template else 1.0
@@ -142,19 +143,20 @@ class SelfAttention(nn.Module):
         return self.words.weight.device
 
     def remember(self, template: Tensor, positions: Tensor) -> Memory:
-        """What the blocks look up of templates: ids and positions, each (batch, template)."""
+        """The templates as the blocks see them. `template`: ids, `positions`: positions, each (batch,
+        template)."""
         x = self.dropout(self.words(template) * self.template_scale + signal(positions, self.width))
         seen = (template != PAD)[:, None, None, :]
-        return Memory([block.template.project(x) for block in self.blocks], seen)  # type: ignore[operator, union-attr]  # a ModuleList forgets of what
+        return Memory([block.template.project(x) for block in self.blocks], seen)  # type: ignore[operator, union-attr]  # a ModuleList does not keep the type of its modules
 
     def forward(
         self, answer: Tensor, memory: Memory, cache: Cache | None = None, *, segment: int = 1, start: int = 0
     ) -> Read:
         """Read answers, or their next words.
 
-        `answer`: ids (batch, length) from `<BOA>` on; with a cache the one next id, which is the word number
-        `start`. `segment`: the blank's, 1 for the first one. Padding stands at the end only, so no word sees
-        it.
+        `answer`: ids (batch, length) from `<BOA>` onwards; with a cache only the next id, which is word
+        number `start`. `segment`: that of the blank, 1 for the first one. Padding is only at the end, so no
+        word sees it.
         """
         positions = SEGMENT * segment + start + torch.arange(answer.shape[1], device=answer.device)
         x = self.dropout(self.words(answer) * self.width**0.5 + signal(positions, self.width))

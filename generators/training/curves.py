@@ -1,4 +1,4 @@
-"""The plot of a run's log: perplexity of masked text and training loss over the tokens seen."""
+"""The plot of a run's log: perplexity of masked text and training loss, by tokens."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from generators.training.log import readable
 
-# Okabe and Ito's colours, told apart by people who do not see all colours; markers say the same again.
+# Okabe and Ito's colours, which colour-blind people can distinguish; markers repeat the distinction.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = "osD^vP"
 
 
 def plot_curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, title: str = "") -> None:
-    """Draw the logs of one run or several, by name, into a PNG or SVG file."""
+    """Draw the logs of one or more runs, by name, into a PNG or SVG file."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator, ScalarFormatter
 

@@ -1,4 +1,5 @@
-"""The options of `train` and `perplexity`, each written once; those of `train` know the kinds they go with."""
+"""The options of `train` and `perplexity`, each written once; those of `train` know the kinds they go
+with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run shows: a bar while it trains, its curves, and what it came to."""
+"""What a run shows: a progress bar, its curves and its result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def plot(folder: Path, kind: str) -> None:
 
 
 def outcome(kind: str, folder: Path, progress: Progress, left_out: Mapping[str, int]) -> dict[str, Any]:
-    """What a run came to, for JSON."""
+    """The result of a run, for JSON."""
     return {
         "kind": kind,
         "checkpoint": str(folder),

@@ -28,8 +28,8 @@ def train(kind: str, **given: Any) -> None:
       bert    a masked language model: a text's hidden pieces from all others
 
     Run the same command again to go on with an interrupted training; bert starts anew. Started by torchrun
-    (`torchrun --nproc-per-node 2 -m humaneval train ilm …`), the processes share every step of ilm, lm, lm-rev
-    and lm-all. `humaneval train KIND --help` shows the options of one kind.
+    (`torchrun --nproc-per-node 2 -m humaneval train ilm …`), the processes share every step of ilm, lm,
+    lm-rev and lm-all. `humaneval train KIND --help` shows the options of one kind.
     """
     if kind != "sa" and bool(given["base"]) == given["from_scratch"]:
         example = "bert-base-cased" if kind == "bert" else "gpt2 as in the paper"

@@ -19,7 +19,7 @@ MINUTES, BATCH, RATE = 10.0, 32, 1e-4
 
 
 def train_bert(given: dict[str, Any], device: str) -> None:
-    """Train a BERT as the options say, and print what it came to."""
+    """Train a BERT as the options say, and print the result."""
     base, out, minutes = given["base"], given["out"], given["minutes"] or MINUTES
     if not given["stories"]:
         raise UsageError("name what to train on", "Give --stories FILE.")

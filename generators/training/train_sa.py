@@ -23,7 +23,7 @@ from humaneval.errors import InputError, UsageError
 
 
 def train_sa(given: dict[str, Any], device: str) -> None:
-    """Train SA as the options say, and print what it came to."""
+    """Train SA as the options say, and print the result."""
     with held(given["out"]):
         _run(given, device)
 

@@ -129,7 +129,7 @@ def test_G39_weights_with_code_in_them_are_refused_and_not_run(released: Path, t
             released / "pytorch_model.bin",
             _use_new_zipfile_serialization=zipped,
         )
-        with pytest.raises(InputError, match="holds more than tensors, and was not opened"):
+        with pytest.raises(InputError, match="contains more than tensors, and was not opened"):
             load(released)
     (released / "pytorch_model.bin").write_bytes(pickle.dumps(RunsOnUnpickling(tmp_path / "ran")))
     with pytest.raises(InputError, match="cannot be opened"):
