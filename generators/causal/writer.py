@@ -1,7 +1,7 @@
 """What all causal generators share: they write an answer after a prompt.
 
-This is the base of our own checkpoints and of the models of others; and here is where an answer of one
-sentence ends.
+It is the base for our own checkpoints and for the models of others. The end of an answer of one sentence is
+decided here, too.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Writer(ABC):
             extra["logprob"] = round(sum(written.logprobs[: tokens + 1]), 4)
         whole = text.rstrip(CLOSING).endswith(tuple(SENTENCE_ENDS))
         if written.held and gap.type not in ("word", "ngram") and not whole:
-            return Draft(text, InfillStatus.CUT, f"held to {gap.max_words} words", extra)
+            return Draft(text, InfillStatus.CUT, f"cut off at {gap.max_words} words", extra)
         if not (written.ended or written.held) and not self.complete(written):
             return Draft(text, InfillStatus.CUT, "no end within the longest length", extra)
         return Draft(text, extra=extra)

@@ -85,8 +85,9 @@ class Tokens(NamedTuple):
 class Masked(NamedTuple):
     """Masked examples side by side. Example i masks the document `ids[starts[i] : starts[i] + lengths[i]]`.
 
-    Its spans are `firsts[j]` to `lasts[j]` (exclusive, in tokens of its document, in their order), of the
-    type of blanks with the number `kinds[j]`, for j from `bounds[i]` to `bounds[i + 1]`.
+    Its spans are those with the numbers j from `bounds[i]` to `bounds[i + 1]`, in order. Span j is
+    `firsts[j]` to `lasts[j]` (exclusive, in tokens of its document), and `kinds[j]` is the number of its type
+    of blanks.
     """
 
     ids: NDArray[np.integer]
@@ -111,7 +112,7 @@ class Masked(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Encoded examples, one behind the other: example i is `bounds[i]` to `bounds[i + 1]` of ids and target
+    """Encoded examples, one after the other: example i is `bounds[i]` to `bounds[i + 1]` of ids and target
     types."""
 
     ids: Ids

@@ -1,7 +1,7 @@
 """Draws the tokens that a language model writes: in batches, with a cache. Each row has its own random
 numbers and its own end.
 
-What a row gets does not depend on the other rows or their order: its random numbers come from (seed, row
+What a row gets does not depend on the other rows or their order. Its random numbers come from (seed, row
 key), and its positions are counted from its own first token.
 """
 

@@ -54,7 +54,7 @@ class Read(NamedTuple):
     states: Tensor
     """(batch, length, width) after each word."""
     cache: Cache
-    """What to go on with."""
+    """The cache for the next word."""
 
 
 def signal(positions: Tensor, width: int) -> Tensor:

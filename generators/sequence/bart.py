@@ -1,4 +1,4 @@
-"""BART: a model that reads a text with masks in its gaps, and writes the whole text anew."""
+"""BART: a model that reads a text with masks in its gaps, and writes the whole text again."""
 
 from __future__ import annotations
 

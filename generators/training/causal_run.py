@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SMALL_BATCH = 8192
 """Up to this many tokens, a GPU spends more time on launching kernels than on computing."""
 AT_ONCE = 128
-"""Examples that a CPU works on at once by default: more would not be faster, and would take more memory."""
+"""Examples that a CPU processes at once by default: more would not be faster, and would take more memory."""
 
 
 def train(
@@ -173,7 +173,7 @@ class _CausalRun(Run[Prepared]):
         except torch.OutOfMemoryError:
             raise InputError(
                 f"the GPU's memory does not hold a step of {self.at_once or self.plan.batch} examples",
-                "Work on fewer of them at once, with the same result: --micro-batch.",
+                "Process fewer of them at once, with the same result: --micro-batch.",
             ) from None
         self.processes.add_gradients(self.model)
         update(self.model, self.optimizer, self.plan)

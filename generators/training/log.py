@@ -37,7 +37,7 @@ def readable(perplexity: float, decimals: int = 1) -> str:
 
 
 def cut_log(folder: Path, step: int) -> None:
-    """Drop the lines about steps after `step`, where the state is: they will be written again."""
+    """Drop the lines about steps after `step`, that of the state: they will be written again."""
     path = folder / LOG
     if path.exists():
         lines = path.read_text(encoding="utf-8").splitlines()

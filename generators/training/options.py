@@ -25,7 +25,7 @@ ALL = frozenset(KINDS)
 STARTED = frozenset((*CAUSAL, "bert"))
 """Kinds that start from another model, or from random weights if that is said; SA has no other model."""
 EVALUATED = frozenset((*CAUSAL, "sa"))
-"""Kinds that are evaluated on the way, and go on where they were stopped."""
+"""Kinds that are evaluated on the way, and resume where they stopped."""
 ONLY_CAUSAL = frozenset(CAUSAL)
 ONLY_SA = frozenset(("sa",))
 
@@ -177,7 +177,7 @@ _OPTIONS = (
         "base",
         metavar="NAME",
         kinds=STARTED,
-        help="Start from this model: a hub id such as gpt2 (for bert: bert-base-cased) or a folder.",
+        help="Start from this model: a hub id such as gpt2, for bert bert-base-cased, or a folder.",
     ),
     _option("--from-scratch", is_flag=True, kinds=STARTED, help="Start from random weights."),
     _option(
@@ -185,7 +185,7 @@ _OPTIONS = (
         "learning_rate",
         type=POSITIVE,
         kinds=STARTED,
-        help="The highest learning rate.  [default for bert: 0.0001; small models bear 0.001]",
+        help="The highest learning rate.  [default for bert: 0.0001; small models can take 0.001]",
     ),
     _option(
         "--documents",
@@ -249,7 +249,7 @@ _OPTIONS = (
         "--micro-batch",
         type=click.IntRange(min=1),
         kinds=ONLY_CAUSAL,
-        help="Examples that are worked on at once, if memory is short.",
+        help="Examples that are processed at once, if memory is short.",
     ),
     _option(
         "--decay/--no-decay",

@@ -30,7 +30,7 @@ class Plan:
     batch: int = 24
     """Examples in a step."""
     micro_batch: int = 0
-    """Examples that are worked on at once, if memory is short; 0: all, but on a CPU at most 128. It does not
+    """Examples that are processed at once, if memory is short; 0: all, but on a CPU at most 128. It does not
     change the loss."""
     parts: int = 1
     """The number of pieces of a batch over which the two means of the loss are taken; 3 in the paper's

@@ -66,7 +66,7 @@ class Evaluation(NamedTuple):
 
 
 class Run(ABC, Generic[B]):
-    """A run over batches of the type B: what it trains, and where it stands."""
+    """A run over batches of the type B: what it trains, and its progress."""
 
     slower: str
     """What to do if the loss is no longer a number."""
@@ -141,8 +141,8 @@ class Run(ABC, Generic[B]):
     ) -> Progress:
         """Train until the budget is used or patience is out.
 
-        `keep=False` writes the log alone. `better` is called when the model, as it is at that moment, is the
-        best so far; `report` with every line of the log, and with the steps between if `tells_steps`.
+        `keep=False` writes the log alone. `better` is called when the model is the best so far. `report` gets
+        every line of the log, and with `tells_steps` also the steps between them.
         """
         progress, first = self.progress, self.processes.first
         batches = self.batches()

@@ -158,6 +158,9 @@ def test_one_document_with_another_to_validate_is_enough(train: Train, tmp_path:
         (("--bundled", "--mask", "phrase"), "no mask function"),
         (("--bundled", "--from", "gpt2"), "say what to start from"),
         (("--bundled", "--heads", "5"), "cannot be split into 5 heads"),
+        (("--bundled", "--preset", "paper"), "the preset paper is only for sa"),
+        (("--bundled", "--vocabulary", "299"), "a vocabulary cannot have 299 tokens"),
+        (("--bundled", "--valid", "file"), "--valid goes with --stories"),
     ],
 )
 def test_options_that_make_no_sense_together_are_refused(

@@ -240,7 +240,9 @@ def test_a_model_that_says_it_is_of_another_kind_is_refused_as_such(tokenizer: A
     )
     weights = load_file(folder / "model.safetensors")
     save_file({**weights, "cls.seq_relationship.weight": torch.zeros(2, 16)}, folder / "model.safetensors")
-    with pytest.raises(InputError, match="a BertForPreTraining, which is not a causal language model") as error:
+    with pytest.raises(
+        InputError, match="a BertForPreTraining, which is not a causal language model"
+    ) as error:
         open_base(str(folder), blanks=BLANKS)
     assert "gpt2" in error.value.hint
 

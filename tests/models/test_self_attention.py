@@ -377,7 +377,9 @@ def test_truecase_and_spaces_are_as_people_write() -> None:
 
 def test_real_sentences_come_back_from_their_words(test_data: Path) -> None:
     documents = real_documents(test_data, "valid.csv")
-    vocabulary = learn_vocabulary((words for document in documents for words in sentences_of(document)), 10_000)
+    vocabulary = learn_vocabulary(
+        (words for document in documents for words in sentences_of(document)), 10_000
+    )
     sentences = [d.text[s.start : s.end] for d in documents for s in d.paragraphs[1][1]]
     words = [words_of(one, [(0, len(one))]) for one in sentences]
     spaced = [detokenise(one) == sentence for one, sentence in zip(words, sentences, strict=True)]
@@ -519,7 +521,13 @@ def test_the_command_trains_a_checkpoint_that_fills_stories(command: Command, tm
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--bundled", "--stories", __file__), ("--bundled", "--width", "33")]
+    "arguments",
+    [
+        (),
+        ("--bundled", "--stories", __file__),
+        ("--bundled", "--width", "33"),
+        ("--bundled", "--preset", "lyrics"),
+    ],
 )
 def test_a_command_that_makes_no_sense_is_refused(command: Command, tmp_path: Path, arguments: Any) -> None:
     said = command("train", "sa", *arguments, "--out", tmp_path / "out")
@@ -551,7 +559,9 @@ def test_it_learns_what_the_later_sentences_determine(tmp_path: Path) -> None:
     stories = list(echoes())
     np.random.default_rng(0).shuffle(stories)
     training, held = (list(map(story_document, part)) for part in (stories[40:], stories[:40]))
-    vocabulary = learn_vocabulary((words for document in training for words in sentences_of(document)), 10_000)
+    vocabulary = learn_vocabulary(
+        (words for document in training for words in sentences_of(document)), 10_000
+    )
     architecture = Architecture(2, 64, 4, 128, dropout=0.0, scale_template=True)
     plan = Plan(batch=32, warm_up=100, lr_scale=0.2, steps=260, evaluate_every=130)
     train(
