@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from generators.checkpoints.folder import CARD, NEXT
 from generators.checkpoints.loading import load
 from generators.checkpoints.pretrained import find_folder, read_model
-from generators.checkpoints.sequences import SpecialIds
+from generators.checkpoints.sequences import CONTEXT_LENGTH, SpecialIds
 from generators.checkpoints.tokenizer import check_byte_level, open_tokenizer
 from generators.checkpoints.weights import input_rows, positions
 from humaneval.errors import InputError
@@ -32,14 +32,12 @@ class Base(NamedTuple):
     origin: dict[str, Any]
 
 
-def open_base(
-    name: str, *, blanks: tuple[str, ...], seed: int = 0, context: int = 256, tokenizer: Path | None = None
-) -> Base:
+def open_base(name: str, *, blanks: tuple[str, ...], seed: int = 0, tokenizer: Path | None = None) -> Base:
     """The model `name`: a hub id such as gpt2, a folder in the hub's layout, or a checkpoint to train
     further.
 
-    `seed` draws the rows of the special tokens; `context` is how many tokens the model must be able to read;
-    `tokenizer` replaces the model's own. Raises InputError if anything is missing or does not fit.
+    `seed` draws the rows of the special tokens; `tokenizer` replaces the model's own. Raises InputError if
+    anything is missing or does not fit.
     """
     folder, local = find_folder(name), Path(name).expanduser().exists()
     known = (CARD, NEXT, RELEASED_TYPES)
@@ -59,9 +57,10 @@ def open_base(
         deviation = enlarge(found.model, special.total, seed)
         origin = {"sha256": found.sha256, "new_rows": f"normal {deviation:g}", "seed": seed}
         base = Base(found.model, reader, special, origin)
-    if positions(base.model) < context:
+    if positions(base.model) < CONTEXT_LENGTH:
         raise InputError(
-            f"{name} reads at most {positions(base.model)} tokens, not {context}", "Choose another model."
+            f"{name} reads at most {positions(base.model)} tokens, not {CONTEXT_LENGTH}",
+            "Choose another model.",
         )
     origin = {
         "from": folder.resolve().name if local else name,

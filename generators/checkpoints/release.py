@@ -21,15 +21,13 @@ TEXT, IDS = " This is an example.", [770, 318, 281, 1672, 13]
 """How GPT-2's tokenizer reads a text; the published models were trained with it."""
 
 
-def open_release(
-    folder: Path, tokenizer: Path | None = None, *, kind: str = "ilm", device: str = "cpu"
-) -> Checkpoint:
+def open_release(folder: Path, *, kind: str = "ilm", device: str = "cpu") -> Checkpoint:
     """The published checkpoint in `folder`, as a generator of `kind`.
 
-    `tokenizer`: GPT-2's tokenizer.json, or a folder with it or with vocab.json and merges.txt; if None, it is
-    in the folder. Raises InputError if it is missing or another one, or if the weights do not fit.
+    The folder also has GPT-2's tokenizer.json, or vocab.json and merges.txt. Raises InputError if these are
+    missing or another tokenizer's, or if the weights do not fit.
     """
-    reader = open_tokenizer(tokenizer or folder)
+    reader = open_tokenizer(folder)
     check_byte_level(reader, str(folder))
     if reader.encode(TEXT, add_special_tokens=False).ids != IDS or reader.get_vocab_size() != VOCABULARY:
         raise InputError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from operator import attrgetter
 
 from generators.masks.documents import Document
 from generators.masks.hierarchical import Hierarchical
@@ -24,15 +23,13 @@ def draw_masks(
     rng: random.Random,
     drops: Counter[str] | None = None,
     *,
-    at_most: int | None = None,
     allow_empty: bool = True,
 ) -> list[tuple[MaskedSpan, ...]]:
     """Up to `count` masks of a document, no two alike; each is drawn up to 16 times until it can be used.
 
-    A mask that is given up adds one to `drops` under the cause of its last try. If a mask has more than
-    `at_most` spans, a random choice of that many is kept. A mask without a span is kept once at most, and
-    never if `allow_empty` is false. Since masks differ, 16 masks of a story mask the whole document in about
-    2.4 % of cases, not 3 %.
+    A mask that is given up adds one to `drops` under the cause of its last try. A mask without a span is kept
+    once at most, and never if `allow_empty` is false. Since masks differ, 16 masks of a story mask the whole
+    document in about 2.4 % of cases, not 3 %.
     """
     drops = Counter() if drops is None else drops
     try:
@@ -51,8 +48,6 @@ def draw_masks(
             except FAULTS as error:
                 cause = _failure(error)
                 continue
-            if at_most is not None and len(drawn) > at_most:
-                drawn = sorted(rng.sample(drawn, at_most), key=attrgetter("start"))
             found = tuple(drawn)
             if found in kept:
                 cause = "repeats another mask"

@@ -130,6 +130,7 @@ _OPTIONS = (
         type=POSITIVE,
         help="Minutes of training at most, those of resumed runs included.  [default for bert: 10]",
     ),
+    _option("--steps", type=click.IntRange(min=1), help="Steps of training at most."),
     _option("--batch", type=click.IntRange(1, 65_536), help="Examples in a step.  [default for bert: 32]"),
     _option("--seed", type=SEEDS, default=0, show_default=True, help="Random seed."),
     _option("--device", **DEVICE),
@@ -148,7 +149,6 @@ _OPTIONS = (
         help="Default values of the other options: small learns something in minutes on a CPU; the others are"
         " the paper's settings (for sa: paper; for the others: by corpus).",
     ),
-    _option("--steps", type=click.IntRange(min=1), kinds=EVALUATED, help="Steps at most."),
     _option(
         "--evaluate-every",
         type=click.IntRange(min=1),

@@ -78,7 +78,7 @@ def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> N
         )
     if not first:
         return
-    plot(out, strategy)
+    plot(out)
     impatient = plan.budget(training.documents).impatient(progress)
     if given["as_json"]:
         found = outcome(strategy, out, progress, {**split.training.left_out, **training.left_out})

@@ -469,7 +469,7 @@ def test_a_bert_learns_stories_and_opens_again(tmp_path: Path) -> None:
     opened = open_masked_lm(str(tmp_path / "new"), "cpu")
     losses: list[float] = []
     settings: dict[str, Any] = {"steps": 60, "batch": 4, "learning_rate": 5e-3}
-    result = train_masked_lm(opened, STORIES[:6], report=lambda _, loss: losses.append(loss), **settings)
+    result = train_masked_lm(opened, STORIES[:6], report=lambda line: losses.append(line.loss), **settings)
     assert (result.steps, result.loss) == (60, losses[-1])
     assert losses[-1] < 0.95 * losses[0]
     save_masked_lm(opened, tmp_path / "new", tmp_path / "out")

@@ -168,7 +168,6 @@ def test_its_tokenizer_must_be_there_and_be_gpt2s(released: Path, tokenizer: Any
     with pytest.raises(InputError, match="there is no tokenizer in") as error:
         load(released)
     assert "vocab.json and merges.txt" in error.value.hint
-    assert open_release(released, kept).hash == open_release(released, kept, kind="lm").hash
     tokenizer.save(str(released / "tokenizer.json"))
     with pytest.raises(InputError, match="is not GPT-2's"):
         load(released)

@@ -452,7 +452,7 @@ def test_options_out_of_range_are_refused(folder: Path, options: dict[str, objec
 
 
 def test_tries_that_would_all_write_the_same_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="beam decoding writes the same at every try"):
+    with pytest.raises(UsageError, match="with beam decoding, sa writes the same at every try"):
         generator(folder, tries=3)
     generator(folder, tries=3, decoding="sampled")
 

@@ -45,7 +45,7 @@ def test_the_help_of_a_kind_has_its_options_alone(kind: str) -> None:
         ("sa", ("--documents", ".")),
         ("sa", ("--from-scratch",)),
         ("bert", ("--bundled",)),
-        ("bert", ("--steps", "5")),
+        ("bert", ("--layers", "5")),
         ("lm", ("--hidden", "64")),
         ("ilm", ("--no-scale-template",)),
     ],

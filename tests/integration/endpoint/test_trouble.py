@@ -77,7 +77,7 @@ def test_a_server_that_says_how_long_to_wait_is_waited_for(
     client().post(PATH, BODY)
     assert clock.slept == [17]
     server.play = in_turn(error(429, "tomorrow", Retry_After="86400"))
-    with pytest.raises(InputError, match="wants no request for 86400 seconds"):
+    with pytest.raises(InputError, match="asks to wait for 86400 seconds"):
         client().post(PATH, BODY)
 
 
@@ -86,7 +86,7 @@ def test_tries_are_counted_and_end(client: Callable[..., Client], server: Played
     with pytest.raises(InputError, match=r"in 9 tries: it answers 500 \(overloaded\)") as caught:
         client(retries=8).post(PATH, BODY)
     assert clock.slept == [1, 2, 4, 8, 16, 32, 60, 60]
-    assert "is kept" in caught.value.hint
+    assert "are kept" in caught.value.hint
 
 
 def test_requests_are_spread_over_the_minute_for_all_threads_together(
