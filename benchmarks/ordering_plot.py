@@ -12,10 +12,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
 
-from generators.training.curves import COLOURS, MARKERS
 from generators.training.perplexity_tables import NAMES
 
 BATCH = 96
+# Okabe and Ito's colours, which colour-blind people can distinguish; markers repeat the distinction.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+MARKERS = "osD^"
 
 
 def main(lines: Path, out: Path) -> None:

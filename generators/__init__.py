@@ -1,1 +1,2 @@
-"""Generators: what fills a blank. One module a kind; torch only inside the modules that need it."""
+"""Generators fill blanks. Each kind has a room or a module with `build`, which pyproject.toml names as an
+entry point. Only modules that need torch import it."""

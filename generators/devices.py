@@ -1,4 +1,4 @@
-"""Where a model runs."""
+"""The device that a model runs on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from humaneval.errors import UsageError
 
 
 def pick_device(name: str) -> str:
-    """`auto` is the GPU where there is one. UsageError for a device that there is not."""
+    """The name of a device; `auto` is the GPU if there is one. Raises UsageError for a device that does not
+    exist."""
     import torch
 
     if name == "auto":
@@ -16,5 +17,5 @@ def pick_device(name: str) -> str:
     try:
         torch.device(name)
     except RuntimeError:
-        raise UsageError(f"there is no device {name}", "Say auto, cpu or cuda.") from None
+        raise UsageError(f"{name} is not a device", "Use auto, cpu or cuda.") from None
     return name

@@ -1,4 +1,4 @@
-"""Human: the sentence that stood there. The ceiling that machines are held against."""
+"""Human: the original sentence. It is the ceiling that machines are compared with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from humaneval.domain import Blank, Generator, GeneratorRequest, Infill, Provena
 
 @dataclass(frozen=True, slots=True)
 class Human:
-    """Gives each blank its own sentence back."""
+    """Fills each blank with its original sentence."""
 
     name: str
 

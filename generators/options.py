@@ -1,4 +1,4 @@
-"""Options of a generator: text from `--option NAME=VALUE` as values of dataclasses."""
+"""Options of a generator: the text of `--option NAME=VALUE` as fields of dataclasses."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _WORDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool":
 def read_options(request: GeneratorRequest, cls: type[A], *others: type) -> A:
     """The request's options that are fields of the dataclass `cls`; those of `others` are read elsewhere.
 
-    Raises UsageError for an option that no dataclass has, for one of the wrong type, and for what `cls` itself
-    refuses.
+    Raises UsageError for an option that no dataclass has, for one of the wrong type, and for what `cls`
+    itself refuses.
     """
     names = [field.name for one in (cls, *others) for field in fields(one)]
     request.allow_options(*names)
@@ -46,6 +46,6 @@ def read_options(request: GeneratorRequest, cls: type[A], *others: type) -> A:
 
 
 def refuse_unless(right: bool, option: str, range: str) -> None:
-    """UsageError where an option is out of its range."""
+    """Raise UsageError if an option is out of its range."""
     if not right:
         raise UsageError(f"option {option} is out of range", f"{option}: {range}.")

@@ -1,8 +1,8 @@
-"""Replay: infills that were made elsewhere, read from a file. How people bring the outputs of their own
-models.
+"""Replay: infills that were made elsewhere, read from a file. This is how people bring the outputs of their
+own models.
 
-The file is CSV or JSONL with the columns `story, position, generator, text`, and optionally `sample`; many
-generators may share one file, and each becomes a generator of that name.
+The file is CSV or JSONL with the columns `story, position, generator, text`, and optionally `sample`; a file
+may hold many generators, and each becomes a generator of that name.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Answers blanks from the entries of one generator; a blank that has none is `missing`."""
+    """Fills blanks from the entries of one generator; a blank without an entry is `missing`."""
 
     name: str
     path: str
@@ -55,15 +55,14 @@ class Replay:
 
     @property
     def provenance(self) -> Provenance:
-        # Of these lines alone: a system more in the file, or other line ends, make no other generator of this
-        # one.
+        # The hash is of these lines alone: another system in the file, or other line ends, do not change it.
         lines = sorted((e.story, e.position, e.sample, e.text) for e in self.entries.values())
         content = hashlib.sha256(json.dumps(lines).encode()).hexdigest()
         settings = {"sha256": content, "generator": self.as_written}
         return Provenance(kind="replay", checkpoint=Path(self.path).name, settings=settings)
 
     def check(self, stories: Mapping[str, Story]) -> None:
-        """Every entry is about a story that is there."""
+        """Raise InputError if an entry is about a story that is not in the database."""
         strange = [entry for entry in self.entries.values() if entry.story not in stories]
         if strange:
             first = strange[0]
@@ -119,9 +118,9 @@ def _by_blank(path: Path, entries: Iterable[Entry], name: str) -> dict[tuple[str
         key = (entry.story, entry.position, entry.sample)
         if key in found:
             raise InputError(
-                f"{path}:{entry.line}: {name} has story {entry.story!r} position {entry.position} twice"
+                f"{path}:{entry.line}: {name} has story {entry.story!r}, position {entry.position} twice"
                 f" (first in line {found[key].line})",
-                "Keep one, or number them in a column `sample`.",
+                "Keep one of them, or number them in a column `sample`.",
             )
         found[key] = entry
     return found
@@ -171,12 +170,14 @@ def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
             if None in record:
                 raise InputError(
                     f"{path}:{before + 1}: more cells than the header has columns",
-                    f"Put quotes around a text that holds a {delimiter!r}.",
+                    f"Put quotes around a text that contains {delimiter!r}.",
                 )
             yield before + 1, record
             before = reader.line_num
     except csv.Error as error:
-        raise InputError(f"{path}:{before + 1}: {error}", "Check the quotes from this line on.") from None
+        raise InputError(
+            f"{path}:{before + 1}: {error}", "Check the quotes from this line onwards."
+        ) from None
 
 
 def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
@@ -204,7 +205,7 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
 
 
 def _whole(value: object) -> int | None:
-    """`value` as a whole number if it is one; a JSON 1.5 or true is not."""
+    """`value` as a whole number, or None; a JSON 1.5 or true is not one."""
     if isinstance(value, str) and value.strip().isdecimal():
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

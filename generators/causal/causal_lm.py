@@ -1,5 +1,5 @@
-"""Causal language models of others: opened with their tokenizer, which reads text as text, and with their
-control tokens."""
+"""Causal language models of others: opened with their control tokens, and with a tokenizer that does not read
+a text as control tokens."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 SETTINGS, SPECIAL = PIECES[1:]
 SPACES = ("▁", "Ġ")
-"""How vocabularies write a space."""
+"""The character for a space in vocabularies."""
 MARKER = "☺"
-"""A character that merges with no other: put before a text, it takes the space that some tokenizers put
+"""A character that merges with no other: put before a text, it takes the space that some tokenizers add
 there."""
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 LINE_END = "<0x0A>"
@@ -31,25 +31,26 @@ LINE_END = "<0x0A>"
 
 @dataclass(frozen=True, slots=True)
 class CausalLM:
-    """An opened model. `name` is its folder's, or its own on the hub."""
+    """An opened model. `name` is that of its folder, or its name on the hub."""
 
     model: PreTrainedModel
     tokenizer: Tokenizer
     name: str
     sha256: str
     ids: Mapping[str, int]
-    """Every token that is one id, control tokens among them."""
+    """The id of every token, control tokens included."""
     added: Collection[int]
-    """Ids that stand beside the vocabulary: no text is read as they are."""
+    """The ids of added tokens: no text is read as them."""
     begins: tuple[int, ...]
-    """What the model's own tokenizer puts before every text: one beginning or nothing."""
+    """What the model's own tokenizer puts before every text: one id or nothing."""
     ends: tuple[int, ...]
-    """What the model's files call its end."""
+    """The end tokens that the model's files name."""
     settings: Mapping[str, Any]
-    """tokenizer_config.json, and what special_tokens_map.json adds to it."""
+    """The contents of tokenizer_config.json and special_tokens_map.json."""
 
     def read(self, text: str, *, inside: bool = False) -> list[int]:
-        """Ids of a text, its line ends all \\n; `inside` another text, no space is put before it."""
+        """The ids of a text with line ends \\n; with `inside`, it follows another text, and no space is added
+        before it."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if not text:
             return []
@@ -67,10 +68,9 @@ class CausalLM:
         return self.tokenizer.encode("a", add_special_tokens=False).tokens[0].startswith(SPACES)
 
     def unwritten(self) -> set[int]:
-        """Ids that no text is read as: control tokens, and rows without a token.
+        """The ids that no text is read as: control tokens, and rows without a token.
 
-        A BPE reads a text as single characters or bytes and what its merges make of them, and as nothing
-        else.
+        A BPE reads a text as single characters or bytes, and as what its merges make of them.
         """
         model = json.loads(self.tokenizer.to_str())["model"]
         vocab = self.tokenizer.get_vocab()
@@ -82,16 +82,17 @@ class CausalLM:
         return set(range(input_rows(self.model))) - written
 
     def line_ends(self) -> list[int]:
-        """Ids of all tokens with a line end in them."""
+        """The ids of all tokens that contain a line end."""
         vocab = self.tokenizer.get_vocab()
-        # In a vocabulary that writes bytes as letters; elsewhere it is a letter that English does not have.
+        # NEWLINE is a line end in byte-level vocabularies; elsewhere it is a letter that English does not
+        # have.
         return [id for token, id in vocab.items() if NEWLINE in token or "\n" in token or token == LINE_END]
 
 
 def open_causal_lm(kind: str, name: str, device: str, example: str) -> CausalLM:
     """The model `name`: a hub id such as `example`, or a folder in the hub's layout.
 
-    UsageError without a name; InputError where anything is missing or does not fit.
+    Raises UsageError without a name, and InputError if anything is missing or does not fit.
     """
     folder, local = find_model(kind, name, example), Path(name).expanduser().exists()
     found = read_model(folder)
@@ -112,7 +113,8 @@ def find_model(kind: str, name: str, example: str) -> Path:
 
 
 def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) -> CausalLM:
-    """A model with the tokenizer in a folder. InputError where it has more ids than the model has rows."""
+    """A model with the tokenizer in a folder. Raises InputError if that has more ids than the model has
+    rows."""
     tokenizer = open_tokenizer(folder)
     listed = json_object(folder / TOKENIZER).get("added_tokens") or []
     added = {
@@ -124,7 +126,7 @@ def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) ->
     if max(ids.values()) >= input_rows(model):
         raise InputError(
             f"the tokenizer in {folder} has {max(ids.values()) + 1:,} ids, its model {input_rows(model):,}",
-            "They are of different models: copy both from one place.",
+            "They belong to different models: copy both from one place.",
         )
     settings = {**json_object(folder / SPECIAL), **json_object(folder / SETTINGS)}
     said = json_object(folder / CONFIG).get("eos_token_id")
@@ -144,14 +146,14 @@ def with_tokenizer(model: PreTrainedModel, folder: Path, name: str, sha: str) ->
 
 
 def token_named(settings: Mapping[str, Any], role: str) -> str:
-    """What a role such as eos_token is called; empty where nothing is said."""
+    """The token of a role such as eos_token; empty if the settings do not name it."""
     said = settings.get(role)
     text = said.get("content") if isinstance(said, dict) else said
     return text if isinstance(text, str) else ""
 
 
 def _begins(folder: Path, settings: Mapping[str, Any], ids: Mapping[str, int]) -> tuple[int, ...]:
-    """What the settings say, else what tokenizer.json itself does."""
+    """The beginning that the settings name, else what tokenizer.json itself adds."""
     stated = settings.get("add_bos_token")
     if isinstance(stated, bool):
         begin = ids.get(token_named(settings, "bos_token"))
@@ -164,11 +166,11 @@ def _begins(folder: Path, settings: Mapping[str, Any], ids: Mapping[str, int]) -
 
 
 def whole_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer as its makers wrote it, which reads control tokens in a text as such. InputError where it
-    is damaged."""
+    """The tokenizer as published, which reads control tokens in a text as such. Raises InputError if it is
+    damaged."""
     from tokenizers import Tokenizer
 
     try:
         return Tokenizer.from_file(str(folder / TOKENIZER))
     except Exception as error:  # the library raises plain Exceptions
-        raise InputError(f"{folder} holds no whole {TOKENIZER}: {first_line(error)}", DAMAGED) from None
+        raise InputError(f"{folder} has no whole {TOKENIZER}: {first_line(error)}", DAMAGED) from None

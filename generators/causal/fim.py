@@ -1,9 +1,9 @@
-"""Fill in the middle: language models that were trained to write what stands between a beginning and an end.
+"""Fill in the middle: language models that were trained to write what is missing between a beginning and an
+end.
 
-Such a model reads the text before the gap and the text behind it, each behind a control token of its own,
-then writes what stands between them (Bavarian et al. 2022, arXiv:2207.14255). Which tokens they are differs
-from family to family. Prompts are put together from ids, never from strings: what a story's text spells out
-stays text.
+Such a model reads the text before the gap and the text after it, each after a control token, then writes what
+is between them (Bavarian et al. 2022, arXiv:2207.14255). Each family of models has its own control tokens.
+Prompts are put together from ids, never from strings, so that a story cannot contain a control token.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ LAYOUTS = {
 class Family(NamedTuple):
     """The control tokens of models that were trained alike.
 
-    psm: prefix BEFORE suffix BEHIND middle. spm: prefix suffix BEHIND middle BEFORE; without a token for the
-    middle, suffix BEHIND prefix BEFORE.
+    psm: prefix BEFORE suffix AFTER middle. spm: prefix suffix AFTER middle BEFORE; without a token for the
+    middle, suffix AFTER prefix BEFORE.
     """
 
     prefix: str
@@ -48,7 +48,7 @@ class Family(NamedTuple):
     middle: str
     layout: str = "psm"
     ends: tuple[str, ...] = ()
-    """What ends an answer besides these tokens and what the model's files call its end."""
+    """Further tokens that end an answer, besides these and the end tokens that the model's files name."""
 
 
 FAMILIES = {
@@ -87,12 +87,12 @@ FAMILIES = {
     "Code Llama": Family("▁<PRE>", "▁<SUF>", "▁<MID>", ends=("▁<EOT>", "</s>")),
     "Codestral": Family("[PREFIX]", "[SUFFIX]", "", "spm", ends=("[MIDDLE]", "</s>")),
 }
-"""Looked for in this order; what a vocabulary has decides."""
+"""The first family whose tokens are in the vocabulary is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options(Decoding):
-    """The control tokens where the model's are none of `FAMILIES`, and the order of what it reads."""
+    """The control tokens, if those of the model are not in `FAMILIES`, and the layout of the prompt."""
 
     prefix: str = ""
     suffix: str = ""
@@ -104,13 +104,13 @@ class Options(Decoding):
         refuse_unless(self.layout in ("", *LAYOUTS), "layout", "psm or spm")
         if bool(self.prefix) != bool(self.suffix) or (self.middle and not self.prefix):
             raise UsageError(
-                "options prefix, suffix and middle belong together",
-                "Name all control tokens of the model, or none of them.",
+                "the options prefix, suffix and middle belong together",
+                "Give all control tokens of the model, or none of them.",
             )
 
 
 class Fim(Writer):
-    """Fills gaps by a model with fill-in-the-middle tokens; of what it writes, the first sentence."""
+    """Fills gaps with a fill-in-the-middle model; the answer is the first sentence that it writes."""
 
     kind = "fim"
     conditioning = "all text on both sides; several blanks from left to right, those to come left out"
@@ -152,7 +152,7 @@ class Fim(Writer):
         )
 
     def prompt(self, text: GappedText) -> list[int]:
-        """Ids of both sides between the control tokens. The space before the gap is the answer's to write."""
+        """The ids of both sides and the control tokens. The space before the gap is part of the answer."""
         prefix, suffix, *middle = self.tokens.values()
         before = self.opened.read(text.pieces[0].rstrip(" "))
         behind = self.opened.read(_behind(text), inside=True)
@@ -165,7 +165,7 @@ class Fim(Writer):
         return [*self.opened.begins, *ids]
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """Drafts without what repeats the text behind the gap and without control tokens that are spelt
+        """Drafts without repetitions of the text after the gap, and without control tokens that are spelt
         out."""
         return [
             [self._clean(draft, _behind(text)) for draft in drafts]
@@ -181,7 +181,7 @@ class Fim(Writer):
         text = before_repetition(draft.text, behind)
         if text == draft.text:
             return draft
-        # It had come to what stands behind the gap: the answer is whole.
+        # The model had reached the text after the gap, so the answer is whole.
         extra = {**draft.extra, "trimmed": True}
         return draft._replace(text=text, status=InfillStatus.OK, detail="", extra=extra)
 
@@ -199,14 +199,14 @@ class Fim(Writer):
 
 
 def _behind(text: GappedText) -> str:
-    """What stands behind the first gap, other gaps left out with the space before them."""
+    """The text after the first gap, without other gaps and the space before them."""
     return "".join(piece.rstrip(" ") for piece in text.pieces[1:])
 
 
 def family_of(opened: CausalLM, options: Options) -> Family:
     """The family whose tokens the vocabulary has, or the tokens that the options name.
 
-    InputError where they are not there, each as one id.
+    Raises InputError unless each of them is one id.
     """
     if options.prefix:
         ends = tuple(dict.fromkeys(name for family in FAMILIES.values() for name in family.ends))
@@ -218,14 +218,14 @@ def family_of(opened: CausalLM, options: Options) -> Family:
             looked = "; ".join(" ".join(filter(None, one[:3])) for one in FAMILIES.values())
             raise InputError(
                 f"the vocabulary of {opened.name} has no fill-in-the-middle tokens (looked for: {looked})",
-                f"Choose a model that has them, such as {EXAMPLE}, or name its own by the options prefix,"
+                f"Choose a model that has them, such as {EXAMPLE}, or give its own with the options prefix,"
                 " suffix, middle.",
             )
         family = found[0]
     layout = options.layout or ("spm" if not family.middle else family.layout)
     if layout == "psm" and not family.middle:
         raise UsageError(
-            "layout psm needs a token for the middle", "Name it by the option middle, or use layout spm."
+            "layout psm needs a token for the middle", "Give it with the option middle, or use layout spm."
         )
     return family._replace(layout=layout)
 
@@ -235,13 +235,13 @@ def _refuse_absent(opened: CausalLM, family: Family) -> None:
         if name not in opened.ids:
             pieces = len(opened.read(name))
             raise InputError(
-                f"{name} is not one token of {opened.name}: it would be read as {pieces} pieces of text",
+                f"{name} is not one token of {opened.name}: it is read as {pieces} pieces of text",
                 "Look the name up in the model's tokenizer.json, under added_tokens.",
             )
 
 
 def _refuse_typed(opened: CausalLM, ends: Mapping[str, int]) -> None:
-    """InputError where a story that spells a control token out would be read as the token."""
+    """Raise InputError if a control token that is spelt out in a story would be read as the token."""
     read = [name for name, id in ends.items() if id in opened.read(f"a {name} {name}")]
     if read:
         raise InputError(
@@ -256,6 +256,6 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     shared = read_options(request, Shared, Options)
     options = read_options(request, Options, Shared)
     opened = open_causal_lm("fim", request.checkpoint, pick_device(request.device), EXAMPLE)
-    # Which model it is decides what it writes: its name is part of the arm's.
+    # The model decides what is written, so its name is part of the generator's name.
     name = request.name or f"fim-{opened.name}"
     return [ModelGenerator(name, Fim(opened, request.seed, options), request.seed, shared)]

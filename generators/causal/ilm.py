@@ -1,5 +1,5 @@
-"""ILM: infilling by language modelling. Reads the whole text with its blanks, then writes what belongs there,
-in order."""
+"""ILM: infilling by language modelling. It reads the whole text with its blanks, then writes an answer for
+each, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from humaneval.errors import InputError
 
 
 class Ilm(CheckpointFiller):
-    """c S, then an answer and E for each blank."""
+    """Reads c S, then writes an answer and E for each blank."""
 
     kind = "ilm"
     conditioning = "all text on both sides; blanks from left to right, each sees the answers before it"
@@ -23,7 +23,7 @@ class Ilm(CheckpointFiller):
         return tuple(self.checkpoint.special.blanks)
 
     def prompt(self, text: GappedText) -> list[int]:
-        """The text with a blank for each gap, and S. A space before a gap is the answer's to write, as in
+        """The text with a blank for each gap, and S. The space before a gap is part of the answer, as in
         training."""
         special = self.checkpoint.special
         ids: list[int] = []
@@ -39,6 +39,6 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     if "sentence" not in types:
         raise InputError(
             f"{request.checkpoint} has no blank for a sentence, only for {', '.join(types)}",
-            "Sentences are filled in by a model that was trained with blanks for them.",
+            "Choose a model that was trained with blanks for sentences.",
         )
     return [ModelGenerator(request.name or "ilm", opened.filler, request.seed, opened.shared)]

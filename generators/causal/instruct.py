@@ -1,8 +1,8 @@
-"""Instruct models: told in words to fill the blanks of a text, they reply with a JSON list of what is
+"""Instruct models: asked in words to fill the blanks of a text, they reply with a JSON list of what is
 missing.
 
-The model's own chat template is rendered in a sandbox. Its control tokens become their ids; all of the
-request is text.
+The model's own chat template is rendered in a sandbox. Its control tokens become ids; the request is only
+text.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from humaneval.errors import InputError
 EXAMPLE = "HuggingFaceTB/SmolLM2-135M-Instruct"
 TEMPLATE = "chat_template.jinja"
 PLACE = "REQUEST-9f0c4e"
-"""Stands for the request while the template is rendered; no template has it."""
+"""A placeholder for the request while the template is rendered; no template contains it."""
 ASKED = 2
-"""How often a text is asked for until the reply can be read."""
+"""The most requests for a text, until a reply can be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options(Decoding):
-    """As all models have them; a reply is longer than an answer."""
+    """The usual options; a reply is longer than an answer."""
 
     longest: int = 160
 
@@ -51,13 +51,13 @@ class Template(NamedTuple):
 
 
 def open_template(folder: Path, opened: CausalLM) -> Template:
-    """The ids around a request by the model's own template. InputError where it has none or it cannot be
+    """The ids around a request in the model's own template. Raises InputError if it has none or it cannot be
     rendered."""
     source = _source(folder, opened)
     if not isinstance(source, str):
         raise InputError(
-            f"{opened.name} has no chat template: it was not trained to be asked",
-            f"Choose an instruct model such as {EXAMPLE}; what writes on from a text is of another kind"
+            f"{opened.name} has no chat template: it is not an instruct model",
+            f"Choose an instruct model such as {EXAMPLE}; a model that continues a text is of another kind"
             " (fim).",
         )
 
@@ -68,15 +68,15 @@ def open_template(folder: Path, opened: CausalLM) -> Template:
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
     )
     names = {role: token_named(opened.settings, role) for role in ("bos_token", "eos_token")}
-    # No clock: a template that can tell the date would make every day's prompt another.
+    # No clock: a template with the date would make a different prompt every day.
     chat.globals.update(raise_exception=refuse, **names)
     messages = [{"role": "user", "content": PLACE}]
     try:
         shown = chat.from_string(source).render(messages=messages, tools=None, add_generation_prompt=True)
-    except Exception as error:  # a template is a program: it may fail in any way
+    except Exception as error:  # a template is a program: it may raise anything
         raise InputError(
             f"the chat template of {opened.name} cannot be rendered: {first_line(error)}",
-            "It is the model's: look for a newer copy of it.",
+            "The template is part of the model: look for a newer copy of the model.",
         ) from None
     before, *after = shown.split(PLACE)
     if len(after) != 1:
@@ -89,7 +89,7 @@ def open_template(folder: Path, opened: CausalLM) -> Template:
 
 
 def _source(folder: Path, opened: CausalLM) -> Any:
-    """The template in a file of its own, or in the tokenizer's settings; of several by name the default."""
+    """The template in its own file, or in the tokenizer's settings; the default one if there are several."""
     file = folder / TEMPLATE
     if file.exists():
         return file.read_text(encoding="utf-8", errors="replace")
@@ -101,7 +101,7 @@ def _source(folder: Path, opened: CausalLM) -> Any:
 
 
 class Instruct(Writer):
-    """Fills all gaps of a text by one reply."""
+    """Fills all gaps of a text with one reply."""
 
     kind = "instruct"
     conditioning = "all text on both sides, as a request in words; all blanks in one reply"
@@ -111,13 +111,13 @@ class Instruct(Writer):
     def __init__(self, opened: CausalLM, template: Template, seed: int, options: Options) -> None:
         super().__init__(opened.model, opened.tokenizer, seed, options)
         self.opened, self.template = opened, template
-        # A template closes a turn by a token that the files do not always call the end.
+        # A template may close a turn with a token that the files do not name as an end token.
         closing = [id for id in template.after if id in opened.added][:1]
         ends = tuple(dict.fromkeys((*opened.ends, *closing)))
         self._rules = Rules(
             ends=ends,
             forbidden=tuple(sorted(opened.unwritten() - {*ends})),
-            # A list that is closed is the whole reply.
+            # The reply ends with its list.
             stop=lambda ids: read_reply(self.decode(ids)) is not None,
         )
 
@@ -136,7 +136,7 @@ class Instruct(Writer):
         return self.made_by(f"{opened.name} sha256:{opened.sha256}", request=example, asked=ASKED)
 
     def prompt(self, text: GappedText) -> list[int]:
-        """The chat's ids around the request's, in which nothing is a control token."""
+        """The ids of the chat around those of the request, which has no control tokens."""
         return [
             *self.template.before,
             *self.opened.read(request_for(text), inside=True),
@@ -144,7 +144,7 @@ class Instruct(Writer):
         ]
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """A draft for each gap; texts whose reply cannot be read are asked for once more."""
+        """A draft for each gap; if a reply cannot be read, the request is made once more."""
         most = positions(self.model)
         prompts = [self.prompt(text) for text in texts]
         found = [
@@ -168,7 +168,7 @@ class Instruct(Writer):
         extra = {"tokens": len(written.ids), "logprob": round(sum(written.logprobs), 4), "asked": time}
         answers = read_reply(reply, len(text.gaps))
         if answers is None:
-            why = f"the reply is no JSON list of {len(text.gaps)} string(s)"
+            why = f"the reply is not a JSON list of {len(text.gaps)} string(s)"
             return [Draft("", InfillStatus.ERROR, why, {**extra, "reply": reply})] * len(text.gaps)
         sides = zip(answers, text.pieces, text.pieces[1:], strict=False)
         return [

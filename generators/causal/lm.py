@@ -1,8 +1,7 @@
-"""LM and its two relatives that write one sentence: left to right, right to left, and left to right after the
-whole context.
+"""LM and its relatives LM-Rev and LM-All write one sentence: left to right, right to left, and left to right
+after the whole context.
 
-The paper's code has no decoding for them; these are our definitions. None of them copies context: what is not
-new is cut.
+The paper's code has no decoding for them; these are our definitions. None of them copies the context.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from humaneval.text import normalise, split_sentences
 
 
 class Lm(CheckpointFiller):
-    """S and the text before the gap; the first sentence of what it writes on. What stands behind the gap is
-    not seen."""
+    """Reads S and the text before the gap; the answer is the first sentence that it writes. It does not see
+    the text after the gap."""
 
     kind = "lm"
     conditioning = "the text before the blank alone; several blanks from left to right"
@@ -36,11 +35,11 @@ class Lm(CheckpointFiller):
         return [self.checkpoint.special.start, *self.encode(text.pieces[0].rstrip(" "))]
 
     def stop_rule(self) -> Stop:
-        """Stop once a second sentence has begun."""
+        """Stop when a second sentence has begun."""
         return second_begun(self.decode)
 
     def read(self, written: Written, gap: Gap) -> Reading:
-        """The first sentence, and how many tokens it takes."""
+        """The first sentence, and the number of its tokens."""
         return read_first_sentence(written.ids, self.decode)
 
     def complete(self, written: Written) -> bool:
@@ -49,8 +48,8 @@ class Lm(CheckpointFiller):
 
 
 class LmAll(Lm):
-    """The whole text with its gaps, S, then the text before the gap once more; the first sentence of what it
-    writes on."""
+    """Reads the whole text with its gaps, S, and the text before the gap again; the answer is the first
+    sentence that it writes."""
 
     kind = "lm-all"
     conditioning = "all text on both sides; several blanks from left to right"
@@ -66,33 +65,31 @@ class LmAll(Lm):
 
 
 class LmRev(CheckpointFiller):
-    """S and the text behind the gap, backwards; the last sentence of what it writes, turned round."""
+    """Reads S and the text after the gap in reverse; the answer is the last sentence of what it writes,
+    reversed again."""
 
     kind = "lm-rev"
     conditioning = "the text behind the blank alone; several blanks from left to right"
 
     def prompt(self, text: GappedText) -> list[int]:
-        """S and everything behind the gap, last token first. Other gaps are left out."""
+        """S and everything after the gap, last token first. Other gaps are left out."""
         behind = "".join(text.pieces[1:])
         return [self.checkpoint.special.start, *reversed(self.encode(behind))]
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """As always; a gap with a beginning is refused, for that would be written last."""
+        """As for all, but a gap with a beginning is refused: the model would write it last."""
         drafts = super().draft(texts, keys)
-        refused = Draft(
-            "", InfillStatus.REFUSED, "lm-rev writes from the end: it cannot be told how to begin"
-        )
+        refused = Draft("", InfillStatus.REFUSED, "lm-rev writes from the end, so it cannot take a beginning")
         return [
             [refused] if text.gaps[0].beginning else found for text, found in zip(texts, drafts, strict=True)
         ]
 
     def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
-        """E stands before the first line, and a line end before the first sentence."""
+        """In reverse, E ends the first line, and a line end the first sentence."""
         return (self.checkpoint.special.end, *line_ends)
 
     def stop_rule(self) -> Stop:
-        """Stop once the sentence before has been begun, from its end: only then is this one known to be
-        whole."""
+        """Stop when the sentence before has begun, from its end: only then is this one known to be whole."""
 
         def stop(ids: Sequence[int]) -> bool:
             text = self.decode(ids[::-1])
@@ -101,7 +98,7 @@ class LmRev(CheckpointFiller):
         return stop
 
     def read(self, written: Written, gap: Gap) -> Reading:
-        """The last sentence, and how many tokens it takes."""
+        """The last sentence, and the number of its tokens."""
         text = self.decode(written.ids[::-1])
         sentences = split_sentences(text)
         sentence = sentences[-1] if sentences else ""
@@ -111,13 +108,12 @@ class LmRev(CheckpointFiller):
         return Reading(sentence, tokens)
 
     def complete(self, written: Written) -> bool:
-        """Whether the end of another sentence stands before it."""
+        """Whether the end of another sentence comes before it."""
         return self._whole(self.decode(written.ids[::-1]))
 
     @staticmethod
     def _whole(text: str) -> bool:
-        """Whether the text begins with (the end of) another sentence: one word of it at least, as in “Mr.
-        Smith”."""
+        """Whether the text begins with another sentence, or its end: with at least one word of it."""
         sentences = split_sentences(text)
         return len(sentences) > 1 and any(character.isalnum() for character in sentences[0])
 

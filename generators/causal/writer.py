@@ -1,6 +1,7 @@
-"""What generators share that write an answer behind a prompt: our own checkpoints, and models of others.
+"""What all causal generators share: they write an answer after a prompt.
 
-Prompts, what must not be drawn, and answers as text; where an answer of one sentence ends.
+It is the base for our own checkpoints and for the models of others. The end of an answer of one sentence is
+decided here, too.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SENTENCE_ENDS = ".!?…"
 CLOSING = "\"'”’)]"
 _CLOSE = re.escape(CLOSING)
 MAY_HAVE_ENDED = re.compile(rf"[{SENTENCE_ENDS}][{_CLOSE}]*\s+\S")
-"""Where another sentence may have begun: it is worth asking the splitter."""
+"""A place where another sentence may have begun, so that the sentence splitter is worth its time."""
 
 
 class Reading(NamedTuple):
@@ -55,12 +56,11 @@ class Decoding(Sampling):
 
 
 class Writer(ABC):
-    """A filler over a causal model that writes its answers behind a prompt; a subclass says what the
-    model reads."""
+    """A filler over a causal model that writes its answers after a prompt; a subclass defines the prompt."""
 
     kind: ClassVar[str]
     conditioning: ClassVar[str]
-    """What it sees and in which order it fills, for who reads the provenance."""
+    """What it sees, and in which order it fills: for the readers of the provenance."""
     several: ClassVar[bool] = False
     titled: ClassVar[bool] = True
     needs_original: ClassVar[bool] = False
@@ -80,10 +80,10 @@ class Writer(ABC):
     @property
     @abstractmethod
     def rules(self) -> Rules:
-        """What holds for every answer."""
+        """The rules for every answer."""
 
     def made_by(self, checkpoint: str, **settings: object) -> Provenance:
-        """Where its answers come from: the model by its name and hash, and what is to be said besides."""
+        """The provenance of its answers: the name and hash of the model, and further settings."""
         import torch
         import transformers
 
@@ -98,7 +98,7 @@ class Writer(ABC):
         )
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """A draft for each gap that is filled now; refused where the model cannot read so long a text."""
+        """A draft for each gap that is filled now; refused if the text is too long for the model."""
         most = positions(self.model)
         prompts = [
             Prompt(
@@ -125,42 +125,42 @@ class Writer(ABC):
 
     def _draft(self, gap: Gap, written: Written | None) -> Draft:
         if written is None:
-            return Draft("", InfillStatus.MISSING, "the model reads no more tokens")
+            return Draft("", InfillStatus.MISSING, "the model can read no more tokens")
         text, tokens = self.read(written, gap)
         extra = {"tokens": tokens, "logprob": round(sum(written.logprobs[:tokens]), 4)}
         if written.ended:
             extra["logprob"] = round(sum(written.logprobs[: tokens + 1]), 4)
         whole = text.rstrip(CLOSING).endswith(tuple(SENTENCE_ENDS))
         if written.held and gap.type not in ("word", "ngram") and not whole:
-            return Draft(text, InfillStatus.CUT, f"held to {gap.max_words} words", extra)
+            return Draft(text, InfillStatus.CUT, f"cut off at {gap.max_words} words", extra)
         if not (written.ended or written.held) and not self.complete(written):
             return Draft(text, InfillStatus.CUT, "no end within the longest length", extra)
         return Draft(text, extra=extra)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text; control strings in it are text."""
+        """The ids of a text; control strings in it are text."""
         return self.tokenizer.encode(text, add_special_tokens=False).ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids."""
         return self.tokenizer.decode(list(ids))
 
-    # What a strategy says of itself.
+    # What a strategy defines.
 
     def gaps(self, text: GappedText) -> tuple[Gap, ...]:
         """The gaps that a prompt asks for."""
         return text.gaps if self.several else text.gaps[:1]
 
     def stop_rule(self) -> Stop | None:
-        """When an answer is finished without an end token."""
+        """The rule that ends an answer without an end token, if there is one."""
         return None
 
     @abstractmethod
     def prompt(self, text: GappedText) -> list[int]:
-        """What the model reads before it writes."""
+        """The ids that the model reads before it writes."""
 
     def answer(self, text: GappedText, number: int) -> Answer:
-        """What the answer to gap `number` has to keep to."""
+        """The constraints of the answer to gap `number`."""
         gap = text.gaps[number]
         space = " " if text.pieces[number].endswith(" ") else ""
         forced = self.encode(space + gap.beginning) if gap.beginning else []
@@ -168,17 +168,16 @@ class Writer(ABC):
         return Answer(tuple(forced), gap.type in ("paragraph", "document"), gap.min_words, most)
 
     def read(self, written: Written, gap: Gap) -> Reading:
-        """The answer as text, and how many of the tokens it is."""
+        """The answer as text, and the number of its tokens."""
         return Reading(self.decode(written.ids), len(written.ids))
 
     def complete(self, written: Written) -> bool:
-        """Whether what was not ended is whole all the same."""
+        """Whether an answer that was not ended is whole nevertheless."""
         return False
 
 
 class CheckpointFiller(Writer):
-    """A filler over one of our checkpoints; a strategy is a class that says what it reads and how it
-    writes."""
+    """A filler over one of our checkpoints; each strategy is a subclass."""
 
     def __init__(self, checkpoint: Checkpoint, folder: Path, seed: int, decoding: Decoding) -> None:
         super().__init__(checkpoint.model, checkpoint.tokenizer, seed, decoding)
@@ -190,8 +189,8 @@ class CheckpointFiller(Writer):
         self._rules = Rules(
             ends=ends,
             forbidden=(*control, *checkpoint.unread),
-            # Letters without the space before them: byte-level vocabularies write the space as a letter of
-            # its own.
+            # Tokens that begin with a letter, not a space; byte-level vocabularies write the space as another
+            # character.
             continuing=tuple(
                 id
                 for token, id in self.tokenizer.get_vocab().items()
@@ -208,17 +207,17 @@ class CheckpointFiller(Writer):
 
     @property
     def origin(self) -> Provenance:
-        """Where its answers come from."""
+        """The provenance of its answers."""
         checkpoint = f"{self.folder.resolve().name} sha256:{self.checkpoint.hash}"
         return self.made_by(checkpoint, training=self.checkpoint.card.training)
 
     def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
-        """Ids that end an answer."""
+        """The ids that end an answer."""
         return (self.checkpoint.special.end,)
 
 
 def too_long(tokens: int, most: int) -> Draft:
-    """The draft for a text that the model cannot read."""
+    """The draft for a text that is too long for the model."""
     return Draft(
         "", InfillStatus.REFUSED, f"the text has {tokens:,} tokens, and the model reads at most {most:,}"
     )
@@ -238,7 +237,7 @@ def first_sentence(text: str) -> FirstSentence:
 
 
 def second_begun(decode: Callable[[Sequence[int]], str]) -> Stop:
-    """The rule to stop once a second sentence has begun: only then is the first known to be whole."""
+    """The rule to stop when a second sentence has begun: only then is the first known to be whole."""
 
     def stop(ids: Sequence[int]) -> bool:
         text = decode(ids)
@@ -248,7 +247,7 @@ def second_begun(decode: Callable[[Sequence[int]], str]) -> Stop:
 
 
 def read_first_sentence(ids: Sequence[int], decode: Callable[[Sequence[int]], str]) -> Reading:
-    """The first sentence that ids write, and how many of them it takes."""
+    """The first sentence of what ids write, and the number of its tokens."""
     sentence = first_sentence(decode(ids)).text
     tokens = len(ids)
     while tokens and normalise(decode(ids[: tokens - 1])).startswith(sentence):

@@ -1,1 +1,3 @@
-"""Checkpoints: weights, vocabulary, where they come from and how they are kept. The door is `folder`."""
+"""Checkpoints: weights and tokenizers, how they are saved and checked, and pre-trained models. The doors are
+`loading` (open a checkpoint), `checkpoint` (save one), `base` (a model to train further) and `pretrained`
+(models of others)."""

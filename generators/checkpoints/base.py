@@ -1,4 +1,4 @@
-"""The model that training starts from: a pre-trained one with rows for the special tokens, or a checkpoint."""
+"""The model that training starts from: a pre-trained one with added rows, or a checkpoint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from generators.checkpoints.folder import CARD, NEXT
 from generators.checkpoints.loading import load
 from generators.checkpoints.pretrained import find_folder, read_model
-from generators.checkpoints.sequences import SpecialIds
+from generators.checkpoints.sequences import CONTEXT_LENGTH, SpecialIds
 from generators.checkpoints.tokenizer import check_byte_level, open_tokenizer
 from generators.checkpoints.weights import input_rows, positions
 from humaneval.errors import InputError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 RELEASED_TYPES = "additional_ids_to_tokens.pkl"
-"""The third file of the paper's published checkpoints: it tells one from a base model, and is never
+"""The third file of the paper's published checkpoints: it distinguishes them from base models, and is never
 opened."""
 
 
@@ -32,13 +32,12 @@ class Base(NamedTuple):
     origin: dict[str, Any]
 
 
-def open_base(
-    name: str, *, blanks: tuple[str, ...], seed: int = 0, context: int = 256, tokenizer: Path | None = None
-) -> Base:
-    """The model `name`: a hub id such as gpt2, a folder in the hub's layout, or a checkpoint to train further.
+def open_base(name: str, *, blanks: tuple[str, ...], seed: int = 0, tokenizer: Path | None = None) -> Base:
+    """The model `name`: a hub id such as gpt2, a folder in the hub's layout, or a checkpoint to train
+    further.
 
-    `seed` draws the rows of the special tokens; `context` is how many tokens it must be able to read;
-    `tokenizer` stands in for the model's own. InputError where anything is missing or does not fit.
+    `seed` draws the rows of the special tokens; `tokenizer` replaces the model's own. Raises InputError if
+    anything is missing or does not fit.
     """
     folder, local = find_folder(name), Path(name).expanduser().exists()
     known = (CARD, NEXT, RELEASED_TYPES)
@@ -53,14 +52,15 @@ def open_base(
         if ids > special.size:
             raise InputError(
                 f"the tokenizer of {name} has {ids:,} ids, its model {special.size:,}",
-                "They are of different models: name the right one with --tokenizer.",
+                "They belong to different models: name the right tokenizer with --tokenizer.",
             )
         deviation = enlarge(found.model, special.total, seed)
         origin = {"sha256": found.sha256, "new_rows": f"normal {deviation:g}", "seed": seed}
         base = Base(found.model, reader, special, origin)
-    if positions(base.model) < context:
+    if positions(base.model) < CONTEXT_LENGTH:
         raise InputError(
-            f"{name} reads at most {positions(base.model)} tokens, not {context}", "Choose another model."
+            f"{name} reads at most {positions(base.model)} tokens, not {CONTEXT_LENGTH}",
+            "Choose another model.",
         )
     origin = {
         "from": folder.resolve().name if local else name,
@@ -73,15 +73,15 @@ def open_base(
 
 
 def _continued(folder: Path, blanks: tuple[str, ...]) -> Base:
-    """A checkpoint to train further: it has the special tokens, and they stay what they are."""
+    """A checkpoint to train further: it already has the special tokens, and they stay the same."""
     opened = load(folder)
     if opened.special.blanks != blanks:
         raise InputError(
             f"{folder} was trained with blanks for {', '.join(opened.special.blanks)}, not"
             f" {', '.join(blanks)}",
-            "Train with the same masks, or start from the model that it was made from.",
+            "Train with the same masks, or start from the model that it was trained from.",
         )
-    # The tables of perplexity must not call a model pre-trained that was only trained on.
+    # The tables of perplexity must not call a model pre-trained if training went on from random weights.
     began = {"began": "scratch"} if opened.card.scratch else {}
     return Base(
         opened.model, opened.tokenizer, opened.special, {"sha256": opened.hash, "new_rows": "none", **began}
@@ -89,14 +89,14 @@ def _continued(folder: Path, blanks: tuple[str, ...]) -> Base:
 
 
 def enlarge(model: PreTrainedModel, total: int, seed: int) -> float:
-    """Give the embedding and the output layer `total` rows; the old ones stay bit for bit. Returns the new
-    ones' deviation.
+    """Give the embedding and the output layer `total` rows, and return the standard deviation of the new
+    ones. The old rows stay the same bit for bit.
 
-    The library's own way starts all new rows near the mean of the old, so that no two of them differ much.
+    The library's own method starts all new rows near the mean of the old ones, so that they hardly differ.
     """
     import torch
 
-    layers: Any = model  # torch knows a layer's fields only by name
+    layers: Any = model  # torch does not know the types of a layer's fields
     inputs, outputs = layers.get_input_embeddings(), layers.get_output_embeddings()
     rows = input_rows(model)
     if outputs is None or outputs.weight.shape[0] != rows:

@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a checkpoint is: how it was made, and what to check when it is opened."""
+    """Describes a checkpoint: how it was made, and what to check when it is opened."""
 
     kind: str
     """The generator kind: lm, lm-rev, lm-all, ilm."""
     vocabulary: int
-    """Ids without the special ones; the special ids follow."""
+    """Number of ids without the special ones, which follow them."""
     probe: list[int]
     training: dict[str, Any] = field(default_factory=dict)
     blanks: list[str] = field(default_factory=lambda: [str(type) for type in Granularity])
-    """The mask's types of spans: each has a blank token."""
+    """The types of spans of the mask; each has a blank token."""
     mask: str = "hierarchical"
     corpus: str = "stories"
     weights: str = ""
-    """SHA-256 of the weights' file, written when it is saved."""
+    """SHA-256 of the weights file; set when the checkpoint is saved."""
 
     @property
     def scratch(self) -> bool:
-        """Whether it goes back to random weights, perhaps by way of other checkpoints of ours."""
+        """Whether training began from random weights, perhaps by way of other checkpoints."""
         return bool(self.training.get("began", self.training.get("from", "scratch")) == "scratch")
 
 
 def probe(tokenizer: Tokenizer) -> list[int]:
-    """How the tokenizer reads a text that shows whether it is the same one later."""
+    """The ids of a test text, by which a tokenizer is recognised later."""
     return list(tokenizer.encode(PROBE, add_special_tokens=False).ids)
 
 
@@ -68,7 +68,7 @@ def check_weights(folder: Path, card: Card) -> str:
 
 
 def read_card(folder: Path) -> Card:
-    """The card of the checkpoint in `folder`. InputError where there is none, or it makes no sense."""
+    """The card of the checkpoint in `folder`. Raises InputError if there is none or it is damaged."""
     path = file_of(folder, CARD)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -78,7 +78,7 @@ def read_card(folder: Path) -> Card:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not a checkpoint: it has no {CARD}",
-            "Name the folder that `humaneval train` wrote with --checkpoint.",
+            "With --checkpoint, name a folder that `humaneval train` wrote.",
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged: {first_line(error)}", "Restore it.") from None

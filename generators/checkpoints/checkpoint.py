@@ -30,8 +30,8 @@ class Checkpoint:
     hash: str
     """SHA-256 of the weights."""
     unread: Sequence[int] = ()
-    """Ids below the special ones that no text is read as, and that none should be written with: end-of-text
-    and the like."""
+    """Ids below the special ones that no text is read as, and that should not be written, such as
+    end-of-text."""
 
     @property
     def special(self) -> SpecialIds:
@@ -39,8 +39,8 @@ class Checkpoint:
 
 
 def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card) -> None:
-    """Write a checkpoint, its weights in full precision. InputError where that fails: the one before is then
-    still whole."""
+    """Write a checkpoint with its weights in full precision. Raises InputError if that fails; the earlier
+    checkpoint is then still whole."""
     import torch
 
     weights = {
@@ -62,13 +62,16 @@ def save(folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card)
 def ready(
     folder: Path, model: PreTrainedModel, tokenizer: Tokenizer, card: Card, sha: str, device: str
 ) -> Checkpoint:
-    """An opened checkpoint on its device; InputError where the card names another number of ids than the
-    model has."""
+    """An opened checkpoint on its device. Raises InputError if the card and the model have different numbers
+    of ids."""
     import torch
 
     rows, total = input_rows(model), SpecialIds(card.vocabulary, tuple(card.blanks)).total
     if rows != total:
-        raise InputError(f"{folder} has {rows} embeddings, not {total}", "Its files are of different models.")
+        raise InputError(
+            f"{folder} has {rows} embeddings, not {total}",
+            "Its files belong to different models: copy the whole folder again.",
+        )
     torch.nn.Module.to(model, device)
     model.train(False)
     return Checkpoint(model, tokenizer, card, sha, unread(tokenizer, card.vocabulary))

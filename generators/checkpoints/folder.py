@@ -1,8 +1,8 @@
-"""Checkpoints: a folder with config.json, model.safetensors, tokenizer.json and infilling.json. No pickles.
+"""The folder of a checkpoint: config.json, model.safetensors, tokenizer.json and infilling.json. No pickles.
 
-A save is all or nothing: the four files are written into `next.part`, which becomes `next` by one rename;
-from then on they count, and are moved to their places. Killed or out of space at any point, either the old
-four or the new load.
+A save is all or nothing. The four files are written into `next.part`, which is renamed to `next`; from then
+on they count, and are moved to their places. After a kill or a full disk at any point, either the old four
+files load or the new ones.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ RELEASED = "pytorch_model.bin"
 
 @contextmanager
 def saving(folder: Path, complete: Callable[[Path], bool]) -> Iterator[Path]:
-    """Where to write the files of a checkpoint; they take their places in `folder` once all of them are on
-    the disk.
+    """A folder to write the files of a checkpoint to; they move into `folder` when all of them are on the
+    disk.
 
-    InputError where anything fails; `complete` tells whether there is one from before.
+    Raises InputError if anything fails; `complete` tells whether `folder` has an earlier checkpoint.
     """
     from safetensors import SafetensorError
 
@@ -49,7 +49,9 @@ def saving(folder: Path, complete: Callable[[Path], bool]) -> Iterator[Path]:
         reason = getattr(error, "strerror", None) or first_line(error)
         raise InputError(
             f"the checkpoint in {folder} cannot be written: {reason}",
-            "The one before it is still whole." if complete(folder) else "Make room, or name another folder.",
+            "The checkpoint before it is still whole."
+            if complete(folder)
+            else "Free some space, or name another folder.",
         ) from None
 
 
@@ -58,8 +60,8 @@ def write_json(path: Path, values: dict[str, Any]) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Move the files of a finished save to their places; a save that was killed while it did so is
-    finished here."""
+    """Move the files of a finished save to their places; this also finishes a save that was killed while it
+    did so."""
     ready = folder / NEXT
     if ready.is_dir():
         for path in ready.iterdir():
@@ -69,8 +71,8 @@ def settle(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """See that what is written is on the disk: a rename must not overtake it."""
-    with suppress(PermissionError):  # Windows opens no folder
+    """Wait until what was written is on the disk: the rename must not come first."""
+    with suppress(PermissionError):  # Windows cannot open a folder
         number = os.open(path, os.O_RDONLY)
         try:
             os.fsync(number)
@@ -91,11 +93,11 @@ def refuse_missing(folder: Path, names: Iterable[str]) -> None:
 
 
 def complete(folder: Path) -> bool:
-    """Whether the folder has all files of a checkpoint of ours."""
+    """Whether the folder has all files of a checkpoint."""
     return all(file_of(folder, name).exists() for name in (CARD, CONFIG, WEIGHTS, TOKENIZER))
 
 
 def is_release(folder: Path) -> bool:
-    """Whether a folder is laid out as the paper's published checkpoints are: config and weights, and no
+    """Whether a folder is one of the paper's published checkpoints: it has a config and weights, but no
     card."""
     return not file_of(folder, CARD).exists() and (folder / CONFIG).exists() and (folder / RELEASED).exists()

@@ -1,4 +1,4 @@
-"""Opens checkpoints: the door of the room for everything that reads one."""
+"""Opens checkpoints."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from humaneval.errors import InputError
 
 
 def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Checkpoint:
-    """Open a checkpoint of `kind`, or of any; one of the original release too.
-
-    Missing or strange weights, another tokenizer or another kind are InputErrors.
+    """Open a checkpoint of `kind`, or of any kind; published checkpoints, too. Raises InputError for missing
+    or wrong weights, another tokenizer or another kind.
     """
     if is_release(folder):
         return open_release(folder, kind=kind or "ilm", device=device)
@@ -25,7 +24,7 @@ def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Check
     tokenizer = open_tokenizer(file_of(folder, TOKENIZER))
     if probe(tokenizer) != card.probe:
         raise InputError(
-            f"the tokenizer in {folder} does not read as the one the model was trained with",
+            f"the tokenizer in {folder} is not the one that the model was trained with",
             f"Restore its {TOKENIZER}.",
         )
     model = build_model(file_of(folder, CONFIG))
@@ -34,8 +33,8 @@ def load(folder: Path, *, kind: str | None = None, device: str = "cpu") -> Check
 
 
 def peek(folder: Path) -> Card:
-    """The card of a checkpoint that is not opened yet, one of the original release too. Raises as `read_card`
-    does."""
+    """The card of a checkpoint without opening it; published checkpoints, too. Raises InputError as
+    `read_card` does."""
     if is_release(folder):
         return release_card(folder)
     return read_card(folder)

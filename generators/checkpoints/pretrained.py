@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SHARDED = ".index.json"
 MASKS = (".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias")
-"""Causal masks, which old files hold among the weights: not every version of the library knows them."""
+"""Causal masks that old files have among the weights; not every version of the library knows them."""
 
 
 class Read(NamedTuple):
@@ -39,7 +39,7 @@ class Read(NamedTuple):
 
 
 def find_tokenizer(name: str) -> Tokenizer:
-    """The tokenizer of a tokenizer.json, a folder or a hub id such as gpt2. InputError where it is not
+    """The tokenizer of a tokenizer.json, a folder or a hub id such as gpt2. Raises InputError if it is not a
     byte-level BPE."""
     path = Path(name).expanduser()
     tokenizer = open_tokenizer(path if path.exists() else fetch(name, weights=False))
@@ -58,8 +58,8 @@ def find_folder(name: str, *, example: str = "gpt2") -> Path:
 
 
 def fetch(name: str, *, weights: bool = True, example: str = "gpt2") -> Path:
-    """The hub's model `name` in its local cache, or its tokenizer alone; fetched where it is not there
-    yet."""
+    """The folder of the hub's model `name` in the local cache, or of its tokenizer alone. It is fetched if
+    necessary."""
     hint = f"Name a model's folder or a hub id such as {example}."
     if name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1:
         raise InputError(f"there is no folder {name}", hint)
@@ -73,19 +73,19 @@ def fetch(name: str, *, weights: bool = True, example: str = "gpt2") -> Path:
         large = ["model*.safetensors", WEIGHTS + SHARDED] if weights else []
         folder = Path(snapshot_download(name, allow_patterns=[*small, *large]))
         if weights and not weight_files(folder):
-            # Old models have nothing else; it is read as plain tensors.
+            # Old models have nothing else; only plain tensors are read from it.
             folder = Path(snapshot_download(name, allow_patterns=[*small, "pytorch_model*"]))
     except (RepositoryNotFoundError, HFValidationError):
         raise InputError(
             f"there is no folder {name}, and no such model on the hub (or it is not public)", hint
         ) from None
-    except Exception as error:  # the hub's client has had several HTTP libraries, each with its own errors
+    except Exception as error:  # the hub's client has used several HTTP libraries, each with its own errors
         lost = isinstance(error, NotInCache)
         reason = "the hub cannot be reached, and the local cache lacks it" if lost else first_line(error)
         raise InputError(
             f"there is no folder {name}, and the model of that name cannot be fetched: {reason}",
-            f"Download {CONFIG}, {WEIGHTS} and {TOKENIZER} where there is a network, and name their folder;"
-            " or copy the hub's cache from there (HF_HOME). HF_HUB_OFFLINE=1 asks the cache alone.",
+            f"On a machine with a network, download {CONFIG}, {WEIGHTS} and {TOKENIZER}, and name their"
+            " folder; or copy the hub's cache from there (HF_HOME). HF_HUB_OFFLINE=1 asks the cache alone.",
         ) from None
     return folder
 
@@ -93,7 +93,8 @@ def fetch(name: str, *, weights: bool = True, example: str = "gpt2") -> Path:
 def read_model(folder: Path) -> Read:
     """The causal language model in a folder, in full precision, and the SHA-256 of its weights.
 
-    InputError where weights are missing, left over, of another shape or no numbers, or the model looks ahead.
+    Raises InputError if weights are missing, left over, of another shape or not finite, or if the model looks
+    ahead.
     """
     from transformers import AutoModelForCausalLM
 
@@ -107,12 +108,12 @@ def read_model(folder: Path) -> Read:
 def open_weights(
     folder: Path, auto: Any, *, unused: Callable[[str], bool], refuse_others: Callable[[Path], None]
 ) -> Read:
-    """The model in a folder by one of the library's Auto classes, in full precision, and the SHA-256 of its
-    weights.
+    """The model in a folder, opened in full precision by one of the library's Auto classes, and the SHA-256
+    of its weights.
 
-    `unused` tells names of weights that the file may hold and the class does not need; `refuse_others` may
-    say better what is wrong where the model does not fit. InputError where weights are missing, left over, of
-    another shape or no numbers.
+    `unused` recognises weights that the file may have and the class does not need. `refuse_others` may raise
+    a more precise error if the model does not fit. Raises InputError if weights are missing, left over, of
+    another shape or not finite.
     """
     import torch
 
@@ -131,7 +132,7 @@ def open_weights(
                 ignore_mismatched_sizes=True,
                 output_loading_info=True,
             )
-        except Exception as error:  # what a damaged file raises differs with file and architecture
+        except Exception as error:  # a damaged file raises different errors in each architecture
             refuse_others(folder)
             raise InputError(f"the model in {folder} cannot be opened: {_reason(error)}", DAMAGED) from None
     model: PreTrainedModel = opened[0]
@@ -150,7 +151,7 @@ def open_weights(
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold the weights, in the order in which they are looked for."""
+    """The files with the weights, in the order in which they are looked for."""
     for whole in (WEIGHTS, RELEASED):
         if (folder / whole).exists():
             return [folder / whole]
@@ -162,19 +163,19 @@ def weight_files(folder: Path) -> list[Path]:
                 raise InputError(f"{index} is damaged", DAMAGED) from None
             lacking = sorted(name for name in names if not (folder / name).exists())
             if lacking:
-                raise InputError(f"{folder} lacks {lacking[0]}", "Copy all parts of the weights.")
+                raise InputError(f"{folder} lacks {lacking[0]}", "Copy all files of the weights.")
             return [folder / name for name in sorted(names)]
     return []
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, UnpicklingError):
-        return f"{RELEASED} holds more than tensors, and was not opened"
+        return f"{RELEASED} contains more than tensors, and was not opened"
     return first_line(error)
 
 
 def architectures(folder: Path) -> list[str]:
-    """What the model in a folder says itself that it is; nothing where it does not say."""
+    """The architectures that the config of a model names; empty if it names none."""
     try:
         names = json.loads((folder / CONFIG).read_text(encoding="utf-8")).get("architectures") or []
     except (OSError, ValueError, AttributeError):
@@ -183,19 +184,19 @@ def architectures(folder: Path) -> list[str]:
 
 
 def _refuse_others(folder: Path) -> None:
-    """InputError where the model, which does not fit, says itself that it is no causal one: BERT, T5, a
+    """Raise InputError if a model that does not fit is not a causal one by its own config: BERT, T5, a
     classifier."""
     for name in architectures(folder):
         if "For" in name and not name.endswith("ForCausalLM"):
             raise InputError(
-                f"{folder} holds a {name}, which is no causal language model",
+                f"{folder} has a {name}, which is not a causal language model",
                 "Choose one that writes from left to right, such as gpt2.",
             )
 
 
 def _refuse_foresight(model: PreTrainedModel, folder: Path) -> None:
-    """InputError where what the model says about a token depends on a later one: BERT and its like write
-    no text."""
+    """Raise InputError if the logits at a token depend on a later one: models such as BERT do not write
+    text."""
     import torch
 
     ids = torch.tensor([[1, 2, 3, 4], [1, 2, 3, 5]], device=model.device)
@@ -210,7 +211,8 @@ def _refuse_foresight(model: PreTrainedModel, folder: Path) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No bars and warnings of the library while a model is read: what matters is said as an error."""
+    """Hide progress bars and warnings of the library while a model is read; real faults are raised as
+    errors."""
     import transformers.utils.logging
 
     logging: Any = transformers.utils.logging  # untyped

@@ -1,6 +1,6 @@
-"""The paper's published checkpoints: config.json and pytorch_model.bin, opened as checkpoints of ours.
+"""The paper's published checkpoints: config.json and pytorch_model.bin, opened as our checkpoints.
 
-Their third file, a pickle with the names of the special ids, is never opened: the ids are always the same.
+Their third file, a pickle with the names of the special ids, is never opened; the ids are always the same.
 """
 
 from __future__ import annotations
@@ -18,18 +18,16 @@ from humaneval.errors import InputError
 VOCABULARY = 50_257
 """GPT-2's. Behind it: S, E, and blanks for document, paragraph, sentence, ngram and word, in this order."""
 TEXT, IDS = " This is an example.", [770, 318, 281, 1672, 13]
-"""How GPT-2's tokenizer reads a text: the model was trained with no other."""
+"""How GPT-2's tokenizer reads a text; the published models were trained with it."""
 
 
-def open_release(
-    folder: Path, tokenizer: Path | None = None, *, kind: str = "ilm", device: str = "cpu"
-) -> Checkpoint:
+def open_release(folder: Path, *, kind: str = "ilm", device: str = "cpu") -> Checkpoint:
     """The published checkpoint in `folder`, as a generator of `kind`.
 
-    `tokenizer`: GPT-2's tokenizer.json, or a folder with it or with vocab.json and merges.txt; else it is
-    looked for beside the weights. InputError where it is missing or another, or the weights do not fit.
+    The folder also has GPT-2's tokenizer.json, or vocab.json and merges.txt. Raises InputError if these are
+    missing or another tokenizer's, or if the weights do not fit.
     """
-    reader = open_tokenizer(tokenizer or folder)
+    reader = open_tokenizer(folder)
     check_byte_level(reader, str(folder))
     if reader.encode(TEXT, add_special_tokens=False).ids != IDS or reader.get_vocab_size() != VOCABULARY:
         raise InputError(
@@ -44,7 +42,7 @@ def open_release(
 
 
 def release_card(folder: Path, kind: str = "ilm") -> Card:
-    """What is known of a published checkpoint before it is opened."""
+    """The card of a published checkpoint, as far as it is known before it is opened."""
     return Card(
         kind, VOCABULARY, [], {"from": folder.resolve().name}, blanks=list(SpecialIds(VOCABULARY).blanks)
     )

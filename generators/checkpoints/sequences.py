@@ -7,9 +7,8 @@ With x a document's tokens, c the same with every masked span replaced by its bl
 - `lm-rev`: S reverse(x) E
 - `lm-all`: c S x E
 
-Every token has a target type; which of them the loss and perplexity look at is decided elsewhere. Examples
-are encoded many at a time: one is a list of *segments*, each a run of the document's tokens or one special
-token.
+Every token has a target type; other modules decide which types the loss and perplexity look at. Many examples
+are encoded at a time. Each is a list of *segments*: runs of the document's tokens, or single special tokens.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ Ints = NDArray[np.int64]
 
 
 class Target(IntEnum):
-    """What a token is, as the paper's code numbers it."""
+    """The type of a token, numbered as in the paper's code."""
 
     PAD = 0
     CONTEXT = 1
@@ -49,7 +48,7 @@ class Target(IntEnum):
 
 
 class SpecialIds(NamedTuple):
-    """Ids behind a vocabulary of `size` tokens: S, E, then a blank for each of the mask's types. GPT-2's S is
+    """Ids after a vocabulary of `size` tokens: S, E, then a blank for each type of the mask. GPT-2's S is
     50,257."""
 
     size: int
@@ -57,12 +56,12 @@ class SpecialIds(NamedTuple):
 
     @property
     def start(self) -> int:
-        """S, where infilling begins."""
+        """S, which begins the answers."""
         return self.size
 
     @property
     def end(self) -> int:
-        """E, after every answer."""
+        """E, which ends an answer."""
         return self.size + 1
 
     def blank(self, type: str) -> int:
@@ -71,7 +70,7 @@ class SpecialIds(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The vocabulary with its special tokens: GPT-2's is 50,264."""
+        """The size of the vocabulary with its special tokens; GPT-2's is 50,264."""
         return self.size + 2 + len(self.blanks)
 
 
@@ -86,8 +85,9 @@ class Tokens(NamedTuple):
 class Masked(NamedTuple):
     """Masked examples side by side. Example i masks the document `ids[starts[i] : starts[i] + lengths[i]]`.
 
-    Its spans are `firsts[j]` to `lasts[j]` (exclusive, in tokens of its document, in their order), of the
-    blanks' type number `kinds[j]`, for j from `bounds[i]` to `bounds[i + 1]`.
+    Its spans are those with the numbers j from `bounds[i]` to `bounds[i + 1]`, in order. Span j is
+    `firsts[j]` to `lasts[j]` (exclusive, in tokens of its document), and `kinds[j]` is the number of its type
+    of blanks.
     """
 
     ids: NDArray[np.integer]
@@ -99,39 +99,39 @@ class Masked(NamedTuple):
     lasts: Ints
 
     def masked_tokens(self) -> Ints:
-        """How many tokens each example masks."""
+        """The number of tokens that each example masks."""
         total = np.concatenate([[0], np.cumsum(self.lasts - self.firsts)])
         masked: Ints = total[self.bounds[1:]] - total[self.bounds[:-1]]
         return masked
 
     def fits(self, context: int = CONTEXT_LENGTH) -> NDArray[np.bool_]:
-        """The rule that keeps all strategies on the same data: the longest format, c S x E, fits the
-        context."""
+        """Whether the longest format, c S x E, fits the context. By this rule all strategies train on the
+        same data."""
         blanked = self.lengths - self.masked_tokens() + np.diff(self.bounds)
         return blanked + 1 + self.lengths + 1 <= context
 
 
 class Examples(NamedTuple):
-    """Encoded examples, one behind the other: example i is `bounds[i]` to `bounds[i + 1]` of ids and target
+    """Encoded examples, one after the other: example i is `bounds[i]` to `bounds[i + 1]` of ids and target
     types."""
 
     ids: Ids
     types: Types
     bounds: Ints
 
-    def __iter__(self) -> Iterator[tuple[Ids, Types]]:  # type: ignore[override]  # by example, not by field
+    def __iter__(self) -> Iterator[tuple[Ids, Types]]:  # type: ignore[override]  # iterates over examples, not fields
         """Each example's ids and types."""
         for start, end in zip(self.bounds[:-1], self.bounds[1:], strict=True):
             yield self.ids[start:end], self.types[start:end]
 
     def size(self) -> int:
-        """How many examples there are."""
+        """The number of examples."""
         return len(self.bounds) - 1
 
 
 def tokenise(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Tokens]:
-    """Tokens of whole, unmasked documents. A control string in a text is text: the tokenizer knows none
-    of them."""
+    """Tokens of whole, unmasked documents. Control strings in a text are text: the tokenizer does not know
+    them."""
     encoded = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     tokens = []
     for one in encoded:
@@ -152,13 +152,13 @@ def mask_tokens(
 ) -> MaskedTokens:
     """The masks of each document, in tokens.
 
-    A span becomes all tokens with a character of it, first to last; a token may begin with the space before a
-    word, and then belongs to the span with the word. Where two spans meet in one token, one blank (the
-    first's) covers both: the paper's code drops such examples.
+    A span becomes all tokens that share a character with it. A token may begin with the space before a word;
+    it then belongs to the word's span. If two spans meet in one token, the blank of the first covers both;
+    the paper's code drops such examples.
     """
     sizes = np.array([len(one.ids) for one in tokens], dtype=np.int64)
     token_at = np.concatenate([[0], np.cumsum(sizes)])
-    # Characters are counted through all documents, so that one search finds the tokens of every span.
+    # Characters are counted across all documents, so that one search finds the tokens of every span.
     widths = [int(one.ends[-1]) + 1 if len(one.ids) else 1 for one in tokens]
     char_at = np.concatenate([[0], np.cumsum(widths)])
     none = np.zeros(0, dtype=np.int64)
@@ -198,15 +198,16 @@ def mask_tokens(
 
 
 def encode(strategy: str, masked: Masked, special: SpecialIds) -> Examples:
-    """The examples as `strategy` writes them. Raises KeyError for a strategy that is none of STRATEGIES."""
+    """The examples in the format of `strategy`. Raises KeyError if it is not one of STRATEGIES."""
     layout = {"ilm": _ilm, "lm": _lm, "lm-rev": _lm_rev, "lm-all": _lm_all}[strategy]
     return layout(masked, special)
 
 
 class _Segments:
-    """Segments of all examples, in their order: each a run of tokens, or one special token (a negative place).
+    """The segments of all examples in order: each is a run of tokens, or one special token (a negative
+    place).
 
-    `counts` says how many segments each example has; `put` fills in those at some places of the examples.
+    `counts` is the number of segments of each example; `put` fills in some of them.
     """
 
     def __init__(self, counts: Ints) -> None:
@@ -219,7 +220,7 @@ class _Segments:
         self.places[where], self.lengths[where], self.types[where] = places, lengths, type
 
     def examples(self, masked: Masked, special: SpecialIds, reverse: Ints | None = None) -> Examples:
-        """All tokens; those of the segments `reverse` run backwards."""
+        """All tokens; those of the segments `reverse` are in reverse order."""
         ends = np.cumsum(self.lengths)
         within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - self.lengths, self.lengths)
         first = self.places
@@ -242,8 +243,7 @@ _S, _E, _BLANKS = -1, -2, -3
 
 
 def _context(masked: Masked, segments: _Segments) -> tuple[Ints, Ints]:
-    """Put c and S. Returns each example's first segment behind them, and each span's number in its
-    example."""
+    """Put c and S. Returns each example's first segment after them, and each span's number in its example."""
     spans = np.diff(masked.bounds)
     example = np.repeat(np.arange(len(spans)), spans)
     rank = np.arange(len(example)) - masked.bounds[example]
@@ -283,7 +283,7 @@ def _lm_rev(masked: Masked, special: SpecialIds) -> Examples:
     _whole(masked, segments, segments.at[:-1] + 1)
     examples = segments.examples(masked, special, reverse=segments.at[:-1] + 1)
     length = np.repeat(masked.lengths, np.diff(masked.bounds))
-    # Counted from the other end, a span's last token is its first.
+    # In reverse order, a span's last token is its first.
     return _marked(masked._replace(firsts=length - masked.lasts, lasts=length - masked.firsts), examples)
 
 
@@ -301,8 +301,8 @@ def _whole(masked: Masked, segments: _Segments, at: Ints) -> None:
 
 
 def _marked(masked: Masked, examples: Examples) -> Examples:
-    """The tokens of masked spans are INFILL, the one behind each INFILL_SPECIAL unless the next span begins
-    with it."""
+    """Mark the tokens of masked spans as INFILL, and the token after each as INFILL_SPECIAL unless it begins
+    the next span."""
     example = np.repeat(np.arange(len(masked.starts)), np.diff(masked.bounds))
     x = examples.bounds[1:][example] - 1 - masked.lengths[example]
     examples.types[x + masked.lasts] = Target.INFILL_SPECIAL

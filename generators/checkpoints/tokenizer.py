@@ -1,5 +1,5 @@
-"""Tokenizers: opened so that text is only ever text, and checked to be byte-level BPEs, which read and write
-any text."""
+"""Tokenizers: opened so that a text is never read as control tokens, and checked to be byte-level BPEs, which
+can read and write any text."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ if TYPE_CHECKING:
 
 TOKENIZER = "tokenizer.json"
 PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
-"""GPT-2's two files, as the hub and as its makers name them."""
+"""GPT-2's two files, as named on the hub and by its authors."""
 PIECES = ("vocab.txt", "tokenizer_config.json", "special_tokens_map.json")
-"""BERT's word pieces, one a line, and what is said about them and about the special tokens."""
+"""BERT's word pieces, one per line, and the settings of the tokenizer and its special tokens."""
 PROBE = "“Don’t!” said Zoë — 12 naïve  apples…\n"
-"""A text whose ids a card keeps: a tokenizer that reads it in another way is another tokenizer."""
+"""A text whose ids are kept in a card: a tokenizer that reads it as other ids is another tokenizer."""
 HARD = PROBE + " 👩‍💻 é́ ‘漢字か゚’\t\tx  y   z \n\n \r\n½ ① ﬁ Å İ ſ ­ 🇩🇪🏴󠁧󠁢󠁥󠁮󠁧󠁿"
-"""What tokenizers that are not byte-level stumble over: split characters, forms that are normalised, white
-space."""
+"""A text that tokenizers that are not byte-level change: split characters, normalised forms, white space."""
 RARE = {*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F, 0xC0, 0xC1, 0xF1, 0xF2, *range(0xF5, 0x100)}
-"""Bytes that no story has: control characters, planes without characters, and what UTF-8 never uses."""
+"""Bytes that no story has: control characters, planes without characters, and bytes that UTF-8 never uses."""
 NEWLINE = "Ċ"
-"""How byte-level vocabularies write the line end."""
+"""The line end in byte-level vocabularies."""
 
 
 def open_tokenizer(path: Path) -> Tokenizer:
     """The tokenizer in a tokenizer.json, or in a folder that has one or GPT-2's two files.
 
-    Control tokens are taken out of it: "<|endoftext|>" typed by a person is read as 13 characters. All other
-    ids stay.
+    Its control tokens are removed: "<|endoftext|>" typed by a person is read as 13 characters. All other ids
+    stay.
     """
     from tokenizers import Tokenizer
 
@@ -42,18 +41,17 @@ def open_tokenizer(path: Path) -> Tokenizer:
         if pair is not None and not file.exists():
             return _from_pair(*pair)
         values = json.loads(file.read_text(encoding="utf-8"))
-        # Whatever stands in added_tokens is matched before the text is read; nothing of it may match in a
-        # story.
+        # The added_tokens are matched before the text is read; none of them may match in a story.
         values.update(added_tokens=[], post_processor=None, truncation=None, padding=None)
         return Tokenizer.from_str(json.dumps(values, ensure_ascii=False))
     except FileNotFoundError:
         raise InputError(
             f"there is no tokenizer in {path}",
-            f"Put its {TOKENIZER} there, or its vocab.json and merges.txt.",
+            f"Copy its {TOKENIZER} there, or its vocab.json and merges.txt.",
         ) from None
     except Exception as error:  # the library raises plain Exceptions
         raise InputError(
-            f"{file if pair is None else path} holds no tokenizer: {first_line(error)}", DAMAGED
+            f"{file if pair is None else path} is not a tokenizer: {first_line(error)}", DAMAGED
         ) from None
 
 
@@ -77,13 +75,12 @@ def _from_pair(vocabulary: Path, merges: Path) -> Tokenizer:
 
 
 def check_byte_level(tokenizer: Tokenizer, whose: str) -> None:
-    """InputError where the tokenizer is not a byte-level BPE, or changes, loses or leaves out any of a
-    text."""
+    """Raise InputError if the tokenizer is not a byte-level BPE, or changes or loses any part of a text."""
     why = _fault(tokenizer)
     if why:
         raise InputError(
             f"{whose}'s tokenizer is not byte-level: {why}",
-            "Choose a model with a byte-level vocabulary, as GPT-2 has.",
+            "Choose a model with a byte-level vocabulary, such as GPT-2.",
         )
 
 
@@ -100,14 +97,14 @@ def _fault(tokenizer: Tokenizer) -> str:
         return f"{len(absent)} bytes are not in its vocabulary"
     read = tokenizer.encode(HARD, add_special_tokens=False)
     if tokenizer.decode(read.ids, skip_special_tokens=False) != HARD:
-        return "a text does not come back as it was"
+        return "a text does not come back unchanged"
     if not covers(read.offsets, len(HARD)):
         return "its tokens do not cover the text"
     return ""
 
 
 def covers(offsets: list[tuple[int, int]], length: int) -> bool:
-    """Whether tokens follow each other without gap; only the tokens of one split character may share it."""
+    """Whether tokens follow each other without a gap. Tokens may overlap only if they share a character."""
     reached = 0
     for start, end in offsets:
         if not (reached - 1 <= start <= reached and start < end and end >= reached):
@@ -117,9 +114,10 @@ def covers(offsets: list[tuple[int, int]], length: int) -> bool:
 
 
 def unread(tokenizer: Tokenizer, size: int) -> tuple[int, ...]:
-    """Ids below `size` that no text is read as: end-of-text and other control tokens, and rows without a token.
+    """Ids below `size` that no text is read as: end-of-text and other control tokens, and rows without a
+    token.
 
-    A BPE reads a text as single bytes and what its merges make of them, and as nothing else.
+    A BPE reads a text as single bytes, and as what its merges make of them.
     """
     model = _model(tokenizer)
     written = {*_letters().values(), *("".join(pair) for pair in model["merges"])}
@@ -128,7 +126,7 @@ def unread(tokenizer: Tokenizer, size: int) -> tuple[int, ...]:
 
 
 def line_ends(tokenizer: Tokenizer) -> list[int]:
-    """Ids of all tokens with a line end in them."""
+    """The ids of all tokens that contain a line end."""
     return [id for token, id in tokenizer.get_vocab().items() if NEWLINE in token]
 
 
@@ -138,7 +136,8 @@ def _model(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def _letters() -> dict[int, str]:
-    """How a byte-level vocabulary writes each byte: as itself where printable, the others from Ā on."""
+    """The character for each byte in a byte-level vocabulary: itself if printable, else one from Ā
+    onwards."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(0x100) if byte not in printable]
     return {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + n) for n, byte in enumerate(others)}

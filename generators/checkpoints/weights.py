@@ -1,5 +1,4 @@
-"""A model's weights: built from a config, filled from a file with nothing missing or left over, and hashed.
-No pickles."""
+"""The weights of a model: read from a file completely, saved and hashed. No pickles."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
-DAMAGED = "It is damaged or of another model: copy it again."
+DAMAGED = "The file is damaged or belongs to another model: copy it again."
 
 
 def distinct(model: PreTrainedModel) -> dict[str, torch.Tensor]:
-    """The model's tensors by name, each once: of an output layer that is the embedding (tied), only the
+    """The tensors of the model by name, each once: if the output layer is tied to the embedding, only the
     embedding."""
     found: dict[str, torch.Tensor] = {}
     seen: set[int] = set()
@@ -32,7 +31,7 @@ def distinct(model: PreTrainedModel) -> dict[str, torch.Tensor]:
 
 
 def build_model(config: Path) -> PreTrainedModel:
-    """A causal language model of the architecture that a config.json describes, weights still by chance."""
+    """A causal language model of the architecture in a config.json, with random weights."""
     import transformers
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -41,7 +40,7 @@ def build_model(config: Path) -> PreTrainedModel:
         values = json.loads(config.read_text(encoding="utf-8"))
         described = CONFIG_MAPPING[values["model_type"]].from_dict(values)
         model: PreTrainedModel = auto.from_config(described, trust_remote_code=False)
-    except Exception as error:  # what a wrong value raises differs with the architecture
+    except Exception as error:  # a wrong value raises different errors in each architecture
         raise InputError(
             f"{config} does not describe a language model: {first_line(error)}", DAMAGED
         ) from None
@@ -50,8 +49,8 @@ def build_model(config: Path) -> PreTrainedModel:
 
 
 def fill(model: PreTrainedModel, file: Path) -> None:
-    """Read every weight of the model from a safetensors file. InputError where one is missing, left over or
-    of another shape."""
+    """Read every weight of the model from a safetensors file. Raises InputError if one is missing, left over
+    or of another shape."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -68,14 +67,14 @@ def fill(model: PreTrainedModel, file: Path) -> None:
             name for name in wanted.keys() & weights.keys() if wanted[name].shape != weights[name].shape
         },
     )
-    # What is tied is not in the file, and is filled with what it is tied to.
+    # Tied weights are not in the file; they are filled together with the ones that they are tied to.
     model.load_state_dict(weights, strict=False)
     refuse_not_numbers(model, str(file))
 
 
 def save_tensors(tensors: dict[str, torch.Tensor], file: Path, words: dict[str, str]) -> None:
-    """Write a safetensors file, as readable for others as any file of this process: the library's are its
-    owner's alone."""
+    """Write a safetensors file with the usual permissions; the library makes it readable for its owner
+    alone."""
     from safetensors.torch import save_file
 
     file.touch()
@@ -87,7 +86,7 @@ def save_tensors(tensors: dict[str, torch.Tensor], file: Path, words: dict[str, 
 def refuse_misfits(
     whose: str, *, missing: Collection[str], unexpected: Collection[str], misshapen: Collection[str]
 ) -> None:
-    """InputError that counts the weights that do not fit, and names some."""
+    """Raise InputError with the number of weights that do not fit, and the names of some."""
     kinds = (("missing", missing), ("unexpected", unexpected), ("of another shape", misshapen))
     counts = ", ".join(f"{len(names)} {what}" for what, names in kinds if names)
     if counts:
@@ -97,14 +96,14 @@ def refuse_misfits(
 
 
 def refuse_not_numbers(model: PreTrainedModel, whose: str) -> None:
-    """InputError where a weight is infinite or not a number."""
+    """Raise InputError if a weight is infinite or not a number."""
     for name, tensor in distinct(model).items():
         if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
-            raise InputError(f"{whose} has weights that are no numbers, in {name}", DAMAGED)
+            raise InputError(f"{whose} has weights that are not finite numbers, in {name}", DAMAGED)
 
 
 def digest(files: Iterable[Path]) -> str:
-    """SHA-256 of the files' bytes, one file after the other: what `cat FILES | sha256sum` prints."""
+    """SHA-256 of the bytes of the files, one after the other, as `cat FILES | sha256sum` prints it."""
     sha = hashlib.sha256()
     for file in files:
         with file.open("rb") as stream:
@@ -114,7 +113,7 @@ def digest(files: Iterable[Path]) -> str:
 
 
 def positions(model: PreTrainedModel) -> int:
-    """How many tokens the model can read; where nothing bounds it, more than anyone has."""
+    """How many tokens the model can read; a very large number if its architecture sets no limit."""
     config = model.config.get_text_config()
     found = (
         getattr(config, name, None) for name in ("max_position_embeddings", "n_positions", "max_seq_len")
@@ -123,14 +122,13 @@ def positions(model: PreTrainedModel) -> int:
 
 
 def input_rows(model: PreTrainedModel) -> int:
-    """How many ids the model has an embedding for."""
+    """The number of ids that the model has an embedding for."""
     embedding: Any = model.get_input_embeddings()
     return int(embedding.weight.shape[0])
 
 
 def json_object(file: Path) -> dict[str, Any]:
-    """What a JSON file beside the weights says; nothing where there is no such file. InputError where it is
-    damaged."""
+    """The object in a JSON file; empty if there is no such file. Raises InputError if it is damaged."""
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -141,5 +139,5 @@ def json_object(file: Path) -> dict[str, Any]:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of another library says, on one line."""
+    """The first line of the message of another library's error."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,4 +1,4 @@
-"""Where answers come from: the cache if they are there, else the server, and then the cache has them, too."""
+"""Where answers come from: the cache, else the server; the cache then keeps them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from humaneval.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers of one model at one server. For several threads."""
+    """The answers of one model at one server. Thread-safe."""
 
     options: EndpointOptions
     seed: int
@@ -35,10 +35,10 @@ class Answers:
     def ask(
         self, path: str, body: Mapping[str, Any], key: str, accepted: Collection[int] = REFUSALS
     ) -> Reply:
-        """The reply to a request. `key` names the draw: another key, another answer.
+        """The reply to a request. `key` names the draw: another key gives another answer.
 
-        Raises InputError offline where the cache has no answer, where the server does not answer, or money is
-        short.
+        Raises InputError if the server does not answer, if the ceiling is reached, or offline if the cache
+        has no answer.
         """
         request = {**body, "model": self.options.model}
         if self.options.send_seed:
@@ -50,26 +50,25 @@ class Answers:
         if self.options.offline:
             raise InputError(
                 f"offline, and the cache {self.options.cache} has no answer of {self.options.model} to this",
-                "Run it with the network first, into the same cache; what was answered so far is kept.",
+                "Run the command with a network first, with the same cache; earlier answers are kept.",
             )
         with self.budget.room_for(request) as most:
             reply = self.client.post(path, request, accepted)
-            # What a server refuses today for another reason than the text, it may take tomorrow.
+            # A refusal is kept only if the text is the reason: another reason may pass.
             if reply.status == 200 or reply.refuses_text or accepted is not REFUSALS:
                 self.cache.put(place, reply, self.endpoint, self.options.model, _paid(reply, most))
         return reply
 
 
 def open_answers(options: EndpointOptions, seed: int) -> Answers:
-    """Answers of the model that the options name. No request is made yet."""
+    """The answers of the model that the options name. No request is made yet."""
     cache = Cache(Path(options.cache).expanduser())
     client = Client(options.address(), options.key(), options, Pace(options.per_minute))
     return Answers(options, seed, client, cache, Budget(options, str(client.url), cache))
 
 
 def _paid(reply: Reply, most: Tokens) -> Tokens:
-    """What a reply cost; the most that it can have cost where the server does not count. Refusals are
-    free."""
+    """What a reply cost; the most that it can have cost if the server does not count. Refusals are free."""
     if reply.status != 200:
         return Tokens(0, 0)
     read, written = usage_of(reply.values, "prompt_tokens"), usage_of(reply.values, "completion_tokens")
@@ -81,5 +80,5 @@ def _digest(parts: list[Any]) -> str:
 
 
 def _number(text: str) -> int:
-    """A seed that every server's integers hold: 31 bits."""
+    """A seed of 31 bits, which every server accepts."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4]) >> 1

@@ -1,4 +1,4 @@
-"""Keeps what is spent under a ceiling: a request that could pass it is not sent."""
+"""Keeps spending below a ceiling: a request that could exceed it is not sent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from generators.endpoint.options import EndpointOptions
 from humaneval.errors import InputError
 
 FRAME = 64
-"""Tokens that a server may add to a request: roles, marks of a conversation's turns."""
+"""The tokens that a server may add to a request, for roles and turns."""
 
 
 class Budget:
-    """What one model at one server has cost and may cost, over all commands that share a cache. For several
-    threads.
+    """What one model at one server has cost and may cost, over all commands that share a cache. Thread-safe.
 
-    Other processes are counted as soon as their answers are kept; what they have on the way is not seen.
+    Spending of other processes counts as soon as their answers are cached; their open requests do not.
     """
 
     def __init__(self, options: EndpointOptions, endpoint: str, cache: Cache) -> None:
@@ -32,7 +31,7 @@ class Budget:
 
     @contextmanager
     def room_for(self, body: Mapping[str, Any]) -> Iterator[Tokens]:
-        """Set aside the most that a request can cost while it is on the way. InputError where that passes the
+        """Reserve the most that a request can cost while it is open. Raises InputError if that exceeds the
         ceiling."""
         most = most_tokens(body, self._options.max_tokens)
         ceiling = self._options.most
@@ -46,7 +45,7 @@ class Budget:
                 raise InputError(
                     f"{_shown(spent)} of {_shown(ceiling)} is spent on {self._options.model}, and the next"
                     f" request could cost {_shown(cost)}",
-                    f"Raise it to go on: --option ceiling=… {KEPT}",
+                    f"To continue, raise the ceiling: --option ceiling=… {KEPT}",
                 )
             self._on_the_way += cost
         try:
@@ -61,12 +60,12 @@ class Budget:
 
 
 def most_tokens(body: Mapping[str, Any], written: int) -> Tokens:
-    """The most tokens that a request can take: one a byte of it, and as many as may be written."""
+    """The most tokens of a request: one for each byte of it, and those that may be written."""
     return Tokens(len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) + FRAME, written)
 
 
 def _shown(amount: Decimal) -> str:
-    """An amount of money with at least two places, and no more than six.
+    """An amount of money with two to six decimal places.
 
     >>> _shown(Decimal("1.5")), _shown(Decimal("0.0000012"))
     ('1.50', '0.000001')

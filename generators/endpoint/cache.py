@@ -1,4 +1,5 @@
-"""Every answer that was paid for, kept on disk: never asked for twice, and there without a network."""
+"""Keeps every answer that was paid for on disk: no request is paid twice, and answers are there without a
+network."""
 
 from __future__ import annotations
 
@@ -13,26 +14,28 @@ from humaneval.errors import InputError
 
 FILE = "answers.sqlite"
 _TABLES = """
-CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, reply TEXT NOT NULL, made TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, reply TEXT NOT NULL, made TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS spent (
-    endpoint TEXT, model TEXT, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, PRIMARY KEY (endpoint, model)
+    endpoint TEXT, model TEXT, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
+    PRIMARY KEY (endpoint, model)
 ) WITHOUT ROWID;
 """
 
 
 class Tokens(NamedTuple):
-    """Tokens that were read and written for money."""
+    """The tokens that were paid for."""
 
     read: int
     written: int
 
 
 class Cache:
-    """One SQLite file in a folder. Safe for several threads and processes; the answer that came first
-    stays."""
+    """One SQLite file in a folder. Safe for several threads and processes; the first answer stays."""
 
     def __init__(self, folder: Path) -> None:
-        """InputError where the folder cannot be made or its file is none of ours."""
+        """Raises InputError if the folder cannot be created or its file is not a cache."""
         self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +70,7 @@ class Cache:
             raise self._failed(error) from None
 
     def spent(self, endpoint: str, model: str) -> Tokens:
-        """All tokens that were ever paid for, by any process that kept its answers here."""
+        """All tokens that were paid for by processes that keep their answers here."""
         query = "SELECT tokens_in, tokens_out FROM spent WHERE endpoint = ? AND model = ?"
         try:
             with closing(self._open()) as connection:
@@ -82,5 +85,5 @@ class Cache:
     def _failed(self, error: Exception) -> InputError:
         return InputError(
             f"the cache in {self._folder} cannot be used: {error}",
-            "Mend or move it away, or name another folder: --option cache=FOLDER.",
+            "Repair it or move it away, or name another folder: --option cache=FOLDER.",
         )

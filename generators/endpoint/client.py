@@ -1,5 +1,5 @@
-"""Asks an OpenAI-compatible server: not too fast, again where it is worth it, and with one clear line where
-it is not."""
+"""Sends requests to an OpenAI-compatible server: not too fast, again after passing faults, and with a clear
+error otherwise."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from generators.endpoint.options import KEY_VARIABLE, LOOPBACK, EndpointOptions
 from generators.sampling.replies import choice_of
 from humaneval.errors import InputError
 
-KEPT = "What was answered so far is kept, and the same command goes on from there."
+KEPT = "The answers so far are kept, and the same command continues from there."
 REFUSALS = (400, 413, 422)
-"""What a server says of a request that it does not want."""
+"""Statuses of a request that the server refuses."""
 PASSING = (408, 409, 425, 429)
-"""These and all from 500 on may be over in a moment."""
+"""These statuses and all from 500 onwards may pass."""
 NO_MONEY = "insufficient_quota"
 LARGEST = 10_000_000
-"""Bytes of a reply: more is no answer."""
+"""The most bytes of a reply."""
 LONGEST_WAIT = 600.0
-"""Seconds: a server that asks for more is asked another day."""
+"""In seconds; if a server asks for a longer wait, the command ends."""
 
 
 _OF_THE_TEXT = ("content_filter", "content_policy", "context_length", "context length")
@@ -39,31 +39,31 @@ _OBJECT = re.compile(r"\A(<.*?>|\w+\(.*?\)): ")
 
 
 class Reply(NamedTuple):
-    """What came back: 200 with a choice in `values`, or a status that the caller was ready for."""
+    """What came back: 200 with a choice in `values`, or a status that the caller accepts."""
 
     status: int
     values: Any
     words: str = ""
-    """What the server says is wrong."""
+    """The error message of the server."""
 
     @property
     def refuses_text(self) -> bool:
-        """Whether it is refused for what the text says, or for its length."""
+        """Whether it is refused for the content of the text, or for its length."""
         said = str(self.values).lower()
         return self.status != 200 and any(words in said for words in _OF_THE_TEXT)
 
 
 class _PassingError(Exception):
-    """A fault that may be over in a moment."""
+    """A fault that may pass."""
 
     def __init__(self, words: str, wait: float | None = None) -> None:
         super().__init__(words)
         self.wait = wait
-        """Seconds, if the server said."""
+        """In seconds, if the server said how long."""
 
 
 class Pace:
-    """When the next request may go out: evenly spread, and none while the server wants none."""
+    """When the next request may be sent: evenly spread, and none while the server wants to wait."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Pace:
             self._sleep(turn - now)
 
     def hold(self, seconds: float) -> None:
-        """No request for so long."""
+        """Send no request for this long."""
         with self._lock:
             self._next = max(self._next, self._clock() + seconds)
 
@@ -101,13 +101,13 @@ class Client:
     pace: Pace
     _pool: urllib3.PoolManager = field(init=False, repr=False)
     _reached: bool = False
-    """Whether it has ever answered: before, a server that cannot be found is not waited for."""
+    """Whether it has ever answered; until then, a server that is not found ends the command at once."""
 
     def __post_init__(self) -> None:
         self._pool = _pool(self.url, self.options.parallel)
 
     def post(self, path: str, body: Mapping[str, Any], accepted: Collection[int] = REFUSALS) -> Reply:
-        """The reply to one request. InputError where there is none, after as many tries as the options
+        """The reply to one request. Raises InputError if there is none after as many tries as the options
         allow."""
         words = ""
         for attempt in range(self.options.retries + 1):
@@ -118,7 +118,7 @@ class Client:
                 words = str(fault)
                 wait = fault.wait if fault.wait is not None else min(60.0, 2.0**attempt)
                 if wait > LONGEST_WAIT:
-                    raise InputError(f"{self.url} wants no request for {wait:.0f} seconds", KEPT) from None
+                    raise InputError(f"{self.url} asks to wait for {wait:.0f} seconds", KEPT) from None
                 self.pace.hold(wait)
             else:
                 self._reached = True
@@ -126,7 +126,7 @@ class Client:
         tries = f"{self.options.retries + 1} tries" if self.options.retries else "1 try"
         raise InputError(
             f"no answer from {self.url} in {tries}: {words}",
-            f"See that the server is well, or ask it less often (--option per_minute=…, parallel=1). {KEPT}",
+            f"Check the server, or send fewer requests (--option per_minute=…, parallel=1). {KEPT}",
         )
 
     def _once(self, path: str, body: Mapping[str, Any], accepted: Collection[int]) -> Reply:
@@ -138,10 +138,10 @@ class Client:
         words = _words(values)
         if status == 200:
             if choice_of(values) is None:
-                raise _PassingError("what came back is no answer of an OpenAI-compatible server")
+                raise _PassingError("the reply is not that of an OpenAI-compatible server")
             return Reply(status, values)
         if status == 402 or NO_MONEY in (_field(values, "code"), _field(values, "type")):
-            raise InputError(f"{self.url} says that there is no money left: {words or status}", KEPT)
+            raise InputError(f"the account at {self.url} has no money left: {words or status}", KEPT)
         if status in accepted:
             return Reply(status, values, words)
         if status in PASSING or status >= 500:
@@ -149,7 +149,7 @@ class Client:
         raise self._refused(status, words)
 
     def _send(self, path: str, body: Mapping[str, Any]) -> tuple[int, Mapping[str, str], str]:
-        """Status, headers and text; the key never comes back, even where a server repeats it."""
+        """Status, headers and text; the key is removed if the server repeats it."""
         seconds = self.options.timeout
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self.key:
@@ -167,7 +167,7 @@ class Client:
                 preload_content=False,
             )
             received = bytearray()
-            # The library's limit is for each piece; a server that drips has to be through in time, too.
+            # The library's limit is for each piece; a slow reply must also be complete in time.
             while piece := response.read1(65_536):
                 received += piece
                 if len(received) > LARGEST or time.monotonic() > until:
@@ -177,51 +177,51 @@ class Client:
         except SSLError as error:
             raise InputError(
                 f"{self.url} cannot be trusted: {_first_line(error)}",
-                "Mend its certificate, or name the file of yours in SSL_CERT_FILE.",
+                "Repair its certificate, or name your own file of certificates in SSL_CERT_FILE.",
             ) from None
         except HTTPError as error:
             if isinstance(error, NewConnectionError) and not self._reached:
                 raise InputError(
                     f"no server at {self.url}: {_reason(error)}",
-                    f"Start it, or mend the address (--option url=…). {KEPT}",
+                    f"Start it, or correct the address (--option url=…). {KEPT}",
                 ) from None
             raise _PassingError(_reason(error)) from None
         if time.monotonic() > until:
             raise _PassingError(f"no whole answer within {seconds:g} seconds (--option timeout=…)")
         text = received.decode("utf-8", "replace")
-        # In an answer, a key such as "none" would be a word like others.
+        # A short key such as "none" may be a normal word of an answer.
         if self.key and (response.status != 200 or len(self.key) >= 16):
             text = text.replace(self.key, "***")
         return response.status, response.headers, text
 
     def _refused(self, status: int, words: str) -> InputError:
-        """The error for a status that no further try would change."""
+        """The error for a status that another try would not change."""
         if status in (401, 403):
             variable = self.options.key_variable or KEY_VARIABLE
             if self.key:
                 return InputError(
-                    f"{self.url} does not take the key in {variable} ({status})",
-                    f"Set {variable} anew. {KEPT}",
+                    f"{self.url} does not accept the key in {variable} ({status})",
+                    f"Set {variable} to a valid key. {KEPT}",
                 )
             return InputError(
-                f"{self.url} wants a key ({status})",
+                f"{self.url} requires a key ({status})",
                 "Put it in an environment variable, and name that with --option key_variable=NAME.",
             )
         if status == 404:
             return InputError(
-                f"{self.url} has no model {self.options.model!r}, or is no OpenAI-compatible server:"
+                f"{self.url} has no model {self.options.model!r}, or is not an OpenAI-compatible server:"
                 f" {words or status}",
-                "See --option model=… and url=… (which mostly ends in /v1).",
+                "Check --option model=… and url=… (which usually ends in /v1).",
             )
         if 300 <= status < 400:
             return InputError(
-                f"{self.url} sends elsewhere ({status})", "Name the address that it sends to: --option url=…"
+                f"{self.url} redirects to another address ({status})", "Give that address: --option url=…"
             )
         return InputError(f"{self.url} answers {status}: {words or 'no words'}", KEPT)
 
 
 def _pool(url: Url, parallel: int) -> urllib3.PoolManager:
-    """Connections to the server, by the proxy that the environment names for it."""
+    """Connections to the server, through the proxy that the environment names for it."""
     proxy = getproxies().get(url.scheme or "")
     if not proxy or url.host in LOOPBACK or proxy_bypass(url.host or ""):
         return urllib3.PoolManager(maxsize=parallel)
@@ -234,14 +234,14 @@ def _pool(url: Url, parallel: int) -> urllib3.PoolManager:
 
 
 def _field(values: Any, name: str) -> Any:
-    """A field of the error that a server describes, in the shapes that there are."""
+    """A field of the error in a reply, in any of the usual shapes."""
     error = values.get("error") if isinstance(values, dict) else None
     described = error if isinstance(error, dict) else values
     return described.get(name) if isinstance(described, dict) else None
 
 
 def _words(values: Any) -> str:
-    """What a server says is wrong, on one line of at most 200 characters."""
+    """The error message of a server, on one line of at most 200 characters."""
     error = values.get("error") if isinstance(values, dict) else None
     said = error if isinstance(error, str) else _field(values, "message") or _field(values, "detail") or ""
     return " ".join(str(said).split())[:200]
@@ -262,7 +262,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _reason(error: HTTPError) -> str:
-    """What the network says, without the names of the library's objects."""
+    """The network's error message, without the names of the library's objects."""
     kind = type(error).__name__
     if "Timeout" in kind:
         return "it does not answer in time (--option timeout=…)"

@@ -1,5 +1,4 @@
-"""Models behind a server as generators: by conversation (`chat`), or by prompt and suffix where the server
-has that."""
+"""Models behind a server as generators: `chat` by conversation, `completions` by prompt and suffix."""
 
 from __future__ import annotations
 
@@ -26,9 +25,9 @@ CHAT, COMPLETIONS = "/chat/completions", "/completions"
 FILTER = "content_filter"
 UNENDED = "no end within max_tokens"
 TRIAL = GappedText("trial", ("Tom was very hungry. ", " Then he went to bed."), (Gap(),))
-"""What a chat model must be able to do before it is given stories."""
+"""What a chat model must be able to fill before it gets stories."""
 TRIES = 3
-"""Draws of the trial: a model whose form is right most of the time passes."""
+"""The most tries of the trial: a model whose replies usually have the right form passes."""
 CANARY = {
     "prompt": "Once upon a time there was a girl whose name was",
     "suffix": ". Everybody in the village liked Quillaby, and Quillaby liked everybody.",
@@ -36,14 +35,14 @@ CANARY = {
     "temperature": 0,
 }
 BIRD = "Quillaby"
-"""A name that nobody finds who has not read the suffix."""
+"""A name that a model can only write if it has read the suffix."""
 NO_SUFFIX = (400, 404, 405, 413, 422, 501)
-"""Statuses of servers that refuse `suffix` or have no /completions at all."""
+"""Statuses of servers that refuse `suffix` or have no /completions."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint(ABC):
-    """What both ways of asking share."""
+    """The part that both generators share."""
 
     kind: str
     answers: Answers
@@ -77,10 +76,10 @@ class _Endpoint(ABC):
     @property
     @abstractmethod
     def asks(self) -> str:
-        """How it asks, in a word, with a hash of the wording if it has one."""
+        """How it asks, with a hash of the wording if there is one."""
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """Drafts of a batch, several requests at a time, in the order of the texts."""
+        """Draft a batch with several requests at a time, in the order of the texts."""
         with ThreadPoolExecutor(self.answers.options.parallel) as pool:
             return list(pool.map(self._one, texts, keys))
 
@@ -106,7 +105,7 @@ class ChatFiller(_Endpoint):
         return True
 
     def _one(self, text: GappedText, key: str) -> list[Draft]:
-        """A draft a gap; where the reply is not in the form asked for, after one more try."""
+        """A draft for each gap, after a second try if the reply does not have the requested form."""
         count = len(text.gaps)
         messages = messages_for(text)
         for second_try in (False, True):
@@ -140,7 +139,7 @@ class ChatFiller(_Endpoint):
 
 @dataclass(frozen=True, slots=True)
 class SuffixFiller(_Endpoint):
-    """One gap at a time: the text before as prompt, the text behind as suffix."""
+    """One gap at a time: the text before it as prompt, the text after it as suffix."""
 
     @property
     def asks(self) -> str:
@@ -148,8 +147,7 @@ class SuffixFiller(_Endpoint):
 
     @property
     def types(self) -> tuple[str, ...]:
-        # Nothing tells the model what it should write, so no granularity can be promised but by what is drawn
-        # anew.
+        # Nothing tells the model what to write, so a granularity is only reached by further tries.
         return TYPES
 
     @property
@@ -159,7 +157,7 @@ class SuffixFiller(_Endpoint):
     def _one(self, text: GappedText, key: str) -> list[Draft]:
         options, gap = self.answers.options, text.gaps[0]
         body = {
-            # Tokens of words bring the space before them along.
+            # The tokens of words include the space before them.
             "prompt": (text.pieces[0] + gap.beginning).rstrip(" "),
             "suffix": text.pieces[1],
             "temperature": options.temperature,
@@ -179,14 +177,14 @@ class SuffixFiller(_Endpoint):
 
 
 def build_chat(request: GeneratorRequest) -> Sequence[Generator]:
-    """An instruct model that has shown that it replies in the form asked for. Options: EndpointOptions, every
-    model's."""
+    """An instruct model that replies in the requested form. Options: EndpointOptions, and those of every
+    model."""
     shared, answers = _open(request)
     return [_generator(request, shared, ChatFiller("chat", answers, _try_chat(answers)))]
 
 
 def build_completions(request: GeneratorRequest) -> Sequence[Generator]:
-    """A model that writes between prompt and suffix, and has shown that it reads both."""
+    """A model that writes between prompt and suffix, and reads both. Options: as for `build_chat`."""
     shared, answers = _open(request)
     return [_generator(request, shared, SuffixFiller("completions", answers, _try_suffix(answers)))]
 
@@ -196,7 +194,7 @@ def _open(request: GeneratorRequest) -> tuple[Shared, Answers]:
     options = read_options(request, EndpointOptions, Shared)
     if request.checkpoint:
         raise UsageError(
-            f"{request.kind} reads no checkpoint", "Name the model as the server does: --option model=NAME."
+            f"{request.kind} takes no checkpoint", "Name the model as the server does: --option model=NAME."
         )
     return shared, open_answers(options, request.seed)
 
@@ -206,13 +204,14 @@ def _generator(request: GeneratorRequest, shared: Shared, filler: Filler) -> Mod
 
 
 def _try_chat(answers: Answers) -> dict[str, str]:
-    """What the server says it is, once the model has filled a blank of ours. InputError where it cannot."""
+    """What the server reports of itself, after the model has filled a test blank. Raises InputError if it
+    cannot."""
     filler = ChatFiller("chat", answers)
     for number in range(1, TRIES + 1):
         key = f"trial {number}"
         (draft,) = filler._one(TRIAL, key)
         if draft.status is InfillStatus.OK:
-            return _reported(filler._ask(messages_for(TRIAL), key))  # of the cache
+            return _reported(filler._ask(messages_for(TRIAL), key))  # from the cache
     raise InputError(
         f"{answers.options.model} at {answers.endpoint} cannot be used: {draft.detail}",
         "Choose an instruct model (--option model=…); max_tokens=… and limit_field=… change how much it may"
@@ -221,7 +220,8 @@ def _try_chat(answers: Answers) -> dict[str, str]:
 
 
 def _try_suffix(answers: Answers) -> dict[str, str]:
-    """What the server says it is, once it has shown that it reads `suffix`. InputError where it does not."""
+    """What the server reports of itself, after a test that it reads `suffix`. Raises InputError if it does
+    not."""
     reply = answers.ask(COMPLETIONS, CANARY, "canary", NO_SUFFIX)
     choice = choice_of(reply.values)
     if reply.status == 200 and choice is not None and BIRD in choice.text:
@@ -234,7 +234,7 @@ def _try_suffix(answers: Answers) -> dict[str, str]:
 
 
 def _reported(reply: Reply) -> dict[str, str]:
-    """What the server says it is: the dated name behind a model's short one, and its configuration."""
+    """What the server reports of itself: the full name of the model, and its configuration."""
     names = {"model": "model", "system_fingerprint": "server"}
     values: dict[str, Any] = reply.values
     return {name: values[found] for found, name in names.items() if isinstance(values.get(found), str)}
@@ -242,21 +242,21 @@ def _reported(reply: Reply) -> dict[str, str]:
 
 def _cleaned(answer: str, text: GappedText, at: int, extra: dict[str, Any]) -> Draft:
     gap = text.gaps[at]
-    # What an answer has to begin with may well stand before it, too.
+    # The beginning of an answer may also occur before it.
     before = "" if gap.beginning else text.pieces[at]
     cleaned = clean(answer, before, text.pieces[at + 1])
     return Draft(cleaned.text, extra={**extra, **cleaned.flags})
 
 
 def _withheld(choice: Choice) -> Draft | None:
-    """The draft for an answer that the model or the server's filter refuses to give."""
+    """The draft for an answer that the model or the server's filter refused."""
     if choice.refusal or choice.finish == FILTER:
         return Draft("", InfillStatus.REFUSED, choice.refusal[:200] or "the server's content filter")
     return None
 
 
 def _refused(reply: Reply) -> Draft:
-    """A request that the server did not want: for what the text says or how long it is, or for another
+    """The draft for a request that the server refused: for the content or length of the text, or for another
     reason."""
     status = InfillStatus.REFUSED if reply.refuses_text else InfillStatus.ERROR
     return Draft("", status, f"the server answers {reply.status}: {reply.words or 'no words'}")

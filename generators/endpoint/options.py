@@ -1,5 +1,4 @@
-"""Options of the models behind a server: where it is, what it is asked for, how fast, and for how much
-money."""
+"""The options of models behind a server: its address, what to request, how fast, and for how much money."""
 
 from __future__ import annotations
 
@@ -28,24 +27,24 @@ class Prices(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EndpointOptions:
-    """What can be chosen with `--option`. Money is in any one currency, prices are per million tokens."""
+    """The values of `--option`. Money is in any one currency; prices are per million tokens."""
 
     url: str = ""
-    """Without it, that of HUMANEVAL_ENDPOINT_URL."""
+    """If empty, that of HUMANEVAL_ENDPOINT_URL."""
     model: str = ""
     temperature: float = 1.0
     max_tokens: int = 256
     limit_field: str = "max_tokens"
-    """What the server calls the limit: some want max_completion_tokens."""
+    """The server's name for the limit; for some it is max_completion_tokens."""
     send_seed: bool = True
     """Off for servers that refuse the field `seed`."""
     key_variable: str = ""
-    """The environment variable with the key; without it OPENAI_API_KEY."""
+    """The environment variable with the key; if empty, OPENAI_API_KEY."""
     per_minute: int = 0
-    """Requests a minute at most; 0 for no limit."""
+    """The most requests per minute; 0 for no limit."""
     parallel: int = 4
     timeout: float = 60.0
-    """Seconds for an answer."""
+    """Seconds to wait for an answer."""
     retries: int = 5
     cache: str = ".humaneval-cache"
     offline: bool = False
@@ -81,16 +80,16 @@ class EndpointOptions:
 
     @property
     def most(self) -> Decimal | None:
-        """What may be spent, if that is limited."""
+        """The most that may be spent, if it is limited."""
         return _amount(self.ceiling) if self.ceiling else None
 
     def address(self) -> Url:
-        """Where the server is. UsageError for what is no address, or holds a password: its place is the
-        environment."""
+        """The address of the server. Raises UsageError if it is not an address, or if it contains a
+        password."""
         text = (self.url or os.environ.get(URL_VARIABLE, "")).strip().rstrip("/")
         if not text:
             raise UsageError(
-                "it is not said where the server is",
+                "the address of the server is missing",
                 f"Give --option url=http://localhost:8000/v1, or set {URL_VARIABLE}.",
             )
         try:
@@ -99,17 +98,18 @@ class EndpointOptions:
             url = Url()
         if url.auth or url.query or url.fragment:
             raise UsageError(
-                "the server's url holds a name, a password or a query",
+                "the server's url contains a name, a password or a query",
                 "Give the address alone; a key is read from the environment:"
                 f" {self.key_variable or KEY_VARIABLE}.",
             )
         if url.scheme not in ("http", "https") or not url.host:
-            raise UsageError("the server's url is no web address", "It looks like http://localhost:8000/v1.")
+            raise UsageError(
+                "the server's url is not a web address", "Give one such as http://localhost:8000/v1."
+            )
         return url
 
     def key(self) -> str:
-        """The key, if there is one. The usual one does not travel unencrypted unless its variable is
-        named."""
+        """The key, if there is one. The default one is not sent unencrypted unless its variable is named."""
         url = self.address()
         safe = url.scheme == "https" or url.host in LOOPBACK
         variable = self.key_variable or (KEY_VARIABLE if safe else "")
@@ -117,12 +117,12 @@ class EndpointOptions:
         if self.key_variable and not key and not self.offline:
             raise UsageError(f"{variable} is not set in the environment", f"export {variable}=…")
         if not key.isascii() or not key.isprintable():
-            raise UsageError(f"{variable} holds no key: it has characters that no key has", "Copy it again.")
+            raise UsageError(f"{variable} is not a key: it has characters that no key has", "Copy it again.")
         return key
 
 
 def _amount(text: str) -> Decimal:
-    """The amount of money in an option; -1 for what is none."""
+    """The amount of money in an option; -1 if it is not an amount."""
     try:
         amount = Decimal(text or "0")
     except InvalidOperation:

@@ -1,1 +1,1 @@
-"""BERT: masks filled one after another. The door is `bert.build`."""
+"""BERT: a masked language model fills masks one after another. The door is `bert`."""

@@ -1,9 +1,9 @@
-"""BERT: a masked language model. As many masks as the sentence had pieces, filled one visit after another.
+"""BERT: a masked language model. It gets as many masks as the sentence had pieces, and fills them one after
+another.
 
-The model reads the whole text with its masks, sees both sides of every gap and what it has filled so far, and
-is not trained for this. It is told how long the original is, in pieces. The paper does not say in which order
-it visits, nor how it draws; the orders are those of `generators.masked.mask_orders`. A text's gaps are filled
-together, as if they were one.
+The model sees both sides of every gap and what it has filled so far; it is not trained for this. It knows the
+length of the original, in pieces. The paper gives neither the order of the masks nor how pieces are drawn;
+`generators.masked.mask_orders` has several. All gaps of a text are filled together, as if they were one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from generators.sampling.filling import Draft, ModelGenerator, Shared
 from humaneval.domain import GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 
 SHOWN = 64
-"""How many visits an answer tells of at most."""
+"""The most visits that are recorded with an answer."""
 READS = "[CLS] the whole text without its title [SEP], both sides of every gap and what is filled so far"
 REFUSED = InfillStatus.REFUSED
 
 
 class Layout(NamedTuple):
-    """A text as ids with masks: its row, and the numbers of the row's holes and all ids' places, gap by
-    gap."""
+    """A text as ids with masks: its row; and for each gap, the numbers of its holes and the places of its
+    ids."""
 
     row: Row
     holes: list[range]
@@ -79,8 +79,8 @@ class BertFiller:
         ]
 
     def _layout(self, text: GappedText, key: str) -> Layout:
-        """The text's ids. White space before a gap belongs to the gap's first piece, as vocabularies with
-        spaces have it."""
+        """The ids of a text. White space before a gap belongs to the first piece of the gap, as in
+        vocabularies with spaces."""
         pieces = self.opened.pieces
         ids, masked = [pieces.first], list[int]()
         holes, places = list[range](), list[range]()
@@ -108,7 +108,7 @@ class BertFiller:
         for holes, places in zip(one.holes, one.places, strict=True):
             if not places:
                 drafts.append(
-                    Draft("", REFUSED, "BERT has to know what stood here, for its number of pieces")
+                    Draft("", REFUSED, "BERT needs the original text here, for its number of pieces")
                 )
                 continue
             extra = {
@@ -122,12 +122,12 @@ class BertFiller:
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: order, sampling, temperature, top_k, top_p, steps, rounds, and those that every model has."""
+    """Options: order, sampling, temperature, top_k, top_p, steps, rounds, and those of every model."""
     own = OWN.get(request.options.get("order", ""), {})
     filled_up = replace(request, options={**own, **request.options})
     visiting = read_options(filled_up, Visiting, Shared)
     shared = read_options(filled_up, Shared, Visiting)
     opened = open_masked_lm(request.checkpoint or DEFAULT, pick_device(request.device))
-    # Which BERT it is decides what it writes: its name is part of the arm's.
+    # The model decides what is written, so its name is part of the generator's name.
     name = request.name or f"bert-{opened.name}"
     return [ModelGenerator(name, BertFiller(opened, visiting, request.seed), request.seed, shared)]

@@ -1,7 +1,7 @@
-"""Word pieces as English: where BERT's vocabulary has lost the spaces, they are put as print has them.
+"""Word pieces as English text: BERT's vocabulary loses the spaces, and they are put back as in print.
 
-BERT cuts text at every white space and around every punctuation mark, and forgets which of the two it was:
-"didn't" and "didn ' t" are the same pieces. What is done here is the likeliest way back.
+BERT cuts a text at white space and around punctuation marks, and does not keep which of the two it was:
+"didn't" and "didn ' t" are the same pieces. The most likely spaces are put back.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 OPENING = frozenset("([{“‘«¿¡$£€#")
-"""No space behind it."""
+"""No space after it."""
 CLOSING = frozenset(".,!?;:)]}”»…%")
 """No space before it."""
 TIGHT = frozenset("-/–—_@")
 """No space on either side."""
 APOSTROPHES = frozenset("'’")
 CLITICS = frozenset(("s", "m", "d", "re", "ve", "ll", "t", "em"))
-"""What stands behind an apostrophe within a word: it's, I'm, they'd, didn't."""
+"""What follows an apostrophe within a word: it's, I'm, they'd, didn't."""
 GLUED = frozenset(("o", "d", "l", "y", "ma"))
-"""What stands before one: o'clock, d'Arc, l'Oréal, y'all, ma'am."""
+"""What precedes an apostrophe within a word: o'clock, d'Arc, l'Oréal, y'all, ma'am."""
 SHORTENED = frozenset(("em", "til", "cause", "tis", "twas", "cuz", "n"))
-"""What an apostrophe may begin."""
+"""Words that begin with an apostrophe."""
 
 
 def words_of(pieces: Sequence[str], continuing: str = "##") -> list[str]:
-    """Pieces joined to words and punctuation marks; what continues a word begins with `continuing`.
+    """Pieces joined to words and punctuation marks; pieces that continue a word begin with `continuing`.
 
     >>> words_of(["favor", "##ite", "!"])
     ['favorite', '!']
@@ -44,7 +44,7 @@ def join(words: Sequence[str]) -> str:
 
     >>> join(["I", "didn", "'", "t", "say", "\\"", "no", ",", "\\"", "did", "I", "?"])
     'I didn\\'t say "no," did I?'
-    >>> join(["At", "10", ":", "30", "the", "well", "-", "known", "boys", "'", "band", "(", "$", "3", ",", "000", ")", "…"])
+    >>> join("At 10 : 30 the well - known boys ' band ( $ 3 , 000 ) …".split())
     "At 10:30 the well-known boys' band ($3,000)…"
     """
     text = ""
@@ -58,7 +58,7 @@ def join(words: Sequence[str]) -> str:
 
 
 def _sides(words: Sequence[str], at: int, open_quotes: set[str]) -> tuple[bool, bool]:
-    """Whether the word at `at` joins what stands before it and what stands behind it."""
+    """Whether no space goes before and after the word at `at`."""
     word = words[at]
     left, right = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     if word in APOSTROPHES:
@@ -85,7 +85,7 @@ def _apostrophe(words: Sequence[str], at: int, open_quotes: set[str]) -> tuple[b
         return _quote(word, False, open_quotes)
     if right.lower() in SHORTENED or right[:1].isdigit():
         return False, True
-    # A right single quotation mark never opens a quotation.
+    # A right single quotation mark does not open a quotation.
     return _quote(word, bool(right) and word == "'" and word in words[at + 1 :], open_quotes)
 
 
@@ -98,14 +98,14 @@ def _quote(word: str, may_open: bool, open_quotes: set[str]) -> tuple[bool, bool
 
 
 def _within_number(left: str, mark: str, right: str) -> bool:
-    """3,000 and 2.5 and 10:30."""
+    """Whether a mark is within a number: 3,000 or 2.5 or 10:30."""
     if not (left.isdigit() and right.isdigit()):
         return False
     return mark in ".:" or (mark == "," and len(left) <= 3 and len(right) == 3)
 
 
 def _initials(words: Sequence[str], at: int) -> bool:
-    """The first full stop of p.m. and U.S.: a letter on both sides, and another full stop."""
+    """Whether this is the first full stop of p.m. or U.S.: a letter on both sides, then another full stop."""
     around = [*words[max(at - 1, 0) : at], *words[at + 1 : at + 3]]
     return (
         words[at] == "."

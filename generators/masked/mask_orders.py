@@ -1,9 +1,8 @@
-"""Fills masks one visit after another: which places are visited in which order, and how a piece is drawn
-there.
+"""Fills masks one after another: the order in which places are visited, and how a piece is drawn there.
 
-Each text has its own walk, a Python generator: it yields the places whose pieces it wants to know, gets what
-the model says there, and puts pieces in. Every turn is one forward pass for all texts that are still on their
-way. What a text gets depends on (seed, key) alone.
+Each text has its own walk, a Python generator: it yields places, gets what the model draws there, and puts
+pieces in. Every turn is one forward pass for all texts that are not finished. What a text gets depends only
+on (seed, key).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Visiting:
-    """The options. `top_k` 0 and `top_p` 1: no limit. `steps`: of gibbs; `rounds`: of mask-predict."""
+    """The options. `top_k` 0 and `top_p` 1: no limit. `steps` is for gibbs, `rounds` for mask-predict."""
 
     order: str = "left-to-right"
     sampling: str = "sampled"
@@ -45,7 +44,7 @@ class Visiting:
         refuse_unless(1 <= self.rounds <= 1000, "rounds", "1 to 1000")
 
     def at(self, turn: int) -> Visiting:
-        """How pieces are drawn at a turn: in the first half of gibbs' steps, from all pieces (Wang and
+        """The options at a turn: in the first half of the steps of gibbs, all pieces may be drawn (Wang and
         Cho 2019)."""
         if self.order == "gibbs" and turn < self.steps // 2:
             return Visiting(sampling=self.sampling, temperature=self.temperature, top_p=1.0)
@@ -53,12 +52,12 @@ class Visiting:
 
 
 OWN = {"gibbs": {"top_k": "100", "top_p": "1"}}
-"""Options that an order has values of its own for, where none are given."""
+"""Options for which an order has default values of its own."""
 
 
 class Seen(NamedTuple):
-    """What the model says at a masked place: the piece that was drawn, its log-probability, and that of the
-    likeliest."""
+    """What the model draws at a masked place: a piece, its log-probability, and that of the likeliest
+    piece."""
 
     piece: int
     logprob: float
@@ -67,16 +66,16 @@ class Seen(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """A text on its way: its ids with masks, and the places to fill, by their indices among the ids."""
+    """A text that is being filled: its ids with masks, and the indices of the places to fill."""
 
     ids: list[int]
     holes: tuple[int, ...]
     key: str
     mask: int
     logprobs: dict[int, float] = field(default_factory=dict)
-    """By number of the hole: of the piece that stands there now."""
+    """By number of the hole: the log-probability of the piece that is there now."""
     visits: list[int] = field(default_factory=list)
-    """Numbers of the holes, in the order in which pieces were put in."""
+    """The numbers of the holes, in the order in which they were filled."""
 
     def put(self, hole: int, seen: Seen) -> None:
         self.ids[self.holes[hole]] = seen.piece
@@ -88,7 +87,7 @@ class Row:
 
     @property
     def empty(self) -> list[int]:
-        """Numbers of the holes that were never filled."""
+        """The numbers of the holes that were never filled."""
         return [hole for hole in range(len(self.holes)) if hole not in self.logprobs]
 
 
@@ -105,8 +104,7 @@ def by_chance(row: Row, options: Visiting, seed: int) -> Walk:
 
 
 def confident(row: Row, options: Visiting, seed: int) -> Walk:
-    """The place where the likeliest piece is likeliest, among those that are empty; the left one of
-    equals."""
+    """Fill the empty place whose likeliest piece has the highest probability; the leftmost of equals."""
     while left := row.empty:
         seen = yield left
         at = max(range(len(left)), key=lambda number: seen[number].best)
@@ -114,8 +112,8 @@ def confident(row: Row, options: Visiting, seed: int) -> Walk:
 
 
 def gibbs(row: Row, options: Visiting, seed: int) -> Walk:
-    """From masks alone, `steps` places by chance, each emptied and drawn anew; what was never met is filled
-    at the end."""
+    """Visit `steps` random places; mask each and draw it again. Places that were never visited are filled at
+    the end."""
     chance = uniforms(seed, f"{row.key} order", options.steps)
     for hole in (chance * len(row.holes)).astype(int).tolist():
         row.clear(hole)
@@ -124,8 +122,8 @@ def gibbs(row: Row, options: Visiting, seed: int) -> Walk:
 
 
 def mask_predict(row: Row, options: Visiting, seed: int) -> Walk:
-    """All at once; then, in round t of T, the n·(T−t)/T places are drawn anew that were put in with the least
-    probability (Ghazvininejad et al. 2019)."""
+    """Fill all places at once; then, in round t of T, draw the n·(T−t)/T places with the lowest probability
+    again (Ghazvininejad et al. 2019)."""
     count, rounds = len(row.holes), options.rounds
     anew = list(range(count))
     for number in range(1, rounds + 1):
@@ -152,7 +150,7 @@ WORDS = {
     "gibbs": "steps visits of places by chance, each masked anew; the first half draws from all pieces",
     "mask-predict": "all places at once, then in rounds the least probable anew, ever fewer",
 }
-"""The orders, as an arm's description tells them."""
+"""The orders as a provenance describes them."""
 WALKS: dict[str, Callable[[Row, Visiting, int], Walk]] = {
     "left-to-right": left_to_right,
     "random": by_chance,
@@ -163,8 +161,7 @@ WALKS: dict[str, Callable[[Row, Visiting, int], Walk]] = {
 
 
 def fill_masks(model: MaskedLM, rows: Sequence[Row], options: Visiting, seed: int) -> None:
-    """Take every row along its walk to the end; rows have at least one hole. Those that are done leave
-    the batch."""
+    """Fill all holes of every row; each row has at least one. Finished rows leave the batch."""
     walks = [WALKS[options.order](row, options, seed) for row in rows]
     asked = {at: next(walk) for at, walk in enumerate(walks)}
     turn = 0
@@ -194,7 +191,7 @@ class _Look(NamedTuple):
 def _see(
     model: MaskedLM, rows: Sequence[Row], active: Sequence[int], looks: Sequence[_Look], how: Visiting
 ) -> list[Seen]:
-    """What the model says at every place that is looked at."""
+    """What the model draws at every place that is looked at."""
     import torch
 
     line = {at: number for number, at in enumerate(active)}
@@ -203,7 +200,7 @@ def _see(
         [line[look.row] for look in looks],
         [rows[look.row].holes[look.hole] for look in looks],
     )
-    # A gap does not begin in the middle of a word.
+    # A gap cannot begin in the middle of a word.
     starts = [number for number, look in enumerate(looks) if _begins(rows[look.row], look.hole)]
     if starts and model.pieces.continuing:
         banned = torch.tensor(model.pieces.continuing, device=logits.device)
@@ -220,9 +217,9 @@ def _begins(row: Row, hole: int) -> bool:
 
 
 def choose(logits: torch.Tensor, chance: torch.Tensor, how: Visiting) -> torch.Tensor:
-    """One piece a line of `logits` (lines, pieces): the likeliest, or the one at which the cumulated share of
-    what is allowed passes the line's number in `chance` (0 to 1). top_p is the usual one: the piece that
-    crosses it is in.
+    """One piece for each line of `logits` (lines, pieces). It is the likeliest, or the one at which the
+    cumulative probability passes the line's number in `chance` (0 to 1). The piece that crosses top_p is
+    kept.
     """
     import torch
 

@@ -1,5 +1,5 @@
-"""Masked language models such as BERT: opened whole or refused in words, with a vocabulary that reads text as
-text."""
+"""Masked language models such as BERT: opened completely or refused with a reason, with a vocabulary that
+does not read a text as control tokens."""
 
 from __future__ import annotations
 
@@ -26,30 +26,29 @@ DEFAULT = "bert-base-cased"
 OTHER = f"Choose a masked language model such as {DEFAULT}."
 VOCABULARY, *WORDS_ON_IT = PIECES
 UNUSED_WEIGHTS = re.compile(r"(^|\.)pooler\.|^cls\.seq_relationship\.|(^|\.)position_ids$")
-"""What a masked language model does not use: the next-sentence head and what leads to it, and numbered
-positions."""
+"""Weights that a masked language model does not use: the next-sentence head, its pooler, and position ids."""
 CONTROL = re.compile(r"\[(unused\d+|[A-Z]+)\]|<\|?\w+\|?>|madeupword\d+")
-"""Pieces that stand for no text."""
+"""Pieces that are not text."""
 ROLES = {
     "mask": ("mask_token", "[MASK]", "<mask>"),
     "first": ("cls_token", "bos_token", "[CLS]", "<s>"),
     "last": ("sep_token", "eos_token", "[SEP]", "</s>"),
 }
-"""Where the special tokens' names are said, then what they are called where nobody says it."""
+"""The settings that name the special tokens, then their names by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A vocabulary: text as pieces and back, and the ids of what is no text."""
+    """A vocabulary: text to pieces and back, and the ids that are not text."""
 
     tokenizer: Tokenizer
     mask: int
     first: int
     last: int
     prefix: str
-    """How pieces begin that continue a word; empty where pieces say themselves where spaces are."""
+    """The prefix of pieces that continue a word; empty if pieces contain the spaces."""
     forbidden: tuple[int, ...]
-    """Ids that no answer has: special and unused tokens, and pieces that show nothing or no whole
+    """The ids that are never written: special and unused tokens, and pieces without a whole visible
     character."""
     continuing: tuple[int, ...]
     cased: bool
@@ -66,19 +65,19 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class MaskedLM:
-    """An opened model. `name` is its folder's, or its own on the hub."""
+    """An opened model. `name` is that of its folder, or its name on the hub."""
 
     model: PreTrainedModel
     pieces: Pieces
     name: str
     sha256: str
     longest: int
-    """How many pieces it reads, those around the text included."""
+    """The most pieces it can read, including those around the text."""
 
     def logits(
         self, texts: Sequence[Sequence[int]], rows: Sequence[int], columns: Sequence[int]
     ) -> torch.Tensor:
-        """(places, pieces): what the model says at texts[rows[i]][columns[i]], −∞ for what is forbidden."""
+        """(places, pieces): the logits at texts[rows[i]][columns[i]]; −∞ for forbidden pieces."""
         import torch
 
         device = self.model.device
@@ -97,7 +96,7 @@ class MaskedLM:
     ) -> torch.Tensor:
         """(places, pieces) at the rows and columns `at` of (B, T) ids.
 
-        The output layer is as large as the vocabulary: it gets only the places that are looked at.
+        The output layer is as large as the vocabulary, so it gets only these places.
         """
         layers: Any = self.model
         hook = layers.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][at],))
@@ -111,7 +110,7 @@ class MaskedLM:
 def open_masked_lm(name: str, device: str) -> MaskedLM:
     """The model `name`: a hub id such as bert-base-cased, or a folder in the hub's layout.
 
-    InputError where anything is missing or does not fit, and where it is no masked language model.
+    Raises InputError if anything is missing or does not fit, or if it is not a masked language model.
     """
     from transformers import AutoModelForMaskedLM
 
@@ -136,7 +135,7 @@ def open_masked_lm(name: str, device: str) -> MaskedLM:
 
 
 def _offset(model: PreTrainedModel) -> int:
-    """RoBERTa counts positions from behind that of the padding, and so reads fewer than it has."""
+    """The number of positions that are not used: RoBERTa counts them from after that of the padding."""
     for name, layer in model.named_modules():
         padding: Any = getattr(layer, "padding_idx", None)
         if name.endswith("position_embeddings") and padding is not None:
@@ -145,34 +144,33 @@ def _offset(model: PreTrainedModel) -> int:
 
 
 def _refuse_others(folder: Path) -> None:
-    """InputError where the model, which does not fit, says itself that it is another kind: an encoder alone,
+    """Raise InputError if a model that does not fit is of another kind by its own config: only an encoder,
     GPT-2."""
     for name in architectures(folder):
         if not name.endswith(("ForMaskedLM", "ForPreTraining", "WithLMHeadModel")):
-            raise InputError(f"{folder} holds a {name}, which does not predict what is masked", OTHER)
+            raise InputError(f"{folder} has a {name}, which does not predict masked pieces", OTHER)
 
 
 def _refuse_blind(opened: MaskedLM, name: str) -> None:
-    """InputError where what the model says at a mask does not depend on what stands behind it, as of a causal
-    model."""
+    """Raise InputError if the logits at a mask do not depend on the piece after it, as in a causal model."""
     import torch
 
     pieces = opened.pieces
     wrong = f"{type(opened.model).__name__} in {name}"
     if opened.model.config.is_encoder_decoder:
-        raise InputError(f"{wrong} writes its answers, and fills no masks in place", OTHER)
+        raise InputError(f"{wrong} writes its answers, and does not fill masks in place", OTHER)
     known = [id for id in range(input_rows(opened.model)) if id not in set(pieces.forbidden)][:2]
     if len(known) < 2:
         raise InputError(f"the vocabulary of {name} has no pieces to fill in", DAMAGED)
     texts = [[pieces.first, pieces.mask, behind, pieces.last] for behind in known]
     first, second = opened.logits(texts, [0, 1], [1, 1])[:, known].double()
     if torch.allclose(first, second, rtol=1e-7, atol=1e-9):
-        raise InputError(f"{wrong} does not see what stands behind a mask", OTHER)
+        raise InputError(f"{wrong} does not see the text after a mask", OTHER)
 
 
 def open_pieces(folder: Path, rows: int) -> Pieces:
-    """The vocabulary in a folder: its tokenizer.json, or BERT's vocab.txt. `rows`: of the model that it
-    is of."""
+    """The vocabulary in a folder: its tokenizer.json, or BERT's vocab.txt. `rows`: the number of ids of the
+    model."""
     said, added = _said(folder), _added(folder)
     whole = (folder / TOKENIZER).exists() or not (folder / VOCABULARY).exists()
     tokenizer = open_tokenizer(folder) if whole else _word_pieces(folder / VOCABULARY, said)
@@ -180,7 +178,7 @@ def open_pieces(folder: Path, rows: int) -> Pieces:
     if max(ids.values()) >= rows:
         raise InputError(
             f"the vocabulary in {folder} has {max(ids.values()) + 1:,} pieces, the model {rows:,}",
-            "They are of different models: copy both from one place.",
+            "They belong to different models: copy both from one place.",
         )
     special = {role: _find(role, said, ids, folder) for role in ROLES}
     model = json.loads(tokenizer.to_str())["model"]
@@ -211,7 +209,7 @@ def open_pieces(folder: Path, rows: int) -> Pieces:
     if {*special.values()} & {*typed}:
         raise InputError(
             f"the vocabulary in {folder} reads a typed mask as a mask, not as text",
-            "Choose a model with BERT's or RoBERTa's kind of vocabulary.",
+            "Choose a model with a vocabulary like that of BERT or RoBERTa.",
         )
     return pieces
 
@@ -230,7 +228,7 @@ def _find(role: str, said: dict[str, str], ids: dict[str, int], folder: Path) ->
 
 
 def _said(folder: Path) -> dict[str, str]:
-    """What the tokenizer's files say of the special tokens by name, and of the case."""
+    """The names of the special tokens in the tokenizer's files."""
     found: dict[str, str] = {}
     for name in WORDS_ON_IT:
         values = json_object(folder / name)
@@ -247,8 +245,8 @@ def _added(folder: Path) -> list[dict[str, Any]]:
 
 
 def _word_pieces(file: Path, said: dict[str, str]) -> Tokenizer:
-    """BERT's vocabulary, one piece a line. Lower case where the tokenizer's settings say so, else where it
-    has no capitals."""
+    """BERT's vocabulary, one piece per line. It is lower case if the settings say so, or if it has no
+    capitals."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
     try:
@@ -258,7 +256,7 @@ def _word_pieces(file: Path, said: dict[str, str]) -> Tokenizer:
     vocab = {piece: id for id, piece in enumerate(lines)}
     unknown = said.get("unk_token", "[UNK]")
     if unknown not in vocab:
-        raise InputError(f"{file} is no vocabulary of word pieces: it lacks {unknown}", DAMAGED)
+        raise InputError(f"{file} is not a vocabulary of word pieces: it lacks {unknown}", DAMAGED)
     lower = json_object(file.parent / WORDS_ON_IT[0]).get("do_lower_case")
     if not isinstance(lower, bool):
         lower = not any(piece != piece.lower() for piece in lines if not _bare(piece))

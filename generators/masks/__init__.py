@@ -1,1 +1,2 @@
-"""From a text to its blanks: documents, words, the mask function and others."""
+"""From a text to its blanks: documents, words and mask functions. The doors are `documents` (texts), `named`
+(a mask function by its name) and `drawing` (masks of a document)."""

@@ -1,9 +1,10 @@
-"""Mask functions of your own: any object with `types` and `mask`, named as `module:object`.
+"""Custom mask functions: any object with `types` and `mask`, named as `module:object`.
 
-- `types`: the names of its kinds of blanks (small letters and _), in the order of their tokens' ids;
-- `mask(text, rng)`, or `mask(text)` if it needs no chance: for each span (type, character offset, length), in any order.
+- `types`: the names of its types of blanks (lower-case letters and _), in the order of their tokens' ids;
+- `mask(text, rng)`, or `mask(text)` if nothing is random: (type, character offset, length) of each span,
+  in any order.
 
-The object may be a class, which is then made without arguments. generators/masks/samples.py has two.
+The object may be a class; it is then created without arguments. generators/masks/samples.py has two examples.
 """
 
 from __future__ import annotations
@@ -23,19 +24,22 @@ from humaneval.errors import UsageError
 
 _TYPE = re.compile(r"[a-z_]+")
 
-_HINT = "It needs `types`, names of kinds of blanks, and `mask(text, rng)`: see generators/masks/samples.py."
+_HINT = (
+    "It needs `types`, the names of its types of blanks, and `mask(text, rng)`:"
+    " see generators/masks/samples.py."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CustomMask:
-    """An object of somebody's own as a MaskFunction. What it returns is checked when masks are drawn."""
+    """A custom object as a MaskFunction. What it returns is checked when masks are drawn."""
 
     name: str
     types: tuple[str, ...]
     mask: Callable[[str, random.Random], Iterable[tuple[str, int, int]]]
 
     def prepare(self, document: Document) -> Draw:
-        """Nothing is done ahead: the object is given the text for each mask."""
+        """Return a draw that gives the object the text for each mask; nothing is done in advance."""
 
         def draw(rng: random.Random) -> list[MaskedSpan]:
             spans = [
@@ -48,13 +52,13 @@ class CustomMask:
 
 
 def load_custom(name: str) -> CustomMask:
-    """The mask function behind `module:object`. Raises UsageError if it is not there or lacks something."""
+    """The mask function `module:object`. Raises UsageError if it does not exist or lacks something."""
     found = _find(name)
     if isinstance(found, type):
         try:
             found = found()
         except FAULTS as error:
-            _refuse(name, f"cannot be made without arguments: {error}", error)
+            _refuse(name, f"cannot be created without arguments: {error}", error)
     for member in ("types", "mask"):
         if not hasattr(found, member):
             _refuse(name, f"has no `{member}`")
@@ -66,29 +70,30 @@ def _find(name: str) -> Any:
     if not module or not path:
         known = ", ".join(("hierarchical", *Granularity))
         raise UsageError(
-            f"there is no mask function {name!r}", f"There are {known}, and module:object for your own."
+            f"there is no mask function {name!r}",
+            f"Choose one of {known}, or module:object for a custom one.",
         )
     try:
         found = import_module(module)
     except FAULTS as error:
         raise UsageError(
             f"mask function {name}: importing {module} failed: {type(error).__name__}: {error}",
-            "Is the module installed, or in a folder that PYTHONPATH names?",
+            "Install the module, or put its folder into PYTHONPATH.",
         ) from error
     try:
         return attrgetter(path)(found)
     except AttributeError as error:
         raise UsageError(
-            f"mask function {name}: the module {module} has no {path}", "Is the name spelt right?"
+            f"mask function {name}: the module {module} has no {path}", "Check the spelling of the name."
         ) from error
 
 
 def _types(name: str, types: Any) -> tuple[str, ...]:
     if isinstance(types, str) or not isinstance(types, Iterable):
-        _refuse(name, f"has `types` that are no list of names: {types!r}")
+        _refuse(name, f"has `types` that are not a list of names: {types!r}")
     names = tuple(str(type) for type in types)
     if wrong := [type for type in names if not _TYPE.fullmatch(type)]:
-        _refuse(name, f"has a type that is not of small letters and _: {wrong[0]!r}")
+        _refuse(name, f"has a type with other characters than lower-case letters and _: {wrong[0]!r}")
     if not names or len(set(names)) < len(names):
         _refuse(name, "has no types" if not names else f"has a type twice: {', '.join(names)}")
     return names
@@ -99,7 +104,7 @@ def _with_rng(name: str, mask: Any) -> Callable[[str, random.Random], Iterable[t
         _refuse(name, "has a `mask` that cannot be called")
     try:
         parameters = inspect.signature(mask)
-    except ValueError:  # built-in callables may have no signature to look at
+    except ValueError:  # some built-in callables have no signature
         return mask  # type: ignore[no-any-return]  # what it returns is checked when masks are drawn
     for arguments in (2, 1):
         try:

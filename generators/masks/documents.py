@@ -1,9 +1,8 @@
-"""Documents as the mask function sees them: paragraphs, their sentences, and where each lies in the unchanged
-text.
+"""Documents as mask functions see them: paragraphs and sentences, and where each lies in the unchanged text.
 
 A story keeps its own five sentences. Other text is prose (a paragraph is a line, cut by our sentence
-splitter) or verse (a paragraph is a stanza, a sentence is a line). What describes a document, such as its
-title, is its first paragraph.
+splitter) or verse (a paragraph is a stanza, a sentence is a line). Metadata of a document, such as its title,
+is its first paragraph.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from humaneval.domain import Story
 from humaneval.text import sentence_spans
 
 UNTITLED = "Unknown Title"
-"""What stands in the title line of a story that has none."""
+"""The title line of a story without a title."""
 
 
 class Span(NamedTuple):
@@ -33,10 +32,10 @@ class Paragraph(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A document's text and where its paragraphs and their sentences lie.
+    """The text of a document, and where its paragraphs and their sentences lie.
 
-    Every span is in order, not empty, and begins and ends on a character that is no white space. The first
-    `metadata` paragraphs describe the document and are no part of its running text.
+    Spans are in order and not empty, and do not begin or end with white space. The first `metadata`
+    paragraphs describe the document; they are not part of its running text.
     """
 
     text: str
@@ -45,9 +44,9 @@ class Document(NamedTuple):
 
 
 def story_document(story: Story) -> Document:
-    """A story as the models read it: its title in a line of its own, then the five sentences on one line.
+    """A story as the models read it: its title on a line of its own, then the five sentences on one line.
 
-    The sentences are the story's own five; no splitter cuts them again. The title counts as metadata.
+    The sentences are the five of the story; no splitter cuts them again. The title counts as metadata.
     """
     title = story.title or UNTITLED
     text = f"{title}\n{' '.join(story.sentences)}"
@@ -62,8 +61,8 @@ def story_document(story: Story) -> Document:
 
 
 def prose_document(text: str) -> Document:
-    """Paragraphs are the lines that are not blank, at any line break that Unicode knows; sentences as we
-    split them."""
+    """A document of prose. Paragraphs are the lines that are not blank, with any line break of Unicode; the
+    sentence splitter cuts them."""
     paragraphs: list[Paragraph] = []
     for line in _lines(text):
         if line.start < line.end:
@@ -74,7 +73,7 @@ def prose_document(text: str) -> Document:
 
 
 def verse_document(text: str) -> Document:
-    """Paragraphs are the stanzas, which blank lines part; sentences are the lines."""
+    """A document of verse. Paragraphs are stanzas, separated by blank lines; sentences are lines."""
     paragraphs: list[Paragraph] = []
     stanza: list[Span] = []
     for line in (*_lines(text), Span(len(text), len(text))):

@@ -1,18 +1,17 @@
-"""Draws masks of a document: no two alike, faulty ones drawn again, and what was given up counted by cause."""
+"""Draws the masks of a document. No two are alike; faulty ones are drawn again, then counted by cause."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from collections.abc import Sequence
-from operator import attrgetter
 
 from generators.masks.documents import Document
 from generators.masks.hierarchical import Hierarchical
 from generators.masks.spans import FAULTS, MaskedSpan, MaskFunction
 
 TRIES = 16
-"""How often an example that repeats another of the same document, or is faulty, is drawn anew."""
+"""How many times a mask is drawn, if it is faulty or repeats another of the same document."""
 
 NOTHING = "masks nothing"
 
@@ -24,15 +23,13 @@ def draw_masks(
     rng: random.Random,
     drops: Counter[str] | None = None,
     *,
-    at_most: int | None = None,
     allow_empty: bool = True,
 ) -> list[tuple[MaskedSpan, ...]]:
-    """Up to `count` masks of a document, no two alike; each is drawn up to 16 times until it can be kept.
+    """Up to `count` masks of a document, no two alike; each is drawn up to 16 times until it can be used.
 
-    An example that is given up adds one to `drops` under the cause of its last try. Of a mask with more than
-    `at_most` spans, that many are kept at random. Since masks differ, 16 of a story mask the whole document
-    in about 2.4 % of cases, not 3 %, and a mask without a span is among them once at most: not at all if
-    `allow_empty` is false.
+    A mask that is given up adds one to `drops` under the cause of its last try. A mask without a span is kept
+    once at most, and never if `allow_empty` is false. Since masks differ, 16 masks of a story mask the whole
+    document in about 2.4 % of cases, not 3 %.
     """
     drops = Counter() if drops is None else drops
     try:
@@ -41,7 +38,7 @@ def draw_masks(
         drops[_failure(error)] += count
         return []
     types = frozenset(mask.types)
-    sound = isinstance(mask, Hierarchical)  # its masks are right by construction
+    sound = isinstance(mask, Hierarchical)  # its masks are valid by construction
     kept: dict[tuple[MaskedSpan, ...], None] = {}
     for _ in range(count):
         cause = ""
@@ -51,8 +48,6 @@ def draw_masks(
             except FAULTS as error:
                 cause = _failure(error)
                 continue
-            if at_most is not None and len(drawn) > at_most:
-                drawn = sorted(rng.sample(drawn, at_most), key=attrgetter("start"))
             found = tuple(drawn)
             if found in kept:
                 cause = "repeats another mask"
@@ -67,7 +62,7 @@ def draw_masks(
 
 
 def _fault(mask: Sequence[MaskedSpan], types: frozenset[str], length: int) -> str:
-    """Why a mask cannot be used, or nothing."""
+    """Why a mask cannot be used; empty if it can."""
     free_from = 0
     for type, start, end in mask:
         if type not in types:

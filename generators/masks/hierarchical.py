@@ -1,10 +1,8 @@
-"""Which spans of a document become blanks: the mask function of Donahue et al. (ACL 2020, section 4), and
-others.
+"""The mask function of Donahue et al. (ACL 2020, section 4), and its variants.
 
 A document is a hierarchy of paragraphs, sentences and words. Every node is masked with probability p = 0.03,
-and nothing inside a masked one is masked again; a masked word becomes, half of the time, an n-gram of up to 8
-words. That covers about 15 % of the words. Variants mask one granularity only; `module:object` names a
-function of your own.
+and nothing inside a masked node is masked again. With probability 0.5, a masked word becomes an n-gram of up
+to 8 words. This covers about 15 % of the words. Variants mask one granularity only.
 """
 
 from __future__ import annotations
@@ -24,22 +22,22 @@ LONGEST_NGRAM = 8
 
 
 class _Tree(NamedTuple):
-    """The nodes of a document that may be masked, each before what is inside it, words as leaves."""
+    """The nodes of a document that may be masked, each before its parts; words are the leaves."""
 
     spans: list[tuple[int, int]]
     inner: dict[int, tuple[Granularity, int]]
-    """Of each node that is no word: its granularity, and the node after all that is inside it."""
+    """For each node that is not a word: its granularity, and the node after its last part."""
     ends: list[int]
     """For each sentence, the node after its last word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hierarchical:
-    """The paper's mask function, or with `only` its variant that masks a single granularity.
+    """The paper's mask function, or its variant that masks only one granularity.
 
-    `probability` (0–1) is that of each node. `parity` makes the random draws of the reference, one for each
-    node, so that equal streams give equal masks; otherwise the distance to the next masked node is drawn,
-    which has the same distribution and takes a fraction of the time.
+    `probability` (0–1) is that of each node. With `parity`, one number is drawn for each node, as in the
+    reference code, so that equal streams of random numbers give equal masks. Otherwise the distance to the
+    next masked node is drawn: the distribution is the same, and it takes a fraction of the time.
     """
 
     only: Granularity | None = None
@@ -63,11 +61,11 @@ class Hierarchical:
         spans, inner, ends = _tree(document, self.only)
         count = len(spans)
         parity, probability = self.parity, self.probability
-        # The number of nodes left out is geometric: at least k with probability (1 - p) to the power of k.
+        # The number of nodes that are skipped is geometric: it is at least k with probability (1 - p)^k.
         scale = 1 / log1p(-probability) if probability < 1 else 0.0
         ngrams = {Granularity.NGRAM: 1.0, Granularity.WORD: 0.0, None: 0.5}.get(self.only, 0.0)
 
-        # Called by the million: what is looked up or called in it is what masking costs.
+        # Called millions of times: the cost of masking is what this function looks up and calls.
         def draw(rng: random.Random) -> list[MaskedSpan]:
             mask: list[MaskedSpan] = []
             chance = rng.random
@@ -85,7 +83,7 @@ class Hierarchical:
                     type, after = inner[node]
                 elif ngrams > 0 and chance() < ngrams:
                     longest = min(LONGEST_NGRAM, ends[bisect_right(ends, node)] - node)
-                    # `randint` is as good, but takes five times as long.
+                    # `randint` gives the same distribution, but takes five times as long.
                     length = rng.randint(1, longest) if parity else 1 + int(longest * chance())
                     type, after = Granularity.NGRAM, node + length
                     end = spans[after - 1][1]
@@ -97,12 +95,12 @@ class Hierarchical:
         return draw
 
 
-# `MaskedSpan(...)` runs a constructor written in Python; this makes the same in a third of the time.
+# `MaskedSpan(...)` runs a constructor written in Python; this takes a third of the time.
 _new_span = tuple.__new__
 
 
 def _tree(document: Document, only: Granularity | None) -> _Tree:
-    """All nodes of the document, or those of one granularity alone, which then have nothing inside."""
+    """All nodes of the document, or only those of one granularity, which then have no parts."""
     text = document.text
     whole, paragraphs, sentences = (
         only in (None, level) for level in (Granularity.DOCUMENT, Granularity.PARAGRAPH, Granularity.SENTENCE)
@@ -132,10 +130,10 @@ def _tree(document: Document, only: Granularity | None) -> _Tree:
 
 
 def one_span(document: Document, granularity: Granularity, rng: random.Random) -> MaskedSpan | None:
-    """One span, each of that granularity equally likely, or None if there are none: an example of a test set.
+    """One span of that granularity, all equally likely, or None if there are none: an example of a test set.
 
-    A sentence is never one of the metadata, such as a story's title line; all other granularities include it.
-    N-grams are those of one random division of each sentence into n-grams.
+    Sentences exclude the metadata, such as a story's title line; all other granularities include it. N-grams
+    are those of one random division of each sentence into n-grams.
     """
     if granularity == Granularity.SENTENCE:
         document = document._replace(paragraphs=document.paragraphs[document.metadata :])

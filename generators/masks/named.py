@@ -10,8 +10,8 @@ from generators.masks.spans import Granularity, MaskFunction
 def load_mask(name: str, *, parity: bool = False) -> MaskFunction:
     """The mask function of that name: `hierarchical`, a granularity to mask that only, or `module:object`.
 
-    `parity` is that of `Hierarchical`; a function of your own has its own draws. What such an object must
-    have is told in `generators.masks.custom`. Raises UsageError where there is none.
+    `parity` is that of `Hierarchical`; it does not affect a custom mask function. `generators.masks.custom`
+    describes what such an object needs. Raises UsageError if there is no function of that name.
     """
     if name == "hierarchical":
         return Hierarchical(parity=parity)

@@ -1,5 +1,4 @@
-"""Two mask functions to take as patterns for your own: `generators.masks.samples:Punctuation` and
-`:ProperNouns`."""
+"""Two examples of custom mask functions: `generators.masks.samples:Punctuation` and `:ProperNouns`."""
 
 from __future__ import annotations
 
@@ -7,19 +6,20 @@ import random
 import re
 import unicodedata
 
-# A word without its 's; O'Brien and Jean-Luc are one.
+# A word without its 's; O'Brien and Jean-Luc are one word each.
 _WORD = r"[^\W\d_]\w*(?:['’-](?=[^\W\d_a-z])\w+)*"
 _OPENING = re.compile(rf"(?:\A|[\r\n]|[.?!…][\"'”’)\]]*\s)[\s\"'“‘(\[]*({_WORD})")
 _ANY = re.compile(rf"(?<!\w)(?<!\w['’]){_WORD}")
 
 
 class Punctuation:
-    """Each punctuation mark with probability 0.5: those that end a sentence, and the others."""
+    """Masks each punctuation mark with probability 0.5, in two types: those that end a sentence, and the
+    others."""
 
     types = ("sentence_terminal", "other_punctuation")
 
     def mask(self, text: str, rng: random.Random) -> list[tuple[str, int, int]]:
-        """One character a span: `.`, `?` and `!`, and whatever else Unicode calls punctuation."""
+        """Spans of one character each: `.`, `?` and `!`, and all other punctuation of Unicode."""
         return [
             (self.types[character not in ".?!"], at, 1)
             for at, character in enumerate(text)
@@ -28,17 +28,17 @@ class Punctuation:
 
 
 class ProperNouns:
-    """All names, as a rule without a tagger guesses them; names side by side are one span.
+    """Masks all names, as found by a rule without a tagger; adjacent names are one span.
 
-    A word is a name if it has a capital and does not open a sentence, or if it opens one and is a name
-    elsewhere in the text. So the rule misses names that only ever open sentences, and takes *Monday*, words
-    in capitals, and most words of a title for names.
+    A word is a name if it has a capital and does not open a sentence, or if it opens a sentence and is a name
+    elsewhere in the text. So the rule misses names that only open sentences. It takes *Monday*, words in
+    capitals and most words of a title for names.
     """
 
     types = ("proper_noun",)
 
     def mask(self, text: str) -> list[tuple[str, int, int]]:
-        """There is nothing random here, so it asks for no `rng`."""
+        """Nothing is random here, so there is no `rng`."""
         opening = {found.start(1) for found in _OPENING.finditer(text)}
         capitals = [found for found in _ANY.finditer(text) if found[0][0].isupper() and found[0] != "I"]
         names = {found[0] for found in capitals if found.start() not in opening}

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from generators.masks.documents import Document
 
 FAULTS = (Exception, SystemExit)
-"""What the mask function of somebody else may raise; one that asks to leave the program is not obeyed."""
+"""What a custom mask function may raise; a request to exit is treated as an error."""
 
 
 class Granularity(StrEnum):
@@ -22,12 +22,12 @@ class Granularity(StrEnum):
     NGRAM = "ngram"
     WORD = "word"
 
-    # An enumeration's own is many times slower, and masks are looked up by the million.
+    # The hash of an enumeration is many times slower, and masks are looked up millions of times.
     __hash__ = str.__hash__
 
 
 class MaskedSpan(NamedTuple):
-    """A span that is to become a blank; `type` is a granularity, or what a custom mask function calls it."""
+    """A span that becomes a blank; `type` is a granularity, or a type of a custom mask function."""
 
     type: str
     start: int
@@ -35,19 +35,19 @@ class MaskedSpan(NamedTuple):
 
 
 Draw = Callable[[random.Random], Sequence[MaskedSpan]]
-"""Draws one mask of one document: spans in the order of the text that do not overlap; perhaps none."""
+"""Draws one mask of one document: spans that do not overlap, in the order of the text; there may be none."""
 
 
 class MaskFunction(Protocol):
-    """A way to choose the spans that become blanks."""
+    """Chooses the spans that become blanks."""
 
     @property
     def name(self) -> str:
-        """What `load_mask` knows it by."""
+        """The name that `load_mask` takes."""
 
     @property
     def types(self) -> tuple[str, ...]:
         """All types of its spans, in the order of the blank tokens' ids."""
 
     def prepare(self, document: Document) -> Draw:
-        """The work that is done once for a document, however many masks are drawn."""
+        """Do the work that is the same for all masks of a document."""

@@ -1,1 +1,2 @@
-"""What the kinds share when they write: batches and tries, drawing, prompts and replies."""
+"""What the kinds share when they write. The doors are `filling` (a generator over a model), `decoding`
+(drawing tokens), `prompts` and `replies`."""

@@ -1,8 +1,8 @@
-"""Draws what a language model writes on: batched, cached, each row with its own stream of chance and its own
-end.
+"""Draws the tokens that a language model writes: in batches, with a cache. Each row has its own random
+numbers and its own end.
 
-What a row gets does not depend on which rows stand beside it or in which order: its random numbers come from
-(seed, row key), and its positions are counted from its own first token.
+What a row gets does not depend on the other rows or their order. Its random numbers come from (seed, row
+key), and its positions are counted from its own first token.
 """
 
 from __future__ import annotations
@@ -24,52 +24,52 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 Stop = Callable[[Sequence[int]], bool]
-"""Whether an answer is finished, given the ids drawn for it so far."""
+"""Whether an answer is finished, given the ids that were drawn for it so far."""
 Count = Callable[[Sequence[int]], int]
-"""How many words ids are."""
+"""The number of words that ids make."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How the next token is drawn.
 
-    The usual nucleus keeps the likeliest tokens up to the one with which their mass reaches `top_p`;
-    `reference`, as the paper's code has it, leaves that one out (but keeps the first).
+    The usual nucleus keeps the likeliest tokens, up to the one with which their mass reaches `top_p`. The
+    nucleus `reference`, that of the paper's code, leaves this one out, but always keeps the first.
     """
 
     temperature: float = 1.0
     top_p: float = 0.95
     top_k: int = 0
-    """0: all."""
+    """0: no limit."""
     nucleus: str = "usual"
     longest: int = 64
-    """New tokens of an answer at most."""
+    """The most new tokens of an answer."""
 
     def __post_init__(self) -> None:
         refuse_unless(0 < self.temperature <= 100, "temperature", "above 0, to 100")
         refuse_unless(0 < self.top_p <= 1, "top_p", "above 0, to 1")
-        refuse_unless(self.top_k >= 0, "top_k", "0 (all) or more")
+        refuse_unless(self.top_k >= 0, "top_k", "0 (no limit) or more")
         refuse_unless(self.nucleus in ("usual", "reference"), "nucleus", "usual or reference")
         refuse_unless(1 <= self.longest <= 1000, "longest", "1 to 1000")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an answer that is to be drawn has to keep to."""
+    """The constraints of an answer."""
 
     forced: tuple[int, ...] = ()
-    """Ids that it begins with."""
+    """The ids that it begins with."""
     lines: bool = False
-    """Whether it may have line ends."""
+    """Whether it may contain line ends."""
     least: int = 0
-    """Words before it may end."""
+    """The fewest words it may have."""
     most: int = 0
-    """Words with which it has to end; 0: any number."""
+    """The most words it may have; 0: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a row starts from, the key of its stream of chance, and the answers that are to be drawn one after
+    """The ids that a row starts from, the key of its random numbers, and the answers to draw one after
     another."""
 
     ids: Sequence[int]
@@ -79,34 +79,34 @@ class Prompt:
 
 @dataclass(slots=True)
 class Written:
-    """An answer: its ids without the end token, and the natural logarithm of each one's probability in the
-    model, given what may be drawn at all. A forced id has none: 0."""
+    """An answer: its ids without the end token, and the natural logarithm of the probability of each, among
+    the tokens that may be drawn. For a forced id it is 0."""
 
     ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     ended: bool = False
-    """By the end token or the stop rule; not by length."""
+    """Whether the end token or the stop rule ended it, not its length."""
     held: bool = False
-    """To its number of words."""
+    """Whether it was ended at its most words."""
 
 
 def uniforms(seed: int, key: str, count: int) -> NDArray[np.float64]:
-    """The stream of chance of one row."""
+    """The random numbers of one row."""
     digest = hashlib.sha256(f"{seed} {key}".encode()).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16]))).random(count)
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for all rows of a model."""
+    """The rules for all rows of a model."""
 
     ends: tuple[int, ...]
-    """Ids that end an answer; the first is put behind one that is cut off."""
+    """The ids that end an answer; the first is put after an answer that is cut off."""
     forbidden: tuple[int, ...] = ()
     continuing: tuple[int, ...] = ()
-    """Ids that go on with a word: not drawn right behind what an answer has to begin with."""
+    """The ids that continue a word: not drawn right after the forced beginning of an answer."""
     line_ends: tuple[int, ...] = ()
-    """Ids that only answers with line ends may have."""
+    """The ids that only answers with line ends may have."""
     stop: Stop | None = None
     count: Count = len
 
@@ -114,8 +114,8 @@ class Rules:
 def draw(
     model: PreTrainedModel, prompts: Sequence[Prompt], rules: Rules, sampling: Sampling, seed: int
 ) -> list[list[Written]]:
-    """The answers of every prompt, all rows in one batch. A row that reaches the end of what the model can
-    read has fewer answers than were asked for, or a last one that is not ended."""
+    """Draw the answers to all prompts in one batch. A row that reaches the longest text that the model can
+    read has fewer answers, or a last answer that is not ended."""
     import torch
 
     if not prompts:
@@ -151,7 +151,7 @@ def draw(
 
 
 class _Row:
-    """A row on its way: which answer it is at."""
+    """A row in progress, and the answer that it is at."""
 
     def __init__(self, number: int, prompt: Prompt, rules: Rules, longest: int) -> None:
         self.number, self.prompt, self.rules, self.longest = number, prompt, rules, longest
@@ -164,17 +164,17 @@ class _Row:
 
     @property
     def at_beginning(self) -> bool:
-        """Whether what it has to begin with stands there, and nothing else yet."""
+        """Whether its forced beginning is written, and nothing else yet."""
         return 0 < len(self.answer.forced) == len(self.written[-1].ids)
 
     @property
     def may_end(self) -> bool:
-        """Whether it has its words."""
+        """Whether it has enough words."""
         answer = self.answer
         return not answer.least or self.rules.count(self.written[-1].ids) >= answer.least
 
     def take(self, token: int, logprob: float) -> int:
-        """Write a drawn token, or what has to stand in its place; the id that the model is to read."""
+        """Write a drawn token, or the one that replaces it; returns the id that the model reads next."""
         if self.finished:
             return token
         now, answer, rules = self.written[-1], self.answer, self.rules
@@ -206,20 +206,20 @@ class _Row:
 
 
 class _Limits:
-    """What must not be drawn, as a change to logits."""
+    """Changes logits so that what is not allowed is not drawn."""
 
     def __init__(self, rules: Rules, device: object) -> None:
         import torch
 
         def tensor(ids: Sequence[int]) -> Tensor:
-            return torch.tensor(list(ids), dtype=torch.long, device=device)  # type: ignore[arg-type]  # as the model says it
+            return torch.tensor(list(ids), dtype=torch.long, device=device)  # type: ignore[arg-type]  # the type is that of model.device
 
         self.forbidden, self.line_ends, self.ends, self.continuing = map(
             tensor, (rules.forbidden, rules.line_ends, rules.ends, rules.continuing)
         )
 
     def apply(self, logits: Tensor, rows: Sequence[_Row]) -> None:
-        """Set what each row must not draw to minus infinity."""
+        """Set the logits of the tokens that a row may not draw to minus infinity."""
         import torch
 
         never = float("-inf")
@@ -257,16 +257,17 @@ def choose(logits: Tensor, sampling: Sampling, chance: Tensor) -> Chosen:
 
 
 def limited(shares: Tensor, top_p: float, top_k: int = 0, *, reference: bool = False) -> Tensor:
-    """(B, V) shares with 0 outside top_k (0: no limit) and top_p; the likeliest is always in.
+    """(B, V) probabilities, set to 0 outside top_k (0: no limit) and top_p; the likeliest token is always
+    kept.
 
-    The nucleus is one of all tokens, or of the top_k where that is a limit.
+    The nucleus is that of all tokens, or of the top_k if they are limited.
     """
     import torch
 
     width = shares.shape[-1]
     if top_p >= 1 and not top_k and not reference:
         return shares
-    # The nucleus is nearly always within the likeliest 1,024; where it is not, all are sorted.
+    # The nucleus is nearly always among the likeliest 1,024 tokens; if not, all are sorted.
     best, order = shares.topk(min(top_k or 1024, width), dim=-1)
     if not top_k and best.shape[-1] < width and bool((best.sum(-1) < top_p).any()):
         best, order = shares.sort(dim=-1, descending=True)
@@ -278,13 +279,16 @@ def limited(shares: Tensor, top_p: float, top_k: int = 0, *, reference: bool = F
 
 
 def pick(shares: Tensor, chance: Tensor) -> Tensor:
-    """One token a row of (B, V) shares: where their sum, cumulated, passes the row's number in `chance` (0 to 1).
+    """One token for each row of (B, V) probabilities: the one at which their cumulative sum passes the row's
+    number in `chance` (0 to 1).
 
-    Cumulated in the vocabulary's order: in that of the shares, near ties would change places with the batch.
+    The sum is in the order of the vocabulary: in that of the probabilities, near ties would depend on the
+    batch.
     """
     import torch
 
     mass = shares.to(torch.float32 if shares.device.type == "mps" else torch.float64).cumsum(-1)
-    # Below 1 even in single precision: every number passes somewhere, and only where a token has a share.
+    # Below 1 even in single precision, so that every number is passed, and only by a token with a
+    # probability.
     passed = mass > chance.to(mass).clamp(max=1 - 2**-20).unsqueeze(-1) * mass[:, -1:]
     return passed.int().argmax(-1)

@@ -1,8 +1,8 @@
-"""What all generators that are models share: texts with gaps in batches, further tries, and the check of
-every answer.
+"""What all generators with a model share: batches of texts with gaps, further tries, and the check of each
+answer.
 
-A kind of model is a Filler. It gets a batch of texts and drafts answers; everything else is done here, the
-same for all.
+Each kind of model is a Filler: it gets a batch of texts and drafts answers. Everything else is done here, in
+the same way for all.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from humaneval.text import normalise
 
 OK = InfillStatus.OK
 WINDOW = 4
-"""Batches that are sorted by length together, so that those in a batch are about equally long."""
+"""Batches that are sorted by length together, so that the texts of a batch are about equally long."""
 
 
 class Draft(NamedTuple):
-    """What a model wrote for a gap; anything but OK where it knows that it did not do what it should."""
+    """What a model wrote for a gap; the status is OK unless the filler knows of a fault."""
 
     text: str
     status: InfillStatus = OK
@@ -32,7 +32,7 @@ class Draft(NamedTuple):
 
 
 class Filler(Protocol):
-    """A model that fills gaps: what the kinds differ in."""
+    """A model that fills gaps. The kinds differ in this."""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -40,31 +40,30 @@ class Filler(Protocol):
 
     @property
     def several(self) -> bool:
-        """Whether it drafts all gaps of a text at once; else it is asked for the first gap alone, again
-        and again."""
+        """Whether it drafts all gaps of a text at once; otherwise it drafts the first gap, one after
+        another."""
 
     @property
     def titled(self) -> bool:
-        """Whether a story's title line belongs before its sentences: to models that were trained so."""
+        """Whether the title line goes before a story's sentences, because the model was trained like that."""
 
     @property
     def needs_original(self) -> bool:
-        """Whether it has to be told what stood in a gap."""
+        """Whether it needs the original text of a gap."""
 
     @property
     def origin(self) -> Provenance:
-        """Kind, checkpoint and settings of its own, device and precision, versions. What is shared is
-        added here."""
+        """Kind, checkpoint, its own settings, device, precision and versions. Shared settings are added
+        later."""
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """A draft for each gap of each text, or for the first alone. `keys` name the texts' streams of
-        chance: what a text gets may depend on its key and the seed, but not on the texts beside it."""
+        """A draft for each gap of each text, or only for the first gap. `keys` name the random numbers of the
+        texts: an answer may depend on the key and the seed, but not on the other texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The options that every model has. `tries`: draws of a text at most, until all its answers are in
-    order."""
+    """The options of every model. `tries`: the most draws for a text, until all its answers are ok."""
 
     batch: int = 32
     tries: int = 1
@@ -111,7 +110,7 @@ class ModelGenerator:
 
     @property
     def needs_original(self) -> bool:
-        """Whether it is told what stood in a blank, for the length of it."""
+        """Whether it uses the original text of a blank, for its length."""
         return self.filler.needs_original
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
@@ -150,7 +149,7 @@ class ModelGenerator:
         return GappedText(f"{blank.story.id} {position}", (title + before, after), (gap,), blank.sample)
 
     def _fill(self, texts: Sequence[GappedText]) -> list[tuple[Filling, ...]]:
-        """A batch, drawn anew where an answer is not in order."""
+        """Fill a batch; texts with an answer that is not ok are drawn again."""
         answers: list[tuple[Filling, ...]] = [()] * len(texts)
         waiting = list(range(len(texts)))
         for attempt in range(1, self.shared.tries + 1):
@@ -171,7 +170,7 @@ class ModelGenerator:
         return answers
 
     def _drafts(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """A draft for every gap; by a model that sees one gap at a time, from left to right."""
+        """A draft for every gap, from left to right if the model fills one gap at a time."""
         if self.filler.several:
             return self._within_memory(texts, keys)
         found: list[list[Draft]] = [[] for _ in texts]
@@ -189,14 +188,14 @@ class ModelGenerator:
         return found
 
     def _within_memory(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """Drafts of a batch; halved as often as the memory asks for."""
+        """Draft a batch; halve it as often as the memory requires."""
         try:
             return self.filler.draft(texts, keys)
         except Exception as error:
             if not out_of_memory(error):
                 raise
         if len(texts) == 1:
-            lost = Draft("", InfillStatus.ERROR, "the memory does not hold this text alone")
+            lost = Draft("", InfillStatus.ERROR, "the memory is too small for this text")
             return [[lost] * (len(texts[0].gaps) if self.filler.several else 1)]
         half = len(texts) // 2
         return [
@@ -206,7 +205,7 @@ class ModelGenerator:
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether the memory of the GPU or of the machine did not suffice."""
+    """Whether the memory of the GPU or the machine was too small."""
     words = str(error)
     return (
         isinstance(error, MemoryError)
@@ -217,8 +216,7 @@ def out_of_memory(error: Exception) -> bool:
 
 
 def check(draft: Draft, gap: Gap) -> Draft:
-    """The draft as an answer: white space in order, and the status that its text deserves if it has no
-    other."""
+    """The draft as an answer: its white space normalised, and its status by its text if it was ok."""
     several_lines = gap.type in ("paragraph", "document")
     text = draft.text.strip() if several_lines else normalise(draft.text)
     verdict = verdict_on(

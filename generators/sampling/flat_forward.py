@@ -1,8 +1,8 @@
-"""The forward pass over a flat batch: examples one behind the other, no padding anywhere.
+"""The forward pass over a flat batch: its examples follow each other without padding.
 
-All but attention looks at single tokens, so it runs over (N, width) as it is. Attention alone knows where
-examples begin, and no token sees another example's. On a GPU in bf16 that is FlashAttention over ragged
-sequences; elsewhere queries, keys and values are laid out in (B, T) for it and gathered back.
+Everything except attention works on single tokens, so it runs over (N, width) as it is. Only attention needs
+to know where examples begin: no token sees another example. On a GPU in bf16 it is FlashAttention over ragged
+sequences. Elsewhere queries, keys and values are laid out in (B, T) for it and gathered again.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """Examples one behind the other, and the weight of each token's loss: their sum over a step is the step's
-    loss."""
+    """Examples, one after the other, and the weight of each token's loss. The weighted sum is the loss of a
+    step."""
 
     ids: Ids
     types: Types
@@ -38,15 +38,15 @@ class Flat(NamedTuple):
     ids: Tensor
     """(N,) int64."""
     positions: Tensor
-    """(N,) each token's place in its example."""
+    """(N,) the place of each token in its example."""
     bounds: Tensor
     """(B + 1,) int32, where examples begin."""
     longest: int
-    """Tokens of the longest example, or a bound of it."""
+    """The tokens of the longest example, or an upper bound of them."""
     rows: Tensor
-    """(N,) each token's place in (B, longest)."""
+    """(N,) the place of each token in (B, longest)."""
     before: Tensor
-    """(M,) the token before each target: what predicts it."""
+    """(M,) the token before each target, which predicts it."""
     targets: Tensor
     """(M,) ids."""
     weights: Tensor
@@ -54,10 +54,10 @@ class Flat(NamedTuple):
 
 
 def place(batch: Batch, device: str, *, wanted: np.ndarray | None = None, capacity: int = 0) -> Flat:
-    """The batch on `device`. Targets are the tokens that `wanted` says, else those with a weight.
+    """The batch on `device`. Targets are the tokens that `wanted` selects, by default those with a weight.
 
-    With a `capacity`, it is filled up with short examples of nothing to that many tokens and all tokens
-    become targets, most of these with weight 0: shapes that never change, for compiled code.
+    With a `capacity`, it is filled up with short dummy examples to that many tokens, and all tokens become
+    targets, most of these with weight 0. So the shapes never change, which compiled code needs.
     """
     import torch
 
@@ -103,12 +103,12 @@ _FILLER = 64
 
 
 def _fillers(capacity: int) -> int:
-    """Examples of nothing that a batch of a fixed shape has room for: half of it."""
+    """The number of dummy examples that a batch of a fixed shape has room for."""
     return -(-capacity // (2 * _FILLER))
 
 
 def losses(model: PreTrainedModel, flat: Flat) -> Tensor:
-    """(M,) the cross-entropy of every target, in fp32. Logits are computed for the targets alone."""
+    """(M,) the cross-entropy of every target, in fp32. Logits are computed only for the targets."""
     import torch
 
     hidden = hidden_states(model, flat)
@@ -119,12 +119,12 @@ def losses(model: PreTrainedModel, flat: Flat) -> Tensor:
 
 
 def weighted_loss(model: PreTrainedModel, flat: Flat) -> Tensor:
-    """The step's loss: each target's, times its weight."""
+    """The loss of a step: the weighted sum over the targets."""
     return (losses(model, flat) * flat.weights).sum()
 
 
 def hidden_states(model: PreTrainedModel, flat: Flat) -> Tensor:
-    """(N, width) the last layer's states."""
+    """(N, width) the states of the last layer."""
     if is_plain_gpt2(model):
         return _gpt2(model, flat)
     return _padded(model, flat)
@@ -167,7 +167,7 @@ def _attention(flat: Flat, dropout: float) -> Attend:
 
     def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         query, key, value = (_spread(one, flat) for one in (query, key, value))
-        # What pads a row on the right is seen by nothing before it: causality is all the mask that is needed.
+        # Padding on the right is not seen by anything before it: no other mask than causality is needed.
         seen = torch.nn.functional.scaled_dot_product_attention(
             query, key, value, dropout_p=dropout, is_causal=True
         )
@@ -196,11 +196,11 @@ _varlen: Callable[..., Tensor]
 
 
 def _find_varlen() -> None:
-    """Not where attention is traced by the compiler, which cannot follow it."""
+    """Set `_varlen` ahead of time: the compiler cannot trace this."""
     global _varlen
     from torch.nn.attention.varlen import varlen_attn
 
-    # torch 2.10 and 2.11 say causal in another way than 2.12 does.
+    # torch 2.10 and 2.11 have another argument for causal attention than 2.12.
     if "window_size" in inspect.signature(varlen_attn).parameters:
         _varlen = partial(varlen_attn, window_size=(-1, 0))  # type: ignore[assignment]  # may return more, if asked
     else:
@@ -208,7 +208,7 @@ def _find_varlen() -> None:
 
 
 def _padded(model: PreTrainedModel, flat: Flat) -> Tensor:
-    """Any causal model of transformers, over rows padded on the right: causality keeps the padding unseen."""
+    """Run any causal model of transformers over rows padded on the right; causality hides the padding."""
     count = len(flat.bounds) - 1
     rows = flat.ids.new_zeros(count * flat.longest).index_copy(0, flat.rows, flat.ids)
     output = model.base_model(input_ids=rows.view(count, flat.longest), use_cache=False)
@@ -217,7 +217,7 @@ def _padded(model: PreTrainedModel, flat: Flat) -> Tensor:
 
 
 def wanted(batch: Batch, *types: Target) -> np.ndarray:
-    """Which tokens of the batch have one of the types and a token before them in their example."""
+    """Which tokens of the batch have one of the types, and a token before them in their example."""
     found = np.isin(batch.types, types)
     found[batch.bounds[:-1]] = False
     return found

@@ -1,4 +1,4 @@
-"""What an instruct model is told: the text with numbered blanks, what belongs in each, and how to reply."""
+"""The request to an instruct model: the text with numbered blanks, what belongs in each, and how to reply."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def messages_for(text: GappedText) -> Messages:
 
 
 def request_for(text: GappedText) -> str:
-    """The same as one message: some models know no other speaker than the one who asks."""
+    """The same as one message, for models without a system role."""
     return "\n\n".join(message["content"] for message in messages_for(text))
 
 
 def complaint(messages: Messages, reply: str, fault: str, count: int) -> Messages:
-    """The conversation that goes on after a reply that cannot be used."""
+    """The conversation, continued after a reply that cannot be used."""
     strings = "1 string" if count == 1 else f"{count} strings"
     return [
         *messages,
@@ -57,7 +57,7 @@ def complaint(messages: Messages, reply: str, fault: str, count: int) -> Message
 
 
 def _brackets(text: GappedText) -> int:
-    """How many brackets make a mark that the text itself does not hold."""
+    """The number of brackets of a mark that does not occur in the text."""
     count = 1
     while any("[" * count + "blank " in piece for piece in text.pieces):
         count += 1
@@ -79,14 +79,14 @@ def _wish(gap: Gap) -> str:
 
 
 WORDING = "\n".join([_TASK, _COMPLAINT, *_WANTED.values()])
-"""All that is the same for every text: it is part of what makes a generator itself."""
+"""The wording that is the same for every text; it is part of the identity of a generator."""
 
 BEGINNING = '["'
-"""How every reply begins: a model that can be made to begin so is."""
+"""The beginning of every reply; it is forced if the model allows that."""
 
 
 def read_reply(reply: str, count: int = 0) -> list[str] | None:
-    """The answers in a reply: the first JSON list of `count` strings (0: one or more), whatever stands around
+    """The answers in a reply: the first JSON list of `count` strings (0: one or more), with any text around
     it; or None."""
     decoder = json.JSONDecoder()
     for found in re.finditer(r'\[\s*"', reply):

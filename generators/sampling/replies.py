@@ -1,5 +1,5 @@
-"""What a server's reply says: its text, why it ended, and the answers in it, freed of what does not belong
-there."""
+"""What is in a server's reply: its text, why it ended, and the answers without what does not belong to
+them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "�
 
 
 class Choice(NamedTuple):
-    """What the model said, and what it says of how it ended."""
+    """What the model wrote, and why it ended."""
 
     text: str
     finish: str
     refusal: str
     tokens: int | None
-    """How many it wrote, if the server counts."""
+    """The number of tokens it wrote, if the server counts them."""
 
 
 def choice_of(values: Any) -> Choice | None:
-    """The first choice of a reply of /chat/completions or /completions; None where it is no such reply."""
+    """The first choice in a reply of /chat/completions or /completions; None if it is not such a reply."""
     try:
         choice = values["choices"][0]
         said = choice.get("message", choice)
@@ -41,22 +41,21 @@ def choice_of(values: Any) -> Choice | None:
 
 
 def usage_of(values: Mapping[str, Any], name: str) -> int | None:
-    """A count of tokens in a reply, if it is there."""
+    """A number of tokens in a reply, if it is there."""
     usage = values.get("usage")
     found = usage.get(name) if isinstance(usage, dict) else None
     return found if isinstance(found, int) and found >= 0 else None
 
 
 class Parsed(NamedTuple):
-    """The answers in a reply, or what is wrong with it."""
+    """The answers in a reply, or the fault of the reply."""
 
     answers: list[str]
     fault: str = ""
 
 
 def parse(text: str, count: int) -> Parsed:
-    """The `count` answers of a reply: a JSON list of strings, or an object with such a list as `blanks`.
-    Nothing else.
+    """The `count` answers in a reply: a JSON list of strings, or an object with only such a list as `blanks`.
 
     >>> parse('{"blanks": ["It rained."]}', 1).answers
     ['It rained.']
@@ -80,14 +79,15 @@ def parse(text: str, count: int) -> Parsed:
 
 
 class Cleaned(NamedTuple):
-    """An answer, and which of `unlabelled`, `unquoted`, `trimmed` was done to it."""
+    """An answer, and which of `unlabelled`, `unquoted` and `trimmed` was done to it."""
 
     text: str
     flags: dict[str, bool]
 
 
 def clean(answer: str, before: str, after: str) -> Cleaned:
-    """An answer without label, surrounding quotes, and sentences of `before` and `after` that it repeats.
+    """An answer without its label, its surrounding quotes, and the sentences of `before` and `after` that it
+    repeats.
 
     >>> clean('Blank 1: "He left. It rained."', "He left. ", " Sun.")
     Cleaned(text='It rained.', flags={'unlabelled': True, 'unquoted': True, 'trimmed': True})
@@ -114,9 +114,10 @@ def _unquoted(text: str) -> str:
 
 
 def trim(answer: str, before: str, after: str) -> str:
-    """`answer` without the end of `before` at its start, and the start of `after` at its end, by whole sentences.
+    """`answer` without whole sentences that it repeats: the end of `before` at its start, the start of
+    `after` at its end.
 
-    What is only a repeat stays: what becomes of it is not decided here.
+    An answer that is nothing but a repeat stays; its status is decided elsewhere.
     """
     before, after = normalise(before), normalise(after)
     for start, _ in sentence_spans(before):  # the longest repeat first

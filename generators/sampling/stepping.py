@@ -1,8 +1,7 @@
-"""Language models step by step: rows that stand left-padded in a batch, fed one token each, nothing computed
+"""Runs language models step by step: left-padded rows in a batch get one token each, and nothing is computed
 twice.
 
-GPT-2 is run here over keys and values that are written in place; any other causal model by the library's own
-cache.
+For GPT-2, keys and values are written in place; other causal models use the library's cache.
 """
 
 from __future__ import annotations
@@ -20,26 +19,26 @@ if TYPE_CHECKING:
 
 
 class Steps(Protocol):
-    """A batch of B rows on its way through a model with a vocabulary of V."""
+    """A batch of B rows in a model with a vocabulary of V."""
 
     def read(self) -> Tensor:
-        """(B, V) logits behind the rows as they were given."""
+        """Read the rows that were given; (B, V) logits after them."""
 
     def feed(self, tokens: Tensor) -> Tensor:
-        """One more token a row, (B,) int64 on the device; (B, V) logits behind it."""
+        """Read one more token for each row, (B,) int64 on the device; (B, V) logits after it."""
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with these rows alone, in this order."""
+        """Keep only these rows, in this order."""
 
 
 def steps(model: PreTrainedModel, rows: Sequence[Sequence[int]], room: int) -> Steps:
-    """Rows of ids, of any lengths, with room for that many more tokens each."""
+    """Start with rows of ids of any lengths, with room for `room` more tokens each."""
     return (_Gpt2Steps if is_plain_gpt2(model) else _AnySteps)(model, rows, room)
 
 
 def _padded(rows: Sequence[Sequence[int]], device: Any) -> tuple[Tensor, Tensor]:
-    """(B, T) ids and which of them are real, padded on the left: the last token of every row is in the last
-    column."""
+    """(B, T) ids, and which of them are real. The padding is on the left: the last column has the last token
+    of each row."""
     import torch
 
     width = max(map(len, rows))
@@ -57,7 +56,7 @@ class _Gpt2Steps:
 
         self.model, self.body = model, _body(model)
         self.ids, real = _padded(rows, model.device)
-        # The library's own is the same function in six passes over memory.
+        # The library computes the same function in six passes over memory.
         self.usual = model.config.activation_function in ("gelu_new", "gelu_pytorch_tanh")
         self.lengths = real.sum(1)
         count, width = self.ids.shape
@@ -77,14 +76,14 @@ class _Gpt2Steps:
         mask = None
         if self.padded:
             causal = torch.ones(real.shape[1], real.shape[1], dtype=torch.bool, device=real.device).tril()
-            # A token of padding sees itself alone: what sees nothing would be no number.
+            # A padding token sees only itself: without any token to see, its state would be NaN.
             mask = (causal & real[:, None, :]) | torch.eye(len(causal), dtype=torch.bool, device=real.device)
             mask = mask[:, None]
         return self._run(self.ids, places, mask, is_causal=mask is None)
 
     def feed(self, tokens: Tensor) -> Tensor:
         mask = self.real[:, None, None, : self.filled + 1] if self.padded else None
-        # A row that is finished, but still in the batch, may be at the end of what the model can read.
+        # A finished row that is still in the batch may be at the last position of the model.
         places = self.lengths[:, None].clamp(max=self.last)
         found = self._run(tokens[:, None], places, mask, is_causal=False)
         self.lengths = self.lengths + 1
@@ -132,7 +131,7 @@ class _AnySteps:
             self.fixed["logits_to_keep"] = 1
 
     def read(self) -> Tensor:
-        # Architectures that count positions by the mask take none.
+        # Architectures that count positions by the mask take no position ids.
         places = {"position_ids": self.places} if "position_ids" in self.asked else {}
         output = self.model(input_ids=self.ids, attention_mask=self.mask, **places, **self.fixed)
         logits: Tensor = output.logits[:, -1]

@@ -1,16 +1,16 @@
-"""What models repeat of the text around a gap, cut off their answers."""
+"""Cuts off what an answer repeats of the text after its gap."""
 
 from __future__ import annotations
 
 import re
 
 WORDS = 3
-"""So many words in a row are no chance agreement."""
+"""This many equal words in a row are not a coincidence."""
 
 
 def before_repetition(answer: str, behind: str) -> str:
-    """`answer` up to where it goes on with the first three words of what stands behind the gap (all, where it
-    is fewer).
+    """`answer` up to where it repeats the first three words of the text after the gap, or all of its words if
+    they are fewer.
 
     >>> before_repetition("She left. Then he ate", " Then he ate it.")
     'She left.'

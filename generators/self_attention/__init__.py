@@ -1,2 +1,2 @@
-"""SA: self-attention text infilling (Zhu, Hu, Xing 2019), from a description of it; one blank after the
-other."""
+"""SA: self-attention text infilling (Zhu, Hu, Xing 2019), written from the paper. Inference only; its
+training is in `generators.training`. The door is `generator`."""

@@ -16,13 +16,15 @@ class Architecture:
     heads: int = 8
     hidden: int = 2048
     dropout: float = 0.1
-    """Of embeddings, attention, and what each part of a block adds."""
+    """The probability for embeddings, attention, and the output of each part of a block."""
     scale_template: bool = False
-    """Whether the template's words are scaled as the answer's are. Not in the paper's code: there the signal
-    of positions drowns them at first, so that what to copy from the template is learned late."""
+    """Whether the embeddings of the template are scaled as those of the answer. The paper's code does not do
+    so: at first the signal of positions is much larger, so that the model learns late to copy from the
+    template."""
 
     def __post_init__(self) -> None:
         if self.width % self.heads or self.width % 2:
             raise UsageError(
-                f"a width of {self.width} cannot be shared by {self.heads} heads", "Choose an even multiple."
+                f"a width of {self.width} cannot be split into {self.heads} heads",
+                "Choose an even width that is a multiple of the heads.",
             )

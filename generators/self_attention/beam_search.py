@@ -1,8 +1,8 @@
-"""Writes answers: by beam search, of which one beam is greedy, or by drawing; all texts of a batch at once,
-with a cache.
+"""Writes answers by beam search (one beam is greedy) or by drawing: all texts of a batch at once, with a
+cache.
 
-Scores are sums of log-probabilities, without a length penalty. A text is done when an ended answer scores at
-least as high as everything that goes on, for longer answers only score lower; its rows then leave the batch.
+Scores are sums of log-probabilities, without a length penalty. Longer answers only score lower. So a text is
+done when an ended answer scores at least as high as all open ones; its rows then leave the batch.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from generators.self_attention.vocabulary import BOA, EOA, UNWRITTEN
 
 
 class Answer(NamedTuple):
-    """What was written: ids without <EOA>, whether that came within the longest length, and the
-    log-probability."""
+    """What was written: ids without <EOA>, whether <EOA> was reached, and the log-probability."""
 
     ids: tuple[int, ...]
     ended: bool
@@ -32,7 +31,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """How to draw, and where from: the usual nucleus, and a stream for each text by seed and key."""
+    """How to draw: the usual nucleus, with random numbers for each text by seed and key."""
 
     temperature: float
     top_p: float
@@ -49,10 +48,11 @@ def write(
     longest: int,
     chance: Chance | None = None,
 ) -> list[Answer]:
-    """An answer to the first blank of each template, beginning with the given ids; `longest`: words and <EOA>
-    at most.
+    """An answer to the first blank of each template, beginning with the given ids; `longest`: the most words,
+    <EOA> included.
 
-    With `chance` it is drawn, and `beams` has to be 1. Log-probabilities are among what may be written.
+    With `chance` it is drawn, and `beams` must be 1. Log-probabilities are among the words that may be
+    written.
     """
     if not templates:
         return []
@@ -78,7 +78,7 @@ def write(
 
 @dataclass(slots=True)
 class _Beams:
-    """The texts that are still written, a row each, with their beams, the best first."""
+    """The texts that are not finished, one row each, with their beams, the best first."""
 
     here: list[int]
     """The number of each row's text."""
@@ -168,13 +168,13 @@ def _goes_on(best: Answer | None, score: float) -> bool:
 
 
 def _logs(logits: Tensor) -> Tensor:
-    """Log-probabilities among what may be written."""
+    """Log-probabilities among the words that may be written."""
     logits[..., list(UNWRITTEN)] = float("-inf")
     return logits.log_softmax(-1)
 
 
 def _force(logs: Tensor, wanted: Sequence[Sequence[int]]) -> None:
-    """Where an id is wanted, nothing else can be written."""
+    """Allow only the wanted id in rows that have one."""
     for row, ids in enumerate(wanted):
         for id in ids:
             logs[row] = float("-inf")
@@ -182,7 +182,8 @@ def _force(logs: Tensor, wanted: Sequence[Sequence[int]]) -> None:
 
 
 def _drawn(logs: Tensor, chance: Chance, numbers: Tensor) -> Tensor:
-    """One id a row, (rows, 1): the first whose cumulated share of the nucleus reaches the row's number."""
+    """One id for each row, (rows, 1): the first at which the cumulative probability in the nucleus reaches
+    the row's number."""
     shares, order = (logs / chance.temperature).softmax(-1).sort(dim=-1, descending=True, stable=True)
     inside = shares.cumsum(-1) - shares < chance.top_p
     inside[:, 0] = True

@@ -1,4 +1,4 @@
-"""Lower-cased words as people write them: capital letters and spaces put back."""
+"""Lower-case words as people write them: capital letters and spaces are put back."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _TO_THE_LEFT = re.compile(r"[,.;:?!%)\]}”»…]|\.\.+|''|n't|'(?:s|m|d|ll|re|v
 _TO_THE_RIGHT = frozenset("([{$#@“‘«`") | {"``"}
 """Words that no space follows."""
 _ONE = frozenset({("can", "not"), ("gon", "na"), ("got", "ta"), ("gim", "me"), ("lem", "me"), ("wan", "na")})
-"""What the rule of words cuts in two."""
+"""Words that the rule for words cuts in two."""
 _SHORTENED = frozenset({"em", "cause", "til", "bout", "n", "round"})
-"""What an apostrophe may begin."""
+"""Words that begin with an apostrophe."""
 _AFTER_APOSTROPHE = frozenset({"t", "s", "ll", "re", "ve", "m", "d"})
 
 
@@ -30,7 +30,7 @@ def detokenise(words: Sequence[str]) -> str:
         left = bool(_TO_THE_LEFT.fullmatch(word)) or (before, word.lower()) in _ONE
         right = word in _TO_THE_RIGHT or (word == "’" and after in _AFTER_APOSTROPHE)
         if word == "'" and word not in opened:
-            # It opens a quotation only if it is closed later on, and no plural stands before it: the boys'
+            # It opens a quotation only if that is closed later, and no plural comes before it: the boys'
             # room.
             right = after in _SHORTENED or ("'" in words[at + 1 :] and not before.endswith("s"))
             left = not right
@@ -45,7 +45,7 @@ def detokenise(words: Sequence[str]) -> str:
 
 
 def truecase(words: Sequence[str], cases: Mapping[str, str]) -> list[str]:
-    """Lower-cased words of a sentence with their capital letters: names as in `cases`, I, and the first word.
+    """Lower-case words of a sentence with their capital letters: names as in `cases`, I, and the first word.
 
     >>> truecase(['"', 'hi', ',', '"', 'i', 'told', 'ben', '.'], {'ben': 'Ben'})
     ['"', 'Hi', ',', '"', 'I', 'told', 'Ben', '.']
@@ -56,7 +56,7 @@ def truecase(words: Sequence[str], cases: Mapping[str, str]) -> list[str]:
         form = "I" if word == "i" else cases.get(word, word)
         before = words[at - 1] if at else ""
         if word == '"':
-            # "Why?" she asked: what ends within a quotation does not end the sentence, but for a period.
+            # "Why?" she asked: the end of a quotation does not end the sentence, unless it is a period.
             starts = before == "." or (not quoted and before in ("", ",", ":", "!", "?"))
             quoted = not quoted
         elif word in (".", "!", "?"):

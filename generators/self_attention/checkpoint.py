@@ -1,5 +1,5 @@
-"""SA's checkpoints: a folder with config.json, model.safetensors, vocabulary.json and infilling.json, written
-all or nothing."""
+"""The checkpoints of SA: a folder with config.json, model.safetensors, vocabulary.json and infilling.json. A
+save is all or nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KIND, WORDS = "sa", "vocabulary.json"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A checkpoint: the model is on its device, and not training."""
+    """An opened checkpoint; the model is on its device, in evaluation mode."""
 
     model: SelfAttention
     vocabulary: Vocabulary
@@ -41,7 +41,7 @@ def card_of(vocabulary: Vocabulary, training: dict[str, Any]) -> Card:
 def save(
     folder: Path, model: SelfAttention, architecture: Architecture, vocabulary: Vocabulary, card: Card
 ) -> None:
-    """Write a checkpoint. InputError where that fails: the one before is then still whole."""
+    """Write a checkpoint. Raises InputError if that fails; the earlier checkpoint is then still whole."""
     with saving(folder, complete) as part:
         weights = {name: value.detach().contiguous().cpu() for name, value in model.state_dict().items()}
         save_tensors(weights, part / WEIGHTS, {"format": "pt"})
@@ -56,13 +56,13 @@ def complete(folder: Path) -> bool:
 
 
 def load(folder: Path, device: str = "cpu") -> Opened:
-    """Open a checkpoint. InputError where a file is missing, damaged or of another model, or it is of another
-    kind."""
+    """Open a checkpoint. Raises InputError if a file is missing, damaged or of another model, or if the
+    checkpoint is of another kind."""
     card = card_of_kind(folder, KIND)
     refuse_missing(folder, (CONFIG, WEIGHTS, WORDS))
     vocabulary = open_vocabulary(file_of(folder, WORDS))
     if len(vocabulary) != card.vocabulary or vocabulary.read(PROBE) != card.probe:
-        raise InputError(f"the vocabulary in {folder} is not the model's", f"Restore its {WORDS}.")
+        raise InputError(f"the vocabulary in {folder} is not that of the model", f"Restore its {WORDS}.")
     model = SelfAttention(_architecture(file_of(folder, CONFIG)), len(vocabulary))
     any_model: Any = model
     fill(any_model, file_of(folder, WEIGHTS))
@@ -74,7 +74,7 @@ def _architecture(config: Path) -> Architecture:
         values = json.loads(config.read_text(encoding="utf-8"))
         numbers = {name: values[name] for name in ("layers", "width", "heads", "hidden")}
         if not all(isinstance(value, int) and value > 0 for value in numbers.values()):
-            raise ValueError("a size is no positive number")
+            raise ValueError("a size is not a positive number")
         return Architecture(
             **numbers, dropout=float(values["dropout"]), scale_template=values["scale_template"] is True
         )

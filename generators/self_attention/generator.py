@@ -1,9 +1,8 @@
-"""SA as a generator: reads the text with its blanks as words, and writes the first blank's answer; then the
-next one's.
+"""SA as a generator: it reads the text with its blanks as words, and writes an answer for one blank after
+another.
 
-Blanks are filled one by one from left to right, and the text is read anew with each answer in it: an answer
-sees all that stands around it, the answers before it included, and of the blanks after it only that they are
-there.
+Blanks are filled from left to right, and the text is read again with each answer in it. An answer sees all
+the text around it, including earlier answers; of later blanks it sees only that they are there.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """SA's own options. `decoding`: beam (of `beam` beams, as in the paper), greedy, or sampled from the
+    """The options of SA. `decoding`: beam (with `beam` beams, as in the paper), greedy, or sampled from the
     nucleus."""
 
     decoding: str = "beam"
     beam: int = 2
     longest: int = 64
-    """Words of an answer at most, its end counted as one."""
+    """The most words of an answer; its end counts as one."""
     temperature: float = 1.0
     top_p: float = 0.95
 
@@ -50,7 +49,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class SelfAttentionFiller:
-    """A Filler over a checkpoint of SA. It was trained on sentences, so these it fills."""
+    """A Filler over a checkpoint of SA. It was trained on sentences, so it fills only these."""
 
     checkpoint: Opened
     folder: str
@@ -78,8 +77,7 @@ class SelfAttentionFiller:
         )
 
     def draft(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
-        """A draft for the first gap of each text; refused where a piece of the text is longer than a
-        segment."""
+        """A draft for the first gap of each text; refused if a piece of the text is longer than a segment."""
         from generators.self_attention.beam_search import Chance, write
 
         read = self.checkpoint.vocabulary.read
@@ -104,7 +102,7 @@ class SelfAttentionFiller:
         return drafts
 
     def _draft(self, beginning: Sequence[str], answer: Answer) -> Draft:
-        """The answer as people write it; what was given of it stays as it was given."""
+        """The answer as people write it; its given beginning stays as it is."""
         vocabulary = self.checkpoint.vocabulary
         rest = [vocabulary.word(id) for id in answer.ids[len(beginning) :]]
         words = [*(word.lower() for word in beginning), *rest]
@@ -116,7 +114,7 @@ class SelfAttentionFiller:
 
 
 def repeats(words: Sequence[str]) -> bool:
-    """Whether three words stand there twice in the same order.
+    """Whether three words in a row occur twice.
 
     >>> repeats("he ran and he ran and".split()), repeats("he ran and she ran".split())
     (True, False)
@@ -137,13 +135,13 @@ def _refused(template: Template) -> Draft:
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """Options: those of Options here and of Shared."""
+    """Options: those of `Options` and of `generators.sampling.filling.Shared`."""
     shared = read_options(request, Shared, Options)
     options = read_options(request, Options, Shared)
     if shared.tries > 1 and options.decoding != "sampled":
         raise UsageError(
-            f"sa's {options.decoding} decoding writes the same at every try",
-            "Say --option decoding=sampled, or leave `tries` out.",
+            f"with {options.decoding} decoding, sa writes the same at every try",
+            "Use --option decoding=sampled, or leave out `tries`.",
         )
     if not request.checkpoint:
         raise UsageError(

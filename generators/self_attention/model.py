@@ -1,8 +1,8 @@
-"""The network: a stack that attends to the answer so far and to the words of the template, which nothing
-encodes.
+"""The network: a stack of blocks that attend to the answer so far and to the words of the template, which has
+no encoder.
 
 Width, depth, scales and signal are those of Zhu, Hu and Xing (2019, "Text Infilling"); unlike theirs, padding
-is never seen.
+is masked.
 """
 
 from __future__ import annotations
@@ -23,29 +23,39 @@ TIMESCALES = 1.0, 1e4
 """The shortest and the longest wave of the position signal."""
 
 
-class Memory(NamedTuple):
-    """A batch of templates as the blocks see them: keys and values of each block, and which places are no
-    padding."""
+class KeysAndValues(NamedTuple):
+    """What a block attends to; each (batch, heads, length, width / heads)."""
 
-    layers: list[tuple[Tensor, Tensor]]
-    """Each (batch, heads, template, width / heads)."""
+    keys: Tensor
+    values: Tensor
+
+    def rows(self, index: Tensor) -> KeysAndValues:
+        """Those of these rows."""
+        return KeysAndValues(self.keys[index], self.values[index])
+
+
+class Memory(NamedTuple):
+    """A batch of templates as the blocks see them: the keys and values of each block, and which places are
+    not padding."""
+
+    layers: list[KeysAndValues]
     seen: Tensor
-    """(batch, 1, 1, template), true where there is a word."""
+    """(batch, 1, 1, template), true for words, false for padding."""
 
     def rows(self, index: Tensor) -> Memory:
         """The templates of these rows."""
-        return Memory([(keys[index], values[index]) for keys, values in self.layers], self.seen[index])
+        return Memory([layer.rows(index) for layer in self.layers], self.seen[index])
 
 
 @dataclass(slots=True)
 class Cache:
-    """Keys and values of the answer so far, by block: what a further word looks back at."""
+    """Keys and values of the answer so far, by block."""
 
-    layers: list[tuple[Tensor, Tensor]]
+    layers: list[KeysAndValues]
 
     def rows(self, index: Tensor) -> Cache:
         """The answers of these rows."""
-        return Cache([(keys[index], values[index]) for keys, values in self.layers])
+        return Cache([layer.rows(index) for layer in self.layers])
 
 
 class Read(NamedTuple):
@@ -54,12 +64,12 @@ class Read(NamedTuple):
     states: Tensor
     """(batch, length, width) after each word."""
     cache: Cache
-    """What to go on with."""
+    """The cache for the next word."""
 
 
 def signal(positions: Tensor, width: int) -> Tensor:
-    """(…) whole numbers to (…, width): sines, then cosines, of waves from 1 to 10,000 long in equal
-    ratios."""
+    """The signal of positions, (…) to (…, width): sines, then cosines, of wave lengths from 1 to 10,000 in
+    equal ratios."""
     half = width // 2
     ratio = math.log(TIMESCALES[1] / TIMESCALES[0]) / max(half - 1, 1)
     rates = torch.exp(torch.arange(half, device=positions.device) * -ratio) / TIMESCALES[0]
@@ -79,9 +89,9 @@ class _Attention(nn.Module):
         """(batch, length, width) to (batch, heads, length, width / heads)."""
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
-    def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values."""
-        return self.split(self.key(x)), self.split(self.value(x))
+    def project(self, x: Tensor) -> KeysAndValues:
+        """What is attended to."""
+        return KeysAndValues(self.split(self.key(x)), self.split(self.value(x)))
 
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool = False
@@ -94,6 +104,11 @@ class _Attention(nn.Module):
         return found
 
 
+class _Out(NamedTuple):
+    states: Tensor
+    answer: KeysAndValues
+
+
 class _Block(nn.Module):
     def __init__(self, a: Architecture) -> None:
         super().__init__()
@@ -102,27 +117,28 @@ class _Block(nn.Module):
         self.hidden, self.out = nn.Linear(a.width, a.hidden), nn.Linear(a.hidden, a.width)
         self.dropout = nn.Dropout(a.dropout)
 
-    def forward(
-        self, x: Tensor, template: tuple[Tensor, Tensor], seen: Tensor, past: tuple[Tensor, Tensor] | None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def forward(self, x: Tensor, template: KeysAndValues, seen: Tensor, past: KeysAndValues | None) -> _Out:
         """The next (batch, length, width), and keys and values of the whole answer. With a `past`, x is one
-        word a row."""
+        word per row."""
         normal = self.first_norm(x)
-        keys, values = self.answer.project(normal)
+        answer = self.answer.project(normal)
         if past is not None:
-            keys, values = torch.cat([past[0], keys], 2), torch.cat([past[1], values], 2)
-        x = x + self.dropout(self.answer(normal, keys, values, None, causal=past is None))
+            answer = KeysAndValues(
+                torch.cat([past.keys, answer.keys], 2), torch.cat([past.values, answer.values], 2)
+            )
+        x = x + self.dropout(self.answer(normal, *answer, None, causal=past is None))
         x = x + self.dropout(self.template(self.second_norm(x), *template, seen))
         x = x + self.dropout(self.out(functional.relu(self.hidden(self.third_norm(x)))))
-        return x, (keys, values)
+        return _Out(x, answer)
 
 
 class SelfAttention(nn.Module):
-    """The model. Word embeddings are shared by template, answer and output; those of answers are scaled, and of
-    templates if the architecture says so."""
+    """The model. Template, answer and output share the word embeddings; those of answers are scaled, and
+    those of templates if the architecture says so."""
 
     def __init__(self, architecture: Architecture, rows: int) -> None:
-        """Random weights: drawn from torch's stream of chance, which the caller seeds. `rows`: ids."""
+        """Create random weights from torch's random numbers, which the caller seeds. `rows`: the number of
+        ids."""
         super().__init__()
         self.width = architecture.width
         self.template_scale = self.width**0.5 if architecture.scale_template else 1.0
@@ -142,26 +158,26 @@ class SelfAttention(nn.Module):
         return self.words.weight.device
 
     def remember(self, template: Tensor, positions: Tensor) -> Memory:
-        """What the blocks look up of templates: ids and positions, each (batch, template)."""
+        """The templates as the blocks see them. `template`: ids, `positions`: positions, each (batch,
+        template)."""
         x = self.dropout(self.words(template) * self.template_scale + signal(positions, self.width))
         seen = (template != PAD)[:, None, None, :]
-        return Memory([block.template.project(x) for block in self.blocks], seen)  # type: ignore[operator, union-attr]  # a ModuleList forgets of what
+        return Memory([block.template.project(x) for block in self.blocks], seen)  # type: ignore[operator, union-attr]  # a ModuleList does not keep the type of its modules
 
-    def forward(
-        self, answer: Tensor, memory: Memory, cache: Cache | None = None, *, segment: int = 1, start: int = 0
-    ) -> Read:
+    def forward(self, answer: Tensor, memory: Memory, cache: Cache | None = None, *, start: int = 0) -> Read:
         """Read answers, or their next words.
 
-        `answer`: ids (batch, length) from `<BOA>` on; with a cache the one next id, which is the word number
-        `start`. `segment`: the blank's, 1 for the first one. Padding stands at the end only, so no word sees
-        it.
+        `answer`: ids (batch, length) from `<BOA>` onwards; with a cache only the next id, which is word
+        number `start`. The first blank is segment 1. Padding is only at the end, so no
+        word sees it.
         """
-        positions = SEGMENT * segment + start + torch.arange(answer.shape[1], device=answer.device)
+        positions = SEGMENT + start + torch.arange(answer.shape[1], device=answer.device)
         x = self.dropout(self.words(answer) * self.width**0.5 + signal(positions, self.width))
         layers = []
         for at, block in enumerate(self.blocks):
-            x, kept = block(x, memory.layers[at], memory.seen, cache.layers[at] if cache else None)
-            layers.append(kept)
+            out = block(x, memory.layers[at], memory.seen, cache.layers[at] if cache else None)
+            x = out.states
+            layers.append(out.answer)
         return Read(self.norm(x), Cache(layers))
 
     def logits(self, states: Tensor) -> Tensor:

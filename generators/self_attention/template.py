@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from generators.self_attention.vocabulary import BOS, EOS, MASK, PAD
 
 SEGMENT = 256
-"""Positions of a segment: a word's is SEGMENT · segment + offset. So this is the context on either side of a
-blank."""
+"""The positions of a segment: that of a word is SEGMENT · segment + offset. So this is also the context on
+each side of a blank."""
 Ids = NDArray[np.int64]
 
 
 class Template(NamedTuple):
-    """A text whose blanks are one `<m>` each. Segments alternate text, blank, text, …, from 0; offsets
-    restart in each."""
+    """A text in which each blank is one `<m>`. Segments alternate text, blank, text, …, from 0; offsets start
+    at 0 in each."""
 
     ids: list[int]
     segments: list[int]
@@ -30,8 +30,8 @@ class Template(NamedTuple):
 
 
 def template_of(pieces: Sequence[Sequence[int]]) -> Template:
-    """The template of a text whose pieces have these ids: <BOS>, the pieces with <m> between, <EOS>. Blank i
-    (from 0) is segment 2i + 1. One that is filled belongs to the text, so the first that is left is always
+    """The template of a text whose pieces have these ids: <BOS>, the pieces with <m> between them, <EOS>.
+    Blank i (from 0) is segment 2i + 1. A filled blank belongs to the text, so the first open one is always
     segment 1.
 
     >>> template_of([[10, 11], [12], []])
@@ -51,7 +51,7 @@ def template_of(pieces: Sequence[Sequence[int]]) -> Template:
 
 
 def padded(rows: Sequence[Sequence[int]]) -> Ids:
-    """(rows, longest), PAD behind."""
+    """(rows, longest), padded with PAD at the end."""
     found = np.full((len(rows), max(map(len, rows))), PAD)
     for at, row in enumerate(rows):
         found[at, : len(row)] = row

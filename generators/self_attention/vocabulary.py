@@ -1,5 +1,5 @@
-"""The words that SA knows: lower-cased, the most frequent of the training text; and how each is cased within
-a sentence."""
+"""The words that SA knows: the most frequent of the training texts, in lower case, and the usual case of each
+within a sentence."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from humaneval.text import sentence_spans
 
 SPECIAL = ("<PAD>", "<BOS>", "<EOS>", "<UNK>", "<m>", "<BOA>", "<EOA>")
 PAD, BOS, EOS, UNK, MASK, BOA, EOA = range(len(SPECIAL))
-"""The first ids: padding, begin and end of a text, a word that is not known, a blank, begin and end of an
+"""The first ids: padding, beginning and end of a text, an unknown word, a blank, beginning and end of an
 answer."""
 IN_FRONT = 4
-"""So many of them do not count as entries: the paper's tool puts them before a vocabulary of 10,000."""
+"""This many of them do not count as entries: the paper's tool puts them before a vocabulary of 10,000."""
 UNWRITTEN = (PAD, BOS, EOS, UNK, MASK, BOA)
-"""What no answer may hold."""
+"""Ids that no answer may contain."""
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words by id, the special ones in front. `cases`: words that most often are not lower case within a
+    """Words by id, after the special ones. `cases`: words that are usually not in lower case within a
     sentence."""
 
     words: tuple[str, ...]
@@ -42,12 +42,11 @@ class Vocabulary:
         return len(SPECIAL) + len(self.words)
 
     def ids(self, words: Iterable[str]) -> list[int]:
-        """The ids of words in any case; UNK for those that are not known. No text is read as another
-        special id."""
+        """The ids of words in any case; UNK for unknown words. No text is read as another special id."""
         return [self._ids.get(word.lower(), UNK) for word in words]
 
     def word(self, id: int) -> str:
-        """The word of an id, lower-cased."""
+        """The word of an id, in lower case."""
         return SPECIAL[id] if id < len(SPECIAL) else self.words[id - len(SPECIAL)]
 
     def read(self, text: str) -> list[int]:
@@ -56,7 +55,7 @@ class Vocabulary:
 
 
 def words_of(text: str, sentences: Iterable[Span]) -> list[str]:
-    """The words of the sentences that lie in `text` at these spans, as they are written.
+    """The words of the sentences at these spans of `text`, as they are written.
 
     >>> words_of("It's Ben. Go!", [(0, 9), (10, 13)])
     ['It', "'s", 'Ben', '.', 'Go', '!']
@@ -65,19 +64,19 @@ def words_of(text: str, sentences: Iterable[Span]) -> list[str]:
 
 
 def save_vocabulary(vocabulary: Vocabulary, path: Path) -> None:
-    """Write it as JSON."""
+    """Write a vocabulary as JSON."""
     values = {"words": vocabulary.words, "cases": vocabulary.cases}
     path.write_text(json.dumps(values, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 def open_vocabulary(path: Path) -> Vocabulary:
-    """Read it back. InputError where the file is none."""
+    """Read a vocabulary. Raises InputError if the file is not one."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         words, cases = values["words"], values["cases"]
         texts = [*words, *cases, *cases.values()]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is no vocabulary: {first_line(error)}", "Restore it.") from None
+        raise InputError(f"{path} is not a vocabulary: {first_line(error)}", "Restore it.") from None
     if not all(isinstance(text, str) and text for text in texts) or len(set(words)) < len(words):
-        raise InputError(f"{path} is no vocabulary: a word is no text, or stands there twice", "Restore it.")
+        raise InputError(f"{path} is not a vocabulary: a word is not a text, or occurs twice", "Restore it.")
     return Vocabulary(tuple(words), cases)

@@ -1,1 +1,2 @@
-"""T5 and BART: models that read a text with gaps and write what is missing. The door is `text_to_text`."""
+"""Encoder-decoder models that read a text with gaps and write what is missing. The doors are `t5` and
+`bart`."""

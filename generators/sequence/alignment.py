@@ -1,5 +1,5 @@
-"""Finds in a rewritten text what was written into its gaps: the alignment with the fewest edits of what was
-to stay."""
+"""Finds what was written into the gaps of a rewritten text: the alignment with the fewest edits of the
+rest."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import NamedTuple
 
 
 class Aligned(NamedTuple):
-    """(start, end) in the written tokens of what stands in each gap, and how many edits the rest differs
-    by."""
+    """The (start, end) of each gap in the written tokens, and the number of edits in the rest."""
 
     spans: list[tuple[int, int]]
     edits: int
 
 
 def align(pieces: Sequence[Sequence[int]], written: Sequence[int]) -> Aligned:
-    """Where the gaps between `pieces` lie in `written`. Only what is written in a gap is free; each other
-    token that is written, left out or changed is one edit.
+    """Where the gaps between `pieces` lie in `written`. Tokens within a gap cost nothing; each other token
+    that is added, left out or changed is one edit.
 
-    The usual edit distance (Wagner and Fischer 1974), with insertions at a gap for nothing. Where two gaps
-    have no token between them, the first takes all.
+    This is the usual edit distance (Wagner and Fischer 1974) with free insertions at gaps. If two gaps have
+    no token between them, the first takes all.
 
     >>> align([[1, 2], [3]], [1, 2, 8, 9, 3])
     Aligned(spans=[(2, 4)], edits=0)
@@ -31,7 +30,7 @@ def align(pieces: Sequence[Sequence[int]], written: Sequence[int]) -> Aligned:
         at += len(piece)
         gaps.append(at)
     free = set(gaps)
-    # costs[i][j]: fewest edits between the first i tokens that were to stay and the first j written ones.
+    # costs[i][j]: fewest edits between the first i tokens of the rest and the first j written ones.
     costs = [[0] * (len(written) + 1)]
     for j in range(1, len(written) + 1):
         costs[0][j] = costs[0][j - 1] + (0 not in free)

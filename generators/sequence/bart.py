@@ -1,4 +1,4 @@
-"""BART: a model that reads a text with masks in its gaps, and writes the whole text anew."""
+"""BART: a model that reads a text with masks in its gaps, and writes the whole text again."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from humaneval.errors import InputError
 BART = "facebook/bart-base"
 MASK = "<mask>"
 EDITS = 10
-"""One token in so many of the context may come back changed."""
+"""One token of the context in this many may come back changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class BartFiller(PairFiller):
-    """<mask> stands in each gap; the whole text is written anew, and the answers are what stands where the
-    gaps were."""
+    """Each gap is a <mask>. The model writes the whole text again; the answers are what it writes at the
+    gaps."""
 
     @property
     def origin(self) -> Provenance:
         return self.origin_as("bart")
 
     def pieces(self, text: GappedText) -> list[list[int]]:
-        """The tokens of what is to stay. The space before a gap belongs to the answer, as to every word."""
+        """The ids of the text between the gaps. The space before a gap belongs to the answer, as for every
+        word."""
         ends = [*(gap.beginning for gap in text.gaps), ""]
         whole = [f"{piece}{end}" for piece, end in zip(text.pieces, ends, strict=True)]
         return [*(self.encode(piece.rstrip()) for piece in whole[:-1]), self.encode(whole[-1])]
@@ -45,11 +46,11 @@ class BartFiller(PairFiller):
             for piece in pieces[1:]:
                 ids += [mask, *piece]
             longest = sum(map(len, pieces)) + (self.options.longest + 1) * len(text.gaps) + 1
-            # What is written holds the whole text, too.
+            # The model also writes the whole text.
             if max(len(ids) + 1, longest + 2) > limit:
                 found[at] = refused(text, f"up to {longest + 2} tokens, the model reads and writes {limit}")
             elif not all(pieces[1:-1]):
-                found[at] = refused(text, "two gaps side by side, which cannot be told apart")
+                found[at] = refused(text, "two adjacent gaps, which cannot be distinguished")
             else:
                 sources[at], kept[at] = Source([*ids, opened.end], key, longest), pieces
         if sources:
@@ -66,7 +67,7 @@ class BartFiller(PairFiller):
         return found
 
     def answers(self, drawn: Drawn, pieces: Sequence[Sequence[int]], gaps: Sequence[Gap]) -> list[Draft]:
-        """A draft a gap, where the rest of the text came back."""
+        """A draft for each gap, if the rest of the text came back."""
         if not drawn.ended:
             return [Draft("", InfillStatus.CUT, "no end within the longest length")] * len(gaps)
         aligned = align(pieces, drawn.ids)
@@ -80,7 +81,7 @@ class BartFiller(PairFiller):
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """BART and its like: a folder or a hub id. Options: temperature, top_p, longest, and those of every
+    """Models such as BART: a folder or a hub id. Options: temperature, top_p, longest, and those of every
     model."""
     shared = read_options(request, Shared, Seq2SeqOptions)
     options = read_options(request, Seq2SeqOptions, Shared)

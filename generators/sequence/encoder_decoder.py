@@ -1,5 +1,5 @@
-"""Encoder-decoder models: opened whole with their tokenizer, and drawn from in batches, each row with its own
-chance."""
+"""Encoder-decoder models: opened with their tokenizer, and drawn from in batches, each row with its own
+random numbers."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ UNBOUNDED = 1 << 30
 UNUSED = re.compile(
     r"EncDecAttention\.relative_attention_bias\.weight$|^(model\.)?(encoder|decoder)\.version$"
 )
-"""Weights that old files hold and no layer has."""
+"""Weights in old files that no layer uses."""
 SENTINEL = re.compile(r"<extra_id_\d+>")
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A model, its tokenizer, by which text is only ever text, and the ids of the tokens that no text is
-    read as."""
+    """A model, its tokenizer, which does not read a text as control tokens, and the ids of the control
+    tokens."""
 
     model: PreTrainedModel
     tokenizer: Tokenizer
     control: Mapping[str, int]
     origin: str
-    """Its name and the hash of its weights."""
+    """The name of the model and the hash of its weights."""
 
     @property
     def start(self) -> int:
-        """What the decoder starts with."""
+        """The id that the decoder starts with."""
         found = getattr(self.model.config, "decoder_start_token_id", None)
         return self.pad if found is None else int(found)
 
@@ -58,25 +58,25 @@ class Opened:
         return int(self.model.config.eos_token_id)
 
     def reads(self, otherwise: int) -> int:
-        """How many tokens it reads; `otherwise` where only its training bounds that."""
+        """The most tokens it can read; `otherwise` if only its training limits them."""
         found = positions(self.model)
         return otherwise if found == UNBOUNDED else found
 
     def unwritten(self, but: Collection[int]) -> list[int]:
-        """Ids that must not be drawn: control tokens other than `but`, and rows without a token."""
+        """The ids that may not be drawn: control tokens other than `but`, and rows without a token."""
         written = set(self.tokenizer.get_vocab().values()) - set(self.control.values()) | set(but)
         return [id for id in range(rows(self.model)) if id not in written]
 
 
 def rows(model: PreTrainedModel) -> int:
-    """How many tokens the output layer knows."""
+    """The number of tokens of the output layer."""
     layers: Any = model  # torch knows a layer's fields only by name
     return int(layers.get_output_embeddings().weight.shape[0])
 
 
 def open_pair(name: str, device: str, example: str) -> Opened:
-    """The model in a folder of the hub's layout or of a hub id. InputError where anything is missing or does
-    not fit."""
+    """The model in a folder of the hub's layout, or of a hub id. Raises InputError if anything is missing or
+    does not fit."""
     folder, local = find_folder(name, example=example), Path(name).expanduser().exists()
     from transformers import AutoModelForSeq2SeqLM
 
@@ -84,7 +84,7 @@ def open_pair(name: str, device: str, example: str) -> Opened:
         for found in architectures(folder):
             if not found.endswith("ForConditionalGeneration"):
                 raise InputError(
-                    f"{folder} holds a {found}, which has no encoder and decoder",
+                    f"{folder} has a {found}, which is not an encoder and decoder",
                     f"Choose a model such as {example}.",
                 )
 
@@ -118,8 +118,8 @@ class Reader(NamedTuple):
 def open_reader(folder: Path) -> Reader:
     """The tokenizer in a folder.
 
-    A vocabulary of scored pieces holds the control tokens as pieces, too, and would find them in a story:
-    there they get names that no text has.
+    A vocabulary of scored pieces also has the control tokens as pieces, and would find them in a story. They
+    are renamed to strings that no text contains.
     """
     from tokenizers import Tokenizer
 
@@ -143,7 +143,8 @@ def open_reader(folder: Path) -> Reader:
 
 
 class Drawn(NamedTuple):
-    """The ids of a row, without the end token. `ended`: by that or by a stop, not by length."""
+    """The ids of a row, without the end token. `ended`: whether the end token or a stop ended it, not its
+    length."""
 
     ids: tuple[int, ...]
     ended: bool
@@ -151,8 +152,8 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a row reads, the key of its stream of chance, what ends it beside the end token, and its new
-    tokens at most."""
+    """What a row reads, the key of its random numbers, its most new tokens, and what ends it besides the end
+    token."""
 
     ids: Sequence[int]
     key: str
@@ -169,7 +170,8 @@ def draw_pairs(
     prefix: Sequence[int],
     forbidden: Sequence[int],
 ) -> list[Drawn]:
-    """Read every source once, then write after `prefix` until each row ends. No row depends on the others.
+    """Read every source once, then write after `prefix` until each row ends. Rows do not depend on each
+    other.
 
     Sources are padded on the right and the padding is masked, in the encoder and for the decoder.
     """

@@ -16,7 +16,7 @@ from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, Infil
 
 @dataclass(frozen=True, slots=True)
 class Seq2SeqOptions:
-    """How tokens are drawn. `longest`: tokens of an answer at most."""
+    """How tokens are drawn. `longest`: the most tokens of an answer."""
 
     temperature: float = 1.0
     top_p: float = 0.95
@@ -30,7 +30,7 @@ class Seq2SeqOptions:
 
 @dataclass(frozen=True, slots=True)
 class PairFiller:
-    """What both kinds share: all gaps of a text in one reading."""
+    """The part of a filler that both kinds share. It fills all gaps of a text at once."""
 
     opened: Opened
     options: Seq2SeqOptions
@@ -57,7 +57,7 @@ class PairFiller:
         return Sampling(**asdict(self.options))
 
     def origin_as(self, kind: str) -> Provenance:
-        """Where the answers of a filler of this kind come from."""
+        """The provenance of the answers of a filler of this kind."""
         return Provenance(
             kind=kind,
             checkpoint=self.opened.origin,
@@ -67,11 +67,11 @@ class PairFiller:
         )
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a part of a text."""
+        """The ids of a part of a text."""
         return self.opened.tokenizer.encode(text, add_special_tokens=False).ids
 
     def answer(self, gap: Gap, ids: Sequence[int], extra: Mapping[str, int]) -> Draft:
-        """What was written for a gap; cut off if it is longer than an answer may be."""
+        """The draft for a gap; cut off after the most tokens of an answer."""
         longest = self.options.longest
         written = self.opened.tokenizer.decode(list(ids[:longest])).strip()
         text = f"{gap.beginning} {written}" if gap.beginning else written

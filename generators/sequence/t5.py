@@ -14,13 +14,12 @@ from humaneval.errors import InputError
 
 T5 = "t5-base"
 T5_READS = 512
-"""Tokens that T5 was trained to read; its relative positions set no bound themselves."""
+"""The tokens that T5 was trained to read; its relative positions set no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class T5Filler(PairFiller):
-    """Sentinels <extra_id_0>, <extra_id_1>, … stand in the gaps; the answers come after the same
-    sentinels."""
+    """The gaps are sentinels, <extra_id_0>, <extra_id_1>, …; the answers come after the same sentinels."""
 
     sentinels: tuple[int, ...]
 
@@ -29,7 +28,7 @@ class T5Filler(PairFiller):
         return self.origin_as("t5")
 
     def source(self, text: GappedText) -> list[int]:
-        """The text as it is read. What an answer has to begin with stands before its sentinel."""
+        """The ids of the text as it is read. The beginning of an answer is put before its sentinel."""
         ids: list[int] = []
         for piece, gap, sentinel in zip(text.pieces, text.gaps, self.sentinels, strict=False):
             ids += [*self.encode(f"{piece}{gap.beginning}"), sentinel]
@@ -45,7 +44,7 @@ class T5Filler(PairFiller):
             elif len(ids) > limit:
                 found[at] = refused(text, f"{len(ids)} tokens, the model reads {limit}")
             else:
-                # One token more than an answer may have shows that it is longer.
+                # One token more than an answer may have shows that it is too long.
                 longest = (self.options.longest + 2) * count
                 sources[at] = Source(ids, key, longest, frozenset(self.sentinels[count:]))
         if sources:
@@ -62,9 +61,9 @@ class T5Filler(PairFiller):
         return found
 
     def answers(self, drawn: Drawn, gaps: Sequence[Gap]) -> list[Draft]:
-        """A draft a gap: what follows its sentinel for the first time, wherever that is."""
+        """A draft for each gap: what follows the first occurrence of its sentinel."""
         parts: dict[int, list[int]] = {}
-        part: list[int] = []  # what stands before any sentinel, or after a repeated one, belongs nowhere
+        part: list[int] = []  # what comes before all sentinels, or after a repeated one, belongs to no gap
         last = -1
         for id in drawn.ids:
             if id in self.sentinels:
@@ -85,7 +84,7 @@ class T5Filler(PairFiller):
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:
-    """T5 and its like: a folder or a hub id. Options: temperature, top_p, longest, and those of every
+    """Models such as T5: a folder or a hub id. Options: temperature, top_p, longest, and those of every
     model."""
     shared = read_options(request, Shared, Seq2SeqOptions)
     options = read_options(request, Seq2SeqOptions, Shared)

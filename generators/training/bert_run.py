@@ -1,7 +1,8 @@
-"""Trains a masked language model on stories, so that a BERT knows what a sentence between others looks like.
+"""Trains a masked language model on stories, so that BERT learns what a sentence in a story looks like.
 
-Half of the examples hide some of a sentence's pieces, from one to all, as the generator's visits find them;
-the other half 15 % of all pieces, as BERT was trained. The result lies in the hub's layout.
+Half of the examples hide from one to all pieces of a sentence, as the generator does; the other half hide 15
+% of all pieces, as in BERT's training. The result has the hub's layout. There is no state to resume from:
+only whole runs are kept.
 """
 
 from __future__ import annotations
@@ -17,26 +18,29 @@ from typing import Any, NamedTuple
 from generators.checkpoints.pretrained import quiet
 from generators.checkpoints.tokenizer import PIECES, TOKENIZER
 from generators.masked.masked_lm import MaskedLM
+from generators.training.log import Report
+from generators.training.run import Budget
+from generators.training.state import Progress
 from humaneval.domain import Story
 from humaneval.errors import InputError
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SINGLE = 0.15
 WARM_UP = 0.05
-"""The share of the budget in which the rate rises; then it falls to 0."""
+"""The part of the budget in which the rate rises; then it falls to 0."""
 
 
 class Result(NamedTuple):
     steps: int
     loss: float
-    """Nats a masked piece, of the last steps."""
+    """The mean loss of the last steps, in nats per masked piece."""
 
 
 def new_masked_lm(
     folder: Path, stories: Sequence[Story], *, vocabulary: int = 8000, seed: int = 0, **config: Any
 ) -> None:
-    """Write an untrained BERT, cased, with word pieces of its own made from the stories. `config`: of
-    transformers."""
+    """Write an untrained, cased BERT with word pieces made from the stories. `config`: settings of
+    `BertConfig`."""
     import torch
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import BertConfig, BertForMaskedLM
@@ -57,8 +61,8 @@ def new_masked_lm(
 
 
 def hidden_places(bounds: Sequence[int], chance: random.Random) -> list[int]:
-    """Places to mask in a text whose sentences end before bounds[1:]: a share of one sentence, or single ones
-    of all."""
+    """The places to mask in a text whose sentences end before bounds[1:]: part of one sentence, or single
+    places of all."""
     if chance.random() < 0.5:
         at = chance.randrange(len(bounds) - 1)
         sentence = range(bounds[at], bounds[at + 1])
@@ -72,67 +76,89 @@ def train_masked_lm(
     stories: Sequence[Story],
     *,
     minutes: float = 10.0,
-    steps: int = 1_000_000,
+    steps: int | None = None,
     batch: int = 32,
     learning_rate: float = 1e-4,
     seed: int = 0,
-    report: Callable[[int, float], None] = lambda step, loss: None,
+    report: Callable[[Report], None] = lambda line: None,
 ) -> Result:
-    """Train the model where it stands, until the minutes or the steps are over. InputError where no story can
-    be read."""
+    """Train the model in place, until the minutes or the steps are over. Raises InputError if no story fits
+    the model."""
     import torch
 
     model: Any = opened.model
-    texts = [read for story in stories if (read := _read(opened, story)) and len(read[0]) <= opened.longest]
+    texts = [text for story in stories if (text := _read(opened, story)) and len(text.ids) <= opened.longest]
     if not texts:
         raise InputError(
-            f"none of the {len(stories)} stories fits {opened.name}", "Name a file with stories."
+            f"none of the {len(stories)} stories fits {opened.name}", "Name a file with shorter stories."
         )
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.01)
     examples = _examples(texts, random.Random(seed))
-    began, loss_shown, step = time.monotonic(), float("nan"), 0
+    budget, progress = Budget(minutes, steps, evaluate_every=0), Progress()
+    began, loss_shown = time.monotonic(), float("nan")
     device = opened.model.device
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)  # of the dropout
+        torch.manual_seed(seed)  # for the dropout
         model.train()
-        while (done := max(step / steps, (time.monotonic() - began) / (60 * minutes))) < 1:
-            rate = learning_rate * min(done / WARM_UP, (1 - done) / (1 - WARM_UP), 1.0)
+        while (done := budget.used(progress)) < 1:
+            share = min(done / WARM_UP, (1 - done) / (1 - WARM_UP), 1.0)
+            rate = max(learning_rate * share, learning_rate / 100)
             for group in optimizer.param_groups:
-                group["lr"] = max(rate, learning_rate / 100)
-            loss = _loss(opened, [next(examples) for _ in range(batch)])
+                group["lr"] = rate
+            chosen = [next(examples) for _ in range(batch)]
+            loss = _loss(opened, chosen)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            step += 1
             value = float(loss.detach())
-            loss_shown = value if step == 1 else 0.98 * loss_shown + 0.02 * value
-            report(step, loss_shown)
+            loss_shown = 0.98 * loss_shown + 0.02 * value if progress.step else value
+            progress.step += 1
+            progress.tokens += sum(len(example.ids) for example in chosen)
+            progress.seconds = time.monotonic() - began
+            report(_line(progress, loss_shown, rate, min(1.0, budget.used(progress))))
     model.train(False)
-    return Result(step, loss_shown)
+    return Result(progress.step, loss_shown)
 
 
-def _read(opened: MaskedLM, story: Story) -> tuple[list[int], list[int]] | None:
-    """The story's ids, and where its sentences begin; nothing where one of them has no pieces."""
+def _line(progress: Progress, loss: float, rate: float, used: float) -> Report:
+    speed = progress.tokens / max(progress.seconds, 1e-9)
+    return Report(progress.step, progress.seconds, progress.tokens, loss, rate, speed, used)
+
+
+class _Text(NamedTuple):
+    """The ids of a story, and where its sentences begin."""
+
+    ids: list[int]
+    bounds: list[int]
+
+
+class _Example(NamedTuple):
+    """The ids of a story, and the places that are hidden."""
+
+    ids: list[int]
+    hidden: list[int]
+
+
+def _read(opened: MaskedLM, story: Story) -> _Text | None:
+    """A story as ids; None if one of its sentences has no pieces."""
     ids, bounds = [opened.pieces.first], [1]
     for number, sentence in enumerate(story.sentences):
         ids += opened.pieces.read(f" {sentence}" if number else sentence)
         bounds.append(len(ids))
     whole = all(start < end for start, end in pairwise(bounds))
-    return ([*ids, opened.pieces.last], bounds) if whole else None
+    return _Text([*ids, opened.pieces.last], bounds) if whole else None
 
 
-def _examples(
-    texts: list[tuple[list[int], list[int]]], chance: random.Random
-) -> Iterator[tuple[list[int], list[int]]]:
-    """Ids and hidden places, for ever: every text once before any comes again."""
+def _examples(texts: Sequence[_Text], chance: random.Random) -> Iterator[_Example]:
+    """Examples without end; every text comes once in each pass."""
     while True:
-        for ids, bounds in chance.sample(texts, len(texts)):
-            yield ids, hidden_places(bounds, chance)
+        for text in chance.sample(texts, len(texts)):
+            yield _Example(text.ids, hidden_places(text.bounds, chance))
 
 
-def _loss(opened: MaskedLM, examples: Sequence[tuple[list[int], list[int]]]) -> Any:
-    """Mean loss over the hidden places of all examples."""
+def _loss(opened: MaskedLM, examples: Sequence[_Example]) -> Any:
+    """The mean loss over the hidden places of all examples."""
     import torch
 
     width = max(len(ids) for ids, _ in examples)
@@ -154,7 +180,8 @@ def _loss(opened: MaskedLM, examples: Sequence[tuple[list[int], list[int]]]) -> 
 
 
 def save_masked_lm(opened: MaskedLM, source: Path, out: Path) -> None:
-    """The model in the hub's layout, with the tokenizer's files of the folder that it was opened from."""
+    """Save the model in the hub's layout, with the tokenizer's files of the folder that it was opened
+    from."""
     model: Any = opened.model
     with quiet():
         model.save_pretrained(out)

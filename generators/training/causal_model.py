@@ -1,4 +1,4 @@
-"""Causal language models to train: new ones, the dropout of others, and their optimizer."""
+"""Causal language models to train: new ones, their dropout, and their optimizer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def new_model(architecture: Architecture, special: SpecialIds, seed: int) -> GPT2LMHeadModel:
-    """A model from scratch: GPT-2's architecture, weights drawn by the seed."""
+    """A new model with GPT-2's architecture and weights drawn by the seed."""
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -37,12 +37,14 @@ def new_model(architecture: Architecture, special: SpecialIds, seed: int) -> GPT
 
 
 def set_dropout(model: PreTrainedModel, dropout: float | None, attention: float | None) -> None:
-    """Another dropout than a pre-trained GPT-2 came with. Raises UsageError for other architectures, which
-    keep theirs."""
+    """Change the dropout of a pre-trained GPT-2. Raises UsageError for other architectures, which keep
+    theirs."""
     if dropout is None and attention is None:
         return
     if not is_plain_gpt2(model):
-        raise UsageError(f"the dropout of {type(model).__name__} is its own", "Leave these options out.")
+        raise UsageError(
+            f"the dropout of {type(model).__name__} cannot be changed", "Leave these options out."
+        )
     body: Any = model.transformer
     if dropout is not None:
         for module in (
@@ -58,7 +60,7 @@ def set_dropout(model: PreTrainedModel, dropout: float | None, attention: float 
 
 
 def make_optimizer(model: PreTrainedModel, plan: Plan) -> torch.optim.Optimizer:
-    """AdamW in its fused form; matrices decay, the rest does not."""
+    """Fused AdamW; weight decay is only for matrices."""
     import torch
 
     decayed = [parameter for parameter in model.parameters() if parameter.dim() >= 2]

@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 SMALL_BATCH = 8192
-"""Tokens up to which a GPU waits for the next kernel's launch more than it computes."""
+"""Up to this many tokens, a GPU spends more time on launching kernels than on computing."""
 AT_ONCE = 128
-"""Examples that a CPU works on at once, if nothing else is said: more would be no faster, and take memory
-without end."""
+"""Examples that a CPU processes at once by default: more would not be faster, and would take more memory."""
 
 
 def train(
@@ -57,9 +56,9 @@ def train(
     better: Callable[[], None] = lambda: None,
     report: Callable[[Report], None] = lambda line: None,
 ) -> Progress:
-    """Train `model` until the budget is used or patience is out, keeping in `folder` the checkpoint with the
-    lowest validation perplexity of masked text. Its card says how it was made: `mask` drew the corpus called
-    `name`, and `origin` is where the model comes from.
+    """Train `model` until the budget is used or patience is out, and keep the checkpoint with the lowest
+    validation perplexity of masked text in `folder`. Its card says how it was made: `mask` drew the corpus
+    called `name`, and `origin` is where the model comes from.
 
     If `folder` has the state of the same run, training goes on from there. `keep`, `better` and `report` are
     those of `Run.go`. Raises InputError if the state is another run's, the disk is full or the loss is no
@@ -174,7 +173,7 @@ class _CausalRun(Run[Prepared]):
         except torch.OutOfMemoryError:
             raise InputError(
                 f"the GPU's memory does not hold a step of {self.at_once or self.plan.batch} examples",
-                "Work on fewer of them at once, with the same result: --micro-batch.",
+                "Process fewer of them at once, with the same result: --micro-batch.",
             ) from None
         self.processes.add_gradients(self.model)
         update(self.model, self.optimizer, self.plan)
@@ -194,7 +193,7 @@ class _CausalRun(Run[Prepared]):
 
 
 def _fingerprint(plan: Plan, model: PreTrainedModel, card: Card) -> dict[str, Any]:
-    """What tells one run from another; how long either may take does not."""
+    """What identifies a run; its budget does not."""
     budget = ("minutes", "steps", "passes", "patience")
     return {
         "plan": {name: value for name, value in asdict(plan).items() if name not in budget},
@@ -206,12 +205,11 @@ def _fingerprint(plan: Plan, model: PreTrainedModel, card: Card) -> dict[str, An
 
 
 def compiled(room: int) -> Callable[..., Tensor]:
-    """The loss of a batch of `room` tokens, compiled; small batches are replayed as one CUDA graph."""
+    """The compiled loss of a batch of `room` tokens; small batches are replayed as one CUDA graph."""
     import torch
 
     graph = torch.cuda.is_available() and 0 < room <= SMALL_BATCH
-    # Every shape is known: one compiled for any shape would be slower, and in torch 2.11 wrong for larger
-    # batches.
+    # Every shape is known. Code for any shape would be slower, and in torch 2.11 wrong for larger batches.
     return torch.compile(weighted_loss, mode="reduce-overhead" if graph else None, dynamic=False)
 
 
@@ -225,7 +223,7 @@ def update(model: PreTrainedModel, optimizer: torch.optim.Optimizer, plan: Plan)
 
 
 def ahead(batches: Iterator[Batch], prepare: Callable[[Batch], Any], *, threaded: bool) -> Iterator[Any]:
-    """Batches prepared; by a thread of their own where a GPU works meanwhile."""
+    """Prepare batches; in a separate thread if a GPU works in the meantime."""
     if not threaded:
         yield from map(prepare, batches)
         return

@@ -1,7 +1,7 @@
-"""Scoring a checkpoint: test examples of one granularity, and their perplexity.
+"""The perplexity of a checkpoint on test examples of one granularity.
 
-A test example has one span, drawn uniformly among all of that granularity in its document; of a story,
-sentences are its five own and not its title. The mixture is the training mask function, run once a document.
+A test example has one span, drawn uniformly from all of that granularity in its document; the title of a
+story is not one of its sentences. The mixture is the mask function of training, with one mask per document.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GRANULARITIES = ("sentence", "document", "paragraph", "ngram", "word", MIXTURE)
 
 @dataclass(frozen=True, slots=True)
 class OneSpan:
-    """A mask function that draws exactly one span of a granularity; a document without any gets no
+    """A mask function that draws exactly one span of a granularity; a document without one gets no
     example."""
 
     granularity: Granularity
@@ -50,7 +50,7 @@ class OneSpan:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a checkpoint scored on one test set."""
+    """The perplexity of a checkpoint on one test set."""
 
     checkpoint: str
     strategy: str
@@ -61,10 +61,10 @@ class Score:
     left_out: dict[str, int]
     vocabulary: int
     mask: str
-    """The mask function that it was trained with, and that its mixture is."""
+    """The mask function of its training, which is also that of its mixture."""
 
     def record(self) -> dict[str, Any]:
-        """For JSON."""
+        """The score for JSON."""
         found = self.perplexities
         return {
             "checkpoint": self.checkpoint,
@@ -83,8 +83,7 @@ class Score:
 
 
 def granularities(name: str, card: Card, asked: Sequence[str]) -> tuple[str, ...]:
-    """The granularities to score of the checkpoint called `name`. Raises UsageError for one that it has no
-    blank for."""
+    """The granularities to score the checkpoint `name` on. Raises UsageError if it has no blank for one."""
     known = (*card.blanks, MIXTURE)
     every = tuple(name for name in GRANULARITIES if name in known)
     chosen = tuple(dict.fromkeys(every if "all" in asked else asked))
@@ -97,8 +96,8 @@ def granularities(name: str, card: Card, asked: Sequence[str]) -> tuple[str, ...
 def masked_once(
     documents: Sequence[Document], checkpoint: Checkpoint, granularity: str, *, seed: int
 ) -> MaskedCorpus:
-    """One masked example a document, by (seed, its number) alone: all checkpoints with one tokenizer score
-    the same tokens."""
+    """One masked example per document. It depends only on the seed and the number of the document, so
+    checkpoints with the same tokenizer score the same tokens."""
     one: MaskFunction = (
         OneSpan(Granularity(granularity)) if granularity != MIXTURE else load_mask(checkpoint.card.mask)
     )
@@ -124,11 +123,11 @@ def score(
     batch: int = 32,
     autocast: str | None = None,
 ) -> Score:
-    """The perplexity of masked text over one example of every document. Raises InputError where none can be
+    """The perplexity of masked text over one example per document. Raises InputError if none can be
     scored."""
     examples = masked_once(documents, checkpoint, granularity, seed=seed)
     if not examples.examples:
-        raise nothing_left(f"none of the {len(documents)} documents can be scored by {granularity}", examples)
+        raise nothing_left(f"none of the {len(documents)} documents can be scored on {granularity}", examples)
     strategy = checkpoint.card.kind
     if positions(checkpoint.model) < CONTEXT_LENGTH:
         raise UsageError(f"{name} reads only {positions(checkpoint.model)} tokens, not {CONTEXT_LENGTH}")

@@ -1,5 +1,5 @@
-"""What is trained on and scored: documents from story files or from folders of texts; and a vocabulary made
-from them."""
+"""Texts to train on and to score: documents from story files or folders of texts, and a vocabulary made from
+them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ SEPARATOR = "\n\n\n"
 FIELDS = ("title", "authors", "categories", "abstract")
 """The lines of an abstract, and the fields of arXiv's metadata that they come from."""
 _UNREADABLE = re.compile("[\x00\ud800-\udfff]")
-"""What no tokenizer reads or no file keeps: NUL and lone surrogates. Other control characters are text like
-any other."""
+"""Characters that tokenizers cannot read or files cannot keep: NUL and lone surrogates. Other control
+characters are normal text."""
 HELD_OUT = 20
-"""Where no validation stories are given, one in so many of the training stories is set aside."""
+"""If there are no validation stories, one training story in this many is set aside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Documents of one split and where they are from; `left_out` counts what could not be used, by cause."""
+    """The documents of one split, and their source; `left_out` counts those that could not be used, by
+    cause."""
 
     source: str
     documents: tuple[Document, ...]
@@ -65,30 +66,31 @@ def sound_stories(path: Path, *, skip_bad: bool = False) -> Stories:
     if reading.problems and not skip_bad:
         raise InputError(
             f"{len(reading.problems)} stories cannot be used, the first: {reading.problems[0]}",
-            "Mend them, or leave them out with --skip-bad.",
+            "Correct them, or leave them out with --skip-bad.",
         )
     left_out = {"stories that cannot be used": len(reading.problems)} if reading.problems else {}
     return Stories(tuple(reading.stories), left_out)
 
 
 def story_texts(path: Path, *, skip_bad: bool = False) -> Texts:
-    """The stories of a file as documents. Raises InputError as `sound_stories` does, and where there are
+    """The stories of a file as documents. Raises InputError as `sound_stories` does, and if there are
     none."""
     stories, left_out = sound_stories(path, skip_bad=skip_bad)
     return _some(Texts(str(path), tuple(map(story_document, stories)), left_out))
 
 
 def bundled_texts(split: str) -> Texts:
-    """The stories that come with the toolkit."""
+    """The stories of a split that come with the toolkit."""
     found = tuple(story_document(story) for story in bundled_stories() if story.split == split)
     return Texts("the bundled stories", found)
 
 
 def folder_texts(folder: Path, split: str, corpus: str, *, skip_bad: bool = False) -> Texts:
-    """The documents of `split` (train, valid, test) in a folder: SPLIT.txt, three line ends between documents.
+    """The documents of `split` (train, valid, test) in a folder: SPLIT.txt, with three line ends between
+    documents.
 
-    Abstracts may also be SPLIT.jsonl, or one file of arXiv's metadata, metadata.jsonl, split by the year of
-    the first version as in the paper: 2018 valid, 2019 test, the other years train.
+    Abstracts may also be SPLIT.jsonl, or one file of arXiv's metadata, metadata.jsonl. This is split by the
+    year of the first version as in the paper: 2018 is valid, 2019 is test, the other years are train.
     """
     path = _file(folder, split, corpus)
     if path.suffix == ".txt":
@@ -103,8 +105,8 @@ def folder_texts(folder: Path, split: str, corpus: str, *, skip_bad: bool = Fals
         if wrong := _UNREADABLE.search(text):
             if not skip_bad:
                 raise InputError(
-                    f"{path}, document {number}: holds U+{ord(wrong.group()):04X}",
-                    "Mend it, or leave it out with --skip-bad.",
+                    f"{path}, document {number}: contains U+{ord(wrong.group()):04X}",
+                    "Correct it, or leave it out with --skip-bad.",
                 )
             bad += 1
             continue
@@ -114,18 +116,18 @@ def folder_texts(folder: Path, split: str, corpus: str, *, skip_bad: bool = Fals
 
 
 def held_out(texts: Texts) -> Split:
-    """The texts without every twentieth document, and these. Raises InputError if there are not two."""
+    """Set aside every twentieth document for validation. Raises InputError if there are fewer than two."""
     if len(texts.documents) < 2:
         raise InputError(
-            f"{texts.source} has one document: none is left for validation",
-            "Give more, or validation documents of their own (--valid FILE, or valid.txt in the folder).",
+            f"{texts.source} has only one document: none is left for validation",
+            "Give more, or separate validation documents (--valid FILE, or valid.txt in the folder).",
         )
     kept = tuple(document for number, document in enumerate(texts.documents) if number % HELD_OUT)
     return Split(Texts(texts.source, kept, texts.left_out), Texts(texts.source, texts.documents[::HELD_OUT]))
 
 
 def train_tokenizer(texts: Iterable[str], size: int) -> Tokenizer:
-    """A byte-level BPE of at most `size` tokens, GPT-2's way of cutting; it can write any text."""
+    """A byte-level BPE of at most `size` tokens, which cuts texts as GPT-2 does; it can write any text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
@@ -146,7 +148,7 @@ def _some(texts: Texts) -> Texts:
     if not texts.documents:
         raise InputError(
             f"{texts.source} has no documents",
-            "Stories are one a row; texts have two blank lines between them.",
+            "A story is one row of a file; texts have two blank lines between them.",
         )
     return texts
 
@@ -159,7 +161,7 @@ def _file(folder: Path, split: str, corpus: str) -> Path:
     there = ", ".join(sorted(path.name for path in folder.iterdir() if path.suffix in (".txt", ".jsonl")))
     raise InputError(
         f"{folder} has no {' and no '.join(names)}" + (f", but {there}" if there else ""),
-        "Training wants train.txt and valid.txt; perplexity test.txt, or the one that --split names.",
+        "Training needs train.txt and valid.txt; perplexity needs test.txt, or the file of --split.",
     )
 
 
@@ -183,10 +185,10 @@ def _abstracts(path: Path, split: str | None) -> Iterator[tuple[int, str]]:
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise InputError(
                 f"{path}, document {number}: not an abstract with {', '.join(FIELDS)}: {error!r}",
-                "One JSON object a line, as in arXiv's metadata.",
+                "Write one JSON object per line, as in arXiv's metadata.",
             ) from None
 
 
 def _split_of(record: dict[str, object]) -> str:
-    versions: Sequence[dict[str, str]] = record["versions"]  # type: ignore[assignment]  # the caller catches what is not
+    versions: Sequence[dict[str, str]] = record["versions"]  # type: ignore[assignment]  # the caller catches other shapes
     return {"2018": "valid", "2019": "test"}.get(versions[0]["created"].split()[3], "train")

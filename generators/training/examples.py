@@ -1,7 +1,7 @@
-"""Masked examples of a corpus: its documents' ids once, and for each example only where its blanks are.
+"""Masked examples of a corpus: the ids of each document once, and for each example only where its blanks are.
 
-Nothing is padded and nothing is encoded beforehand: the four strategies read the same masks, and all 16
-masked copies of 97,828 stories take about 50 MB. Kept in a folder, the arrays are memory-mapped.
+Nothing is padded or encoded in advance: the four strategies read the same masks, and all 16 masked copies of
+97,828 stories take about 50 MB. In a folder, the arrays are memory-mapped.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ CHUNK = 1000
 UNDRAWN = "masks that could not be drawn"
 TOO_LONG = "documents longer than the context"
 LONGEST = CONTEXT_LENGTH - 3
-"""Tokens of a document: even with all of it masked, the longest format is a blank, S, the document and E."""
+"""The most tokens of a document: even if all of it is masked, the longest format is a blank, S, the document
+and E."""
 
 Array = NDArray[np.integer]
 
 
 class Arrays(NamedTuple):
-    """What a folder holds, one .npy file each. Spans count tokens from the start of their document."""
+    """The contents of a folder, one .npy file each. Spans count tokens from the start of their document."""
 
     ids: Array
-    """(tokens,) of all documents, one behind the other: uint16, or uint32 where the vocabulary is larger."""
+    """(tokens,) of all documents, one after the other: uint16, or uint32 for a larger vocabulary."""
     documents: Array
     """(documents + 1,) where each document begins in `ids`."""
     example_documents: Array
@@ -61,7 +62,7 @@ class Arrays(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MaskedCorpus:
-    """Masked examples, and what was left out on the way to them, by cause."""
+    """Masked examples, and the number of those left out, by cause."""
 
     arrays: Arrays
     special: SpecialIds
@@ -71,16 +72,16 @@ class MaskedCorpus:
 
     @property
     def examples(self) -> int:
-        """How many examples there are."""
+        """The number of examples."""
         return len(self.arrays.example_documents)
 
     @property
     def documents(self) -> int:
-        """How many documents have examples or could have had."""
+        """The number of documents that fit the context."""
         return len(self.arrays.documents) - 1
 
     def take(self, numbers: Ints | Sequence[int]) -> Masked:
-        """Those examples, in that order."""
+        """The examples of these numbers, in this order."""
         a, chosen = self.arrays, np.asarray(numbers, dtype=np.int64)
         documents = a.example_documents[chosen]
         starts = a.documents[documents].astype(np.int64)
@@ -99,7 +100,7 @@ class MaskedCorpus:
         )
 
     def lengths(self, strategy: str) -> Ints:
-        """Tokens of each example as `strategy` writes it."""
+        """The number of tokens of each example in the format of `strategy`."""
         a = self.arrays
         n = _sizes(a.documents)[a.example_documents]
         spans = _sizes(a.example_bounds)
@@ -113,7 +114,8 @@ class MaskedCorpus:
         return n + 2
 
     def save(self, folder: Path, key: str = "") -> None:
-        """Write the arrays into `folder`, the words about them last; `key` says what they were made from."""
+        """Write the arrays into `folder`, and their description last; `key` is a hash of what they were made
+        from."""
         words_file = folder / WORDS
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -125,27 +127,25 @@ class MaskedCorpus:
             words_file.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
             raise InputError(
-                f"{folder}: {error.strerror or error}", "Make room, or name another folder."
+                f"{folder}: {error.strerror or error}", "Free some space, or name another folder."
             ) from None
 
     @classmethod
     def open(cls, folder: Path) -> MaskedCorpus:
-        """The examples in `folder`, memory-mapped. Raises InputError where it is not such a folder."""
+        """The examples in `folder`, memory-mapped. Raises InputError if it has none."""
         try:
             words = json.loads((folder / WORDS).read_text(encoding="utf-8"))
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in Arrays._fields}
         except (OSError, EOFError, ValueError) as error:
-            raise InputError(
-                f"{folder} holds no masked examples: {error}", "Mask the corpus again."
-            ) from None
+            raise InputError(f"{folder} has no masked examples: {error}", "Mask the corpus again.") from None
         special = SpecialIds(words["vocabulary"], tuple(words["blanks"]))
         return cls(Arrays(**arrays), special, words["left_out"], words["sha256"])
 
 
 def kept_corpus(folder: Path, key: str, make: Callable[[], MaskedCorpus]) -> MaskedCorpus:
-    """The examples of that key in `folder`, made and put there where they are not; memory-mapped.
+    """The examples of that key in `folder`, memory-mapped. They are made and saved if they are not there.
 
-    Of several processes that torchrun started, the first makes them and the others wait.
+    If torchrun started several processes, the first makes them and the others wait.
     """
     from torch import distributed
 
@@ -166,15 +166,15 @@ def kept_corpus(folder: Path, key: str, make: Callable[[], MaskedCorpus]) -> Mas
 
 
 def nothing_left(what: str, corpus: MaskedCorpus) -> InputError:
-    """The error where no document gave an example: `what`, the causes, and what helps against them."""
+    """The error if no document gave an example: `what`, the causes, and what to do about them."""
     causes = "; ".join(f"{count} {cause}" for cause, count in corpus.left_out.items())
     undrawn = [cause for cause in corpus.left_out if cause.startswith(UNDRAWN)]
     helps = {
-        f"A document has at most {LONGEST} tokens: cut long texts into shorter documents.": (
+        f"Cut long texts into shorter documents: a document has at most {LONGEST} tokens.": (
             TOO_LONG in causes
         ),
         "Choose another mask, or another granularity.": any(NOTHING in cause for cause in undrawn),
-        "Mend the mask function.": any(NOTHING not in cause for cause in undrawn),
+        "Correct the mask function.": any(NOTHING not in cause for cause in undrawn),
     }
     return InputError(f"{what}: {causes}", " ".join(hint for hint, fits in helps.items() if fits))
 
@@ -197,11 +197,11 @@ def mask_corpus(
     allow_empty: bool = True,
     workers: int = 1,
 ) -> MaskedCorpus:
-    """Up to `copies` masked examples of every document, no two of a document alike.
+    """Up to `copies` masked examples of every document; no two of a document are alike.
 
-    The masks of document n come from (seed, n) alone, however many workers share the work. Left out and
-    counted: documents longer than the context, examples whose longest format is longer, and masks that could
-    not be drawn. Spans that were merged are counted, too, though nothing is lost with them.
+    The masks of document n depend only on (seed, n), with any number of processes. Left out and counted are
+    documents longer than the context, examples whose longest format is longer, and masks that could not be
+    drawn. Merged spans are counted, too, although nothing is lost.
     """
     work = (
         _Work(number * CHUNK, tuple(chunk), special, copies, seed, allow_empty)
@@ -230,7 +230,7 @@ class _Work:
 
 
 _worker: Any = None
-"""What a worker process opened once: the tokenizer and the mask function."""
+"""The tokenizer and the mask function, which a process opens once."""
 
 
 def _start_worker(tokenizer: str, mask: str, parity: bool) -> None:

@@ -1,4 +1,4 @@
-"""The log of a run: one JSON line an evaluation."""
+"""The log of a run: one JSON line for each evaluation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOG = "log.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One line of the log: what a progress bar and a plot need."""
+    """One line of the log, with all that a progress bar and a plot need."""
 
     step: int
     seconds: float
@@ -22,22 +22,22 @@ class Report:
     learning_rate: float
     tokens_per_second: float
     fraction: float
-    """Of the budget that is used."""
+    """The part of the budget that is used."""
     perplexity: float | None = None
-    """Of masked text (infill_textonly) on the validation examples, where this step was evaluated."""
+    """Perplexity of masked text (infill_textonly) on the validation examples, if this step was evaluated."""
     with_ends: float | None = None
-    """The same with the ends of answers (infill)."""
+    """The same, including the ends of answers (infill)."""
     context: float | None = None
-    """Of the text around the blanks."""
+    """Perplexity of the text around the blanks."""
 
 
 def readable(perplexity: float, decimals: int = 1) -> str:
-    """A perplexity for people: not the 300 digits that a model gone astray may have."""
+    """A perplexity for people, without the 300 digits that a diverged model may reach."""
     return f"{perplexity:,.{decimals}f}" if perplexity < 1e7 else f"{perplexity:.1e}"
 
 
 def cut_log(folder: Path, step: int) -> None:
-    """Drop the lines about steps behind `step`, where the state is: they will be made again."""
+    """Drop the lines about steps after `step`, that of the state: they will be written again."""
     path = folder / LOG
     if path.exists():
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -46,7 +46,7 @@ def cut_log(folder: Path, step: int) -> None:
 
 
 def append_log(folder: Path, line: Report) -> None:
-    """One more line."""
+    """Append a line to the log."""
     with (folder / LOG).open("a", encoding="utf-8") as log:
         log.write(json.dumps(asdict(line)) + "\n")
 

@@ -1,4 +1,4 @@
-"""Perplexity of masked text: what the strategies are compared by, and what picks a checkpoint."""
+"""Perplexity of masked text, by which strategies are compared and checkpoints are chosen."""
 
 from __future__ import annotations
 
@@ -20,29 +20,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Perplexities:
-    """exp(sum of token losses / number of tokens) over a whole set, for three groups of tokens, NaN where
-    there is none."""
+    """exp(sum of token losses / number of tokens) over a whole set, for three groups of tokens; NaN for an
+    empty group."""
 
     masked: float
-    """The tokens of masked text alone: the paper's number (infill_textonly)."""
+    """Only the tokens of masked text: the number in the paper (infill_textonly)."""
     with_ends: float
-    """The same and the end of each answer (infill); for the formats that have no such ends, the token
-    behind it."""
+    """The same and the end of each answer (infill); in formats without such ends, the token after it."""
     context: float
-    """The text around the blanks, where the format has it."""
+    """The text around the blanks, if the format has it."""
     tokens: int
-    """Of masked text."""
+    """Tokens of masked text."""
     examples: int
     mean_length: float
-    """Tokens of an example."""
+    """The mean number of tokens of an example."""
 
 
 def perplexities(
     model: PreTrainedModel, batches: Iterable[Batch], *, autocast: str | None = None
 ) -> Perplexities:
-    """Over every token of every batch, none left out: no dropout, no gradients.
+    """Score every token of every batch, without dropout and gradients.
 
-    fp32, or `autocast` to the type of that name. Raises InputError where no token is masked.
+    The precision is fp32, or `autocast`. Raises InputError if no token is masked.
     """
     import torch
     from torch import distributed

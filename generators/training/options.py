@@ -1,4 +1,5 @@
-"""The options of `train` and `perplexity`, each written once; those of `train` know the kinds they go with."""
+"""The options of `train` and `perplexity`, each written once; those of `train` know the kinds they go
+with."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ ALL = frozenset(KINDS)
 STARTED = frozenset((*CAUSAL, "bert"))
 """Kinds that start from another model, or from random weights if that is said; SA has no other model."""
 EVALUATED = frozenset((*CAUSAL, "sa"))
-"""Kinds that are evaluated on the way, and go on where they were stopped."""
+"""Kinds that are evaluated on the way, and resume where they stopped."""
 ONLY_CAUSAL = frozenset(CAUSAL)
 ONLY_SA = frozenset(("sa",))
 
@@ -129,6 +130,7 @@ _OPTIONS = (
         type=POSITIVE,
         help="Minutes of training at most, those of resumed runs included.  [default for bert: 10]",
     ),
+    _option("--steps", type=click.IntRange(min=1), help="Steps of training at most."),
     _option("--batch", type=click.IntRange(1, 65_536), help="Examples in a step.  [default for bert: 32]"),
     _option("--seed", type=SEEDS, default=0, show_default=True, help="Random seed."),
     _option("--device", **DEVICE),
@@ -147,7 +149,6 @@ _OPTIONS = (
         help="Default values of the other options: small learns something in minutes on a CPU; the others are"
         " the paper's settings (for sa: paper; for the others: by corpus).",
     ),
-    _option("--steps", type=click.IntRange(min=1), kinds=EVALUATED, help="Steps at most."),
     _option(
         "--evaluate-every",
         type=click.IntRange(min=1),
@@ -176,7 +177,7 @@ _OPTIONS = (
         "base",
         metavar="NAME",
         kinds=STARTED,
-        help="Start from this model: a hub id such as gpt2 (for bert: bert-base-cased) or a folder.",
+        help="Start from this model: a hub id such as gpt2, for bert bert-base-cased, or a folder.",
     ),
     _option("--from-scratch", is_flag=True, kinds=STARTED, help="Start from random weights."),
     _option(
@@ -184,7 +185,7 @@ _OPTIONS = (
         "learning_rate",
         type=POSITIVE,
         kinds=STARTED,
-        help="The highest learning rate.  [default for bert: 0.0001; small models bear 0.001]",
+        help="The highest learning rate.  [default for bert: 0.0001; small models can take 0.001]",
     ),
     _option(
         "--documents",
@@ -248,7 +249,7 @@ _OPTIONS = (
         "--micro-batch",
         type=click.IntRange(min=1),
         kinds=ONLY_CAUSAL,
-        help="Examples that are worked on at once, if memory is short.",
+        help="Examples that are processed at once, if memory is short.",
     ),
     _option(
         "--decay/--no-decay",

@@ -1,7 +1,7 @@
-"""Batches: which examples in which step, and how much each of their tokens counts.
+"""Batches: which examples are in which step, and the weight of each of their tokens.
 
-A function of seed and place alone, so that a resumed run sees the same batches, and so do several processes
-that share them. A batch is flat: its examples one behind the other, no padding.
+Batches depend only on the seed and the step, so that a resumed run and several processes see the same ones. A
+batch is flat: its examples follow each other without padding.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ ANSWERS = (Target.INFILL, Target.INFILL_SPECIAL, Target.INFILL_REDUNDANT)
 
 
 def weighted(examples: Examples, *, context_loss: bool = True, parts: int = 1) -> Batch:
-    """The paper's loss as weights: the mean over the answers' tokens plus the mean over the context's.
+    """The paper's loss as weights: the mean over the tokens of the answers plus the mean over those of the
+    context.
 
-    The two means are taken over the whole batch; with `parts`, over that many pieces of it in turn and then
-    averaged, as the paper's code does with its three micro-batches. A mean over nothing is 0. An example's
-    first token is predicted by nothing and does not count. Since weights are fixed here, neither
-    micro-batches nor several processes change them.
+    The two means are taken over the whole batch. With `parts`, they are taken over that many pieces of it and
+    then averaged, as the paper's code does with its three micro-batches. A mean over nothing is 0. The first
+    token of an example is not predicted and does not count. Since the weights are fixed here, micro-batches
+    and several processes do not change them.
     """
     weights = np.zeros(len(examples.ids), dtype=np.float32)
     countable = np.ones(len(examples.ids), dtype=bool)
@@ -41,7 +42,7 @@ def weighted(examples: Examples, *, context_loss: bool = True, parts: int = 1) -
 
 
 def share(batch: Batch, number: int, of: int) -> Batch:
-    """Every `of`-th example from `number` on: what one of several processes, or one micro-batch, works on."""
+    """Every `of`-th example from `number` onwards: the share of one process or one micro-batch."""
     if of == 1:
         return batch
     chosen = np.arange(number, len(batch.bounds) - 1, of)
@@ -61,8 +62,8 @@ def training_batches(
     context_loss: bool = True,
     parts: int = 1,
 ) -> Iterator[Batch]:
-    """Batches without end, from number `start`. Each pass over the corpus has a fresh order; batches run on
-    over its end."""
+    """Batches without end, from number `start`. Each pass over the corpus has a new order; a batch may span
+    two passes."""
     passes, order, at = -1, np.zeros(0, dtype=np.int64), start * size
     while True:
         chosen = np.zeros(0, dtype=np.int64)
@@ -79,7 +80,7 @@ def training_batches(
 def evaluation_batches(
     corpus: MaskedCorpus, strategy: str, *, size: int, limit: int | None = None
 ) -> Iterator[Batch]:
-    """Every example once, in order of length; with a `limit`, that many from all over the corpus."""
+    """Every example once, in order of length; with a `limit`, only that many, spread over the corpus."""
     count = corpus.examples if limit is None else min(limit, corpus.examples)
     chosen = np.arange(count) * corpus.examples // max(count, 1)
     order = chosen[np.argsort(corpus.lengths(strategy)[chosen], kind="stable")]
@@ -88,8 +89,8 @@ def evaluation_batches(
 
 
 def capacity(corpus: MaskedCorpus, strategy: str, size: int) -> int:
-    """Tokens that nearly no batch of `size` examples exceeds: the mean and five standard deviations, in steps
-    of 64."""
+    """A number of tokens that almost no batch of `size` examples exceeds: the mean plus five standard
+    deviations, in steps of 64."""
     lengths = corpus.lengths(strategy)
     most = size * lengths.mean() + 5 * size**0.5 * lengths.std()
     return -(-int(min(most, size * lengths.max())) // 64) * 64

@@ -30,36 +30,48 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
 
 @click.command()
 @click.argument("checkpoints", nargs=-1, required=True, type=FOLDER, metavar="CHECKPOINT…")
-@click.option("--stories", type=FILE, help="The test stories.")
+@click.option("--stories", type=FILE, help="A file of test stories.")
 @click.option("--bundled", is_flag=True, help="Score on the test stories that come with the toolkit.")
 @click.option("--documents", type=FOLDER, help="A folder with test.txt, two blank lines between documents.")
 @click.option("--corpus", **CORPUS)
-@click.option("--split", default="test", show_default=True, help="Of --documents: train, valid or test.")
+@click.option(
+    "--split",
+    default="test",
+    show_default=True,
+    help="The split of --documents to score on: train, valid or test.",
+)
 @click.option("--skip-bad", **SKIP_BAD)
 @click.option(
     "--granularity",
     type=click.Choice(CHOICES),
     multiple=True,
     help=(
-        "What is masked, one span a document; mixture: the training mask. May be repeated.  [default:"
+        "What is masked, one span per document; mixture: the mask of training. May be repeated.  [default:"
         " sentence]"
     ),
 )
-@click.option("--table", is_flag=True, help="Print the paper's tables, its published values beside ours.")
+@click.option(
+    "--table", is_flag=True, help="Print the paper's tables, with the published values beside the new ones."
+)
 @click.option("--seed", type=SEEDS, default=0, show_default=True, help="Random seed of the masks.")
-@click.option("--batch", type=click.IntRange(1, 4096), default=32, show_default=True, help="Texts at once.")
+@click.option(
+    "--batch",
+    type=click.IntRange(1, 4096),
+    default=32,
+    show_default=True,
+    help="Texts that are scored at once.",
+)
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16"]),
     default="fp32",
     show_default=True,
-    help="bf16 is faster and less exact.",
+    help="Precision of the computation; bf16 is faster and less exact.",
 )
 @click.option("--device", **DEVICE)
 @click.option("--json", "as_json", **JSON)
 def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
-    """How well checkpoints predict masked text: exp of the mean loss over its tokens, every example
-    scored."""
+    """Say how well checkpoints predict masked text: exp of the mean loss over its tokens."""
     try:
         device = pick_device(given["device"])
     except ModuleNotFoundError as error:
@@ -69,7 +81,7 @@ def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
     corpus = corpus_named(given, "score on")
     texts = texts_named(given, corpus)
     asked = given["granularity"] or (("all",) if given["table"] else ("sentence",))
-    # All that can be refused is refused before the first is scored: that takes minutes.
+    # Everything is checked before the first checkpoint is scored, which takes minutes.
     work: dict[Path, Sequence[str]] = {}
     rows: dict[tuple[str, bool], Path] = {}
     for folder in checkpoints:
@@ -130,9 +142,9 @@ def _print(scores: list[Score], texts: Texts, *, table: bool) -> None:
     if table and not comparable(scores):
         click.echo(NOT_COMPARABLE, err=True)
     if table and not any(one.strategy == "lm" for one in scores if one.granularity == "sentence"):
-        click.echo("Length is that of an LM's examples as 1: score an LM, too, to see it.", err=True)
+        click.echo("Length is relative to the examples of an LM: score an LM, too, to see it.", err=True)
     if len({one.mask for one in scores if one.granularity == "mixture"}) > 1:
-        click.echo("Each mixture is of the checkpoint's own mask: these cannot be compared.", err=True)
+        click.echo("Each mixture is that of the checkpoint's own mask: they cannot be compared.", err=True)
     if len({one.vocabulary for one in scores}) > 1:
         click.echo(
             "These checkpoints have different vocabularies: their perplexities cannot be compared.", err=True

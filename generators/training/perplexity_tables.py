@@ -1,4 +1,4 @@
-"""Scores as tables: a plain list, or the paper's tables with its published values beside ours."""
+"""Scores as tables: a plain list, or the paper's tables with the published values beside the new ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_COMPARABLE = (
 
 
 def plain_table(scores: Sequence[Score]) -> Table:
-    """One line a score."""
+    """A table with one line per score."""
     table = Table(box=None, pad_edge=False)
     table.add_column("Checkpoint", overflow="fold")
     for heading in ("Strategy", "Granularity"):
@@ -42,7 +42,7 @@ def plain_table(scores: Sequence[Score]) -> Table:
 
 
 def lost(score: Score) -> int:
-    """Documents of the test set that were not scored."""
+    """The number of documents that were not scored."""
     return sum(count for cause, count in score.left_out.items() if "nothing lost" not in cause)
 
 
@@ -54,8 +54,7 @@ class TitledTable(NamedTuple):
 
 
 def paper_tables(scores: Sequence[Score]) -> list[TitledTable]:
-    """A title and a table for each granularity, numbered as in the paper: strategies by rows, ours beside its
-    value."""
+    """A table for each granularity, numbered as in the paper, with a row for each strategy."""
     tables = []
     for granularity, number in TABLES.items():
         here = [score for score in scores if score.granularity == granularity]
@@ -92,7 +91,7 @@ def _row(
     cells = [NAMES[strategy], "scratch" if scratch else "pre-trained"]
     for corpus in corpora:
         cells.append(readable(row[corpus].perplexities.masked) if corpus in row else "–")
-        # The paper's mixture is that of its own mask function.
+        # The mixture in the paper is that of its own mask function.
         other = granularity == "mixture" and corpus in row and row[corpus].mask != "hierarchical"
         published = None if other else PUBLISHED.get(Key(granularity, strategy, scratch, corpus))
         cells.append("–" if published is None else f"{published:.1f}")
@@ -105,5 +104,5 @@ def _row(
 
 
 def comparable(scores: Sequence[Score]) -> bool:
-    """Whether the scores are per token of GPT-2's vocabulary, as far as its size tells."""
+    """Whether the scores are per token of GPT-2's vocabulary, judged by its size."""
     return all(score.vocabulary == 50_257 for score in scores)

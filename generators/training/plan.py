@@ -1,4 +1,4 @@
-"""How to train a causal language model: the plan, its architecture, and the presets that they start from."""
+"""How to train a causal language model: the plan, the architecture, and their presets."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from humaneval.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train. `minutes`, `steps` and `passes` bound the run; whichever comes first ends it, or patience
-    does.
+    """How to train. `minutes`, `steps`, `passes` and `patience` limit the run; the first to be reached ends
+    it.
 
-    The defaults are the paper's: AdamW with a constant rate and no decay of weights, 24 examples a step.
+    The defaults are the paper's: AdamW with a constant rate and no weight decay, 24 examples in a step.
     """
 
     strategy: str
@@ -23,29 +23,32 @@ class Plan:
     warm_up: int = 0
     """Steps in which the rate rises to its value."""
     decay: bool = False
-    """Whether the rate then falls linearly to 0 at the end of the budget; else it is constant."""
+    """Whether the rate then falls linearly to 0 at the end of the budget; otherwise it is constant."""
     weight_decay: float = 0.0
     clip: float = 1.0
-    """Of the gradient's norm."""
+    """The highest norm of the gradient."""
     batch: int = 24
     """Examples in a step."""
     micro_batch: int = 0
-    """Examples worked on at once, where memory is short; 0: all, on a CPU at most 128. It changes no loss."""
+    """Examples that are processed at once, if memory is short; 0: all, but on a CPU at most 128. It does not
+    change the loss."""
     parts: int = 1
-    """Over how many pieces of a batch the two means of the loss are taken; the paper's code has 3."""
+    """The number of pieces of a batch over which the two means of the loss are taken; 3 in the paper's
+    code."""
     context_loss: bool = True
     """Also learn the text around the blanks, as the paper does."""
     seed: int = 0
     minutes: float = math.inf
     steps: int | None = None
     passes: float | None = None
-    """Over the documents, as the paper counts epochs; a pass over all masked examples is 16 of these."""
+    """Passes over the documents, which the paper calls epochs; with 16 masks per document, a pass over all
+    masked examples is 16 of these."""
     evaluate_every: int = 500
     evaluation_examples: int = 2000
     patience: int = 5
     """Evaluations without a better one after which training stops; 0: never."""
     precision: str = "auto"
-    """fp32, bf16 (by autocast, weights and optimizer stay fp32), or auto: bf16 on a GPU."""
+    """fp32, bf16 (by autocast; weights and optimizer stay fp32), or auto: bf16 on a GPU, else fp32."""
     compile: bool = False
 
     def __post_init__(self) -> None:
@@ -53,14 +56,14 @@ class Plan:
             math.isinf(self.minutes) and self.steps is None and self.passes is None and not self.patience
         )
         if endless:
-            raise UsageError("nothing would end this run", "Say --patience, --minutes, --steps or --passes.")
+            raise UsageError("this run would never end", "Give --patience, --minutes, --steps or --passes.")
 
     def budget(self, documents: int) -> Budget:
-        """What bounds a run over so many documents."""
+        """The budget of a run over that many documents."""
         return Budget(self.minutes, self.last_step(documents), self.evaluate_every, self.patience)
 
     def last_step(self, documents: int) -> int | None:
-        """The step at which the run ends whatever the clock says."""
+        """The step at which the run ends, whatever the clock says."""
         by_passes = None if self.passes is None else max(1, int(documents * self.passes / self.batch))
         bounds = [bound for bound in (self.steps, by_passes) if bound is not None]
         return min(bounds) if bounds else None
@@ -68,7 +71,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """GPT-2's architecture at some size; the defaults are GPT-2 small."""
+    """The sizes of GPT-2's architecture; the defaults are GPT-2 small."""
 
     layers: int = 12
     width: int = 768
@@ -79,7 +82,8 @@ class Architecture:
     def __post_init__(self) -> None:
         if self.width % self.heads:
             raise UsageError(
-                f"a width of {self.width} cannot be shared by {self.heads} heads", "Choose a multiple."
+                f"a width of {self.width} cannot be split into {self.heads} heads",
+                "Choose a width that is a multiple of the heads.",
             )
 
 
@@ -101,6 +105,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "vocabulary": 8000,
     },
 }
-"""What differs from the defaults of Plan and Architecture. The first three are the paper's, by corpus:
-stories and abstracts to early stopping, lyrics for two passes. `small` learns something in minutes on a CPU.
+"""Changes to the defaults of Plan and Architecture. The first three are the paper's settings by corpus: early
+stopping for stories and abstracts, two passes for lyrics. `small` learns something in minutes on a CPU.
 """

@@ -1,4 +1,4 @@
-"""Several processes at one run, as torchrun starts them: who works on what, and what they tell each other."""
+"""The processes of a run that torchrun starts: how they share batches, and what they exchange."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Processes:
-    """The processes of one run: one, or those that torchrun started."""
+    """The processes of a run: one, or those that torchrun started."""
 
     def __init__(self) -> None:
         from torch import distributed
@@ -28,26 +28,25 @@ class Processes:
         return self.number == 0
 
     def parts(self, batch: Batch, most: int = 0) -> list[Batch]:
-        """What this process works on, in micro-batches of at most so many examples."""
+        """This process's share of a batch, in micro-batches of at most `most` examples."""
         mine = share(batch, self.number, self.count)
         examples = len(mine.bounds) - 1
         pieces = -(-examples // most) if most else 1
         return [share(mine, number, pieces) for number in range(pieces)]
 
     def shared(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Every so-maniest batch."""
+        """This process's share of the batches."""
         return (batch for number, batch in enumerate(batches) if number % self.count == self.number)
 
     def add_gradients(self, model: PreTrainedModel) -> None:
-        """Sum the gradients of all processes; the weights of the losses are already those of the whole
-        batch."""
+        """Sum the gradients of all processes; the weights of the losses are those of the whole batch."""
         if self._on:
             for parameter in model.parameters():
                 if parameter.grad is not None:
                     self._torch.all_reduce(parameter.grad)
 
     def sum(self, value: Any) -> float:
-        """The sum over the processes."""
+        """The sum of a value over the processes."""
         if not self._on:
             return float(value)
         import torch
@@ -57,7 +56,7 @@ class Processes:
         return float(total)
 
     def agreed(self, seconds: float) -> float:
-        """The first process's clock."""
+        """The seconds on the clock of the first process."""
         if not self._on:
             return seconds
         import torch
@@ -67,7 +66,7 @@ class Processes:
         return float(clock)
 
     def wait(self) -> None:
-        """Until all are here."""
+        """Wait for all processes."""
         if self._on:
             self._torch.barrier()
 

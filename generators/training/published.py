@@ -1,4 +1,4 @@
-"""The perplexities that the paper published, beside which `perplexity --table` prints ours."""
+"""The perplexities in the paper, which `perplexity --table` prints beside the new ones."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import NamedTuple
 STRATEGIES = ("lm", "lm-rev", "lm-all", "ilm")
 CORPORA = ("stories", "abstracts", "lyrics")
 TABLES = {"document": 3, "mixture": 4, "paragraph": 5, "sentence": 6, "ngram": 7, "word": 8}
-"""The paper's number for each granularity; Table 1 is the pre-trained half of Table 6."""
+"""The number of the paper's table for each granularity; Table 1 is the pre-trained half of Table 6."""
 
 LENGTHS = {"lm": 1.00, "lm-rev": 1.00, "lm-all": 1.81, "ilm": 1.01}
-"""Table 1's last column: tokens of an example of the stories' sentence test, as a multiple of LM's."""
+"""The last column of Table 1: tokens of an example of the sentence test on stories, as a multiple of those of
+LM."""
 
 
 class Key(NamedTuple):
@@ -22,8 +23,8 @@ class Key(NamedTuple):
     corpus: str
 
 
-# Per granularity: LM, LM-Rev, LM-All, ILM from scratch, then the same from the pre-trained model;
-# stories/abstracts/lyrics.
+# For each granularity: LM, LM-Rev, LM-All and ILM from scratch, then the same from the pre-trained model,
+# each for stories/abstracts/lyrics.
 _VALUES = {
     "document": (
         "33.4/52.1/25.1 32.9/53.9/24.7 30.4/44.6/26.2 30.8/45.3/30.6 17.6/25.7/20.8 25.1/36.7/23.7"

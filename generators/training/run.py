@@ -28,7 +28,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What bounds a run, and how often it is evaluated and saved."""
+    """The limits of a run, and how often it is evaluated and saved."""
 
     minutes: float
     last_step: int | None
@@ -66,7 +66,7 @@ class Evaluation(NamedTuple):
 
 
 class Run(ABC, Generic[B]):
-    """A run over batches of the type B: what it trains, and where it stands."""
+    """A run over batches of the type B: what it trains, and its progress."""
 
     slower: str
     """What to do if the loss is no longer a number."""
@@ -85,7 +85,7 @@ class Run(ABC, Generic[B]):
         fingerprint: dict[str, Any],
         complete: Callable[[Path], bool],
     ) -> None:
-        """Take up the run in `folder`, if there is one.
+        """Resume the run in `folder`, if there is one.
 
         `fingerprint` tells one run from another; `complete` says whether a folder has a whole checkpoint.
         Raises InputError if the state is another run's or damaged, or has lost its checkpoint.
@@ -141,8 +141,8 @@ class Run(ABC, Generic[B]):
     ) -> Progress:
         """Train until the budget is used or patience is out.
 
-        `keep=False` writes the log alone. `better` is called when the model, as it is at that moment, is the
-        best so far; `report` with every line of the log, and with the steps between if `tells_steps`.
+        `keep=False` writes the log alone. `better` is called when the model is the best so far. `report` gets
+        every line of the log, and with `tells_steps` also the steps between them.
         """
         progress, first = self.progress, self.processes.first
         batches = self.batches()
@@ -155,8 +155,8 @@ class Run(ABC, Generic[B]):
                 if progress.best_step == progress.step:
                     better()
                 if first:
-                    # In this order a kill between the two loses no line: a resumed run cuts those behind its
-                    # state.
+                    # In this order, a kill between the two loses no line: a resumed run cuts the lines after
+                    # its state.
                     append_log(self.folder, line)
                     if keep:
                         self._keep(found)
@@ -181,7 +181,7 @@ class Run(ABC, Generic[B]):
         return done.loss
 
     def _evaluated(self, found: Evaluation) -> Report:
-        """Count whether an evaluation is better than those before; its line of the log."""
+        """Count whether an evaluation is the best so far; returns its line of the log."""
         progress = self.progress
         loss = self.processes.sum(self._losses) / max(progress.step - self._logged, 1)
         self._losses, self._logged = 0.0, progress.step

@@ -25,13 +25,13 @@ from generators.self_attention.vocabulary import (
 )
 
 WINDOW = 32
-"""Batches that are sorted by length together."""
+"""The number of batches that are sorted by length together."""
 
 
 def learn_vocabulary(sentences: Iterable[Sequence[str]], size: int) -> Vocabulary:
-    """The vocabulary of a corpus: <m>, <BOA>, <EOA> and the most frequent words, `size` entries in all; the
-    first in the alphabet where words are equally frequent. Casing is counted where it tells something: not at
-    a sentence's start.
+    """The vocabulary of a corpus: <m>, <BOA>, <EOA> and the most frequent words, `size` entries in all.
+    Equally frequent words are taken in alphabetical order. Casing is counted within sentences, not at their
+    start.
     """
     counts: Counter[str] = Counter()
     within: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -41,7 +41,7 @@ def learn_vocabulary(sentences: Iterable[Sequence[str]], size: int) -> Vocabular
         for word in sentence:
             if begun:
                 within[word.lower()][word] += 1
-            # After a quotation mark or a period a sentence may begin within the sentence.
+            # After a quotation mark or a period, a sentence may begin within the sentence.
             begun = word not in {'"', "'", "`", "“", "‘", ".", "!", "?", ":"} and (begun or word[0].isalnum())
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
     words = tuple(ordered[: size - (len(SPECIAL) - IN_FRONT)])
@@ -52,7 +52,7 @@ def learn_vocabulary(sentences: Iterable[Sequence[str]], size: int) -> Vocabular
 
 
 class Batch(NamedTuple):
-    """Examples, padded to the longest of them."""
+    """Examples, padded to the longest one."""
 
     template: Ids
     positions: Ids
@@ -64,8 +64,8 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Texts as ids, one behind the other. Text t has the sentences first[t] to first[t + 1]; sentence s the
-    ids starts[s] to starts[s + 1]."""
+    """Texts as ids, one after the other. Text t has the sentences first[t] to first[t + 1]; sentence s has
+    the ids starts[s] to starts[s + 1]."""
 
     ids: Ids
     starts: Ids
@@ -76,7 +76,7 @@ class Corpus:
         return len(self.first) - 1
 
     def batch(self, texts: Ids, chosen: Ids) -> Batch:
-        """The texts with these sentences of theirs (counted over the corpus) as blanks."""
+        """A batch of these texts, with the `chosen` sentences (counted over the corpus) as blanks."""
         begin, end = self.starts[self.first[texts]][:, None], self.starts[self.first[texts + 1]][:, None]
         cut, resumed = self.starts[chosen][:, None], self.starts[chosen + 1][:, None]
         before, after = cut - begin, end - resumed
@@ -98,8 +98,8 @@ class Corpus:
 
 
 def read_corpus(documents: Iterable[Document], vocabulary: Vocabulary) -> Corpus:
-    """The texts without their titles. Left out, and counted: one whose sentences are not two at least, and
-    one that is longer than the context whichever of its sentences is the blank."""
+    """The texts without their titles. Left out and counted are texts of fewer than two sentences, and those
+    that are longer than the context whichever sentence is the blank."""
     ids: list[int] = []
     starts, first = [0], [0]
     left_out: dict[str, int] = {}
@@ -120,15 +120,15 @@ def read_corpus(documents: Iterable[Document], vocabulary: Vocabulary) -> Corpus
 
 
 def sentences_of(document: Document) -> list[list[str]]:
-    """The words of each sentence of a document, its title and the like left out."""
+    """The words of each sentence of a document, without its title and other metadata."""
     paragraphs = document.paragraphs[document.metadata :]
     found = (words_of(document.text, [span]) for paragraph in paragraphs for span in paragraph.sentences)
     return [words for words in found if words]
 
 
 def training_batches(corpus: Corpus, seed: int, size: int, start: int = 0) -> Iterator[Batch]:
-    """Batches without end, from step `start` on, the same for the same seed: in every pass each text once,
-    with one of its sentences as the blank, all equally likely. Texts in a batch are about equally long."""
+    """Batches without end from step `start`, the same for the same seed. Every pass has each text once, with
+    one of its sentences as the blank, all equally likely. The texts of a batch are about equally long."""
     step = start
     steps = -(-len(corpus) // size)
     while True:
@@ -141,19 +141,19 @@ def training_batches(corpus: Corpus, seed: int, size: int, start: int = 0) -> It
 
 
 def held_batches(corpus: Corpus, seed: int, size: int, limit: int) -> list[Batch]:
-    """The first `limit` texts, one blank each, by the seed."""
+    """The first `limit` texts with one blank each, drawn by the seed."""
     texts, chosen = _chosen(corpus, np.random.default_rng([seed, 0]), shuffled=False)
     return [corpus.batch(*pair) for pair in _cut(corpus, texts[:limit], chosen[:limit], size)]
 
 
 def _chosen(corpus: Corpus, chance: np.random.Generator, shuffled: bool = True) -> tuple[Ids, Ids]:
-    """All texts, and a sentence of each."""
+    """All texts, and one sentence of each."""
     texts = chance.permutation(len(corpus)) if shuffled else np.arange(len(corpus))
     return texts, chance.integers(corpus.first[texts], corpus.first[texts + 1])
 
 
 def _cut(corpus: Corpus, texts: Ids, chosen: Ids, size: int) -> list[tuple[Ids, Ids]]:
-    """Batches of texts and blanks, by length within windows."""
+    """Batches of texts and blanks, sorted by length within windows."""
     lengths = corpus.starts[corpus.first[texts + 1]] - corpus.starts[corpus.first[texts]]
     answers = corpus.starts[chosen + 1] - corpus.starts[chosen]
     found = []

@@ -1,4 +1,4 @@
-"""How to train SA: the plan, and the presets that it starts from."""
+"""How to train SA: the plan and its presets."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from generators.training.run import Budget
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to train. `minutes` and `steps` bound the run; whichever comes first ends it. The defaults are the
-    paper's."""
+    """How to train. `minutes` and `steps` limit the run; the first to be reached ends it. The defaults are
+    the paper's."""
 
     batch: int = 400
     """Examples in a step."""
     lr_scale: float = 0.3
     warm_up: int = 10_000
-    """Steps in which the rate rises; then it falls with the root of the step."""
+    """Steps in which the rate rises; then it falls with the square root of the step."""
     smoothing: float = 0.1
     clip: float = 1.0
-    """Of the gradient's norm."""
+    """The highest norm of the gradient."""
     seed: int = 0
     minutes: float = math.inf
     steps: int | None = None
@@ -30,7 +30,7 @@ class Plan:
 
     @property
     def budget(self) -> Budget:
-        """What bounds the run."""
+        """The budget of the run."""
         return Budget(self.minutes, self.steps, self.evaluate_every)
 
     def rate(self, step: int, width: int) -> float:
@@ -44,7 +44,7 @@ class Plan:
 
 
 PASSES = 150
-"""Over the stories, in the paper's setting."""
+"""Passes over the stories, in the paper's settings."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {"vocabulary": 10_000},
@@ -63,4 +63,4 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 """`paper`: the paper's sizes and settings, 150 passes over the stories. `small` learns something in minutes
-on a CPU; to that end it scales the template."""
+on a CPU; for this it scales the template."""

@@ -24,22 +24,22 @@ from generators.training.state import Progress
 
 
 class Perplexity(NamedTuple):
-    """exp of the mean loss, not smoothed, over words of masked sentences; words that are not known count as
-    one word. `with_ends`: with the ends of answers."""
+    """exp of the mean loss, without smoothing, over the words of masked sentences; unknown words count as one
+    word. `with_ends` includes the ends of answers."""
 
     masked: float
     with_ends: float
 
 
 def new_model(architecture: Architecture, vocabulary: Vocabulary, seed: int) -> SelfAttention:
-    """Weights drawn by the seed."""
+    """A new model, with weights drawn by the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return SelfAttention(architecture, len(vocabulary))
 
 
 class Answers(NamedTuple):
-    """What the model says at every place of the answers in a batch, and what is right there."""
+    """The logits at every place of the answers in a batch, and the true ids."""
 
     logits: Tensor
     """(places, ids)."""
@@ -56,7 +56,7 @@ def scored(model: SelfAttention, batch: Batch) -> Answers:
 
 
 def perplexity(model: SelfAttention, batches: Sequence[Batch]) -> Perplexity:
-    """How well a model predicts masked sentences."""
+    """The perplexity of masked sentences."""
     training = model.training
     model.eval()
     word_loss, words, end_loss, ends = 0.0, 0, 0.0, 0
@@ -76,8 +76,8 @@ def _exp(loss: float) -> float:
 
 
 def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-    """The mean cross-entropy, in nats, of (places, ids) with 1 - smoothing on the true id and the rest spread
-    evenly over the others but PAD.
+    """The mean cross-entropy, in nats, of (places, ids): 1 - smoothing is on the true id, and the rest is
+    spread evenly over all others except PAD.
 
     With z the logits and V ids, log p = z - lse(z), and the sum over the V - 2 others is sum(z) - z_true -
     z_pad - (V - 2) lse.
@@ -100,7 +100,8 @@ def train(
     device: str = "cpu",
     report: Callable[[Report], None] = lambda line: None,
 ) -> Progress:
-    """Train until the budget is used, keeping in `folder` the checkpoint with the lowest validation perplexity.
+    """Train until the budget is used, and keep the checkpoint with the lowest validation perplexity in
+    `folder`.
 
     Raises InputError if the folder has another run's state, the disk is full or the loss is no longer a
     number: what was saved before is still whole.

@@ -1,4 +1,4 @@
-"""What a run shows: a bar while it trains, its curves, and what it came to."""
+"""What a run shows: a progress bar, its curves and its result."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import rich.progress
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
 from generators.training.curves import plot_curves
 from generators.training.log import LOG, Report, read_log, readable
@@ -27,17 +26,17 @@ def training_bar(kind: str, *, shown: bool = True) -> Iterator[Show]:
         yield lambda line: None
         return
     columns = (
-        TextColumn(f"Training {kind}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TextColumn("{task.fields[words]}"),
-        TimeElapsedColumn(),
+        rich.progress.TextColumn(f"Training {kind}"),
+        rich.progress.BarColumn(),
+        rich.progress.TextColumn("{task.percentage:.0f} %"),
+        rich.progress.TextColumn("{task.fields[words]}"),
+        rich.progress.TimeElapsedColumn(),
     )
-    with Bar(*columns, console=console, transient=True) as bar:
+    with rich.progress.Progress(*columns, console=console, transient=True) as bar:
         yield _shown_by(bar, bar.add_task("", total=1.0, words=""))
 
 
-def _shown_by(bar: Bar, task: TaskID) -> Show:
+def _shown_by(bar: rich.progress.Progress, task: rich.progress.TaskID) -> Show:
     perplexity = ""
 
     def show(line: Report) -> None:
@@ -54,14 +53,14 @@ def _shown_by(bar: Bar, task: TaskID) -> Show:
     return show
 
 
-def plot(folder: Path, kind: str) -> None:
+def plot(folder: Path) -> None:
     """Draw the curves of the run in `folder`, if it has a log."""
     if (folder / LOG).exists():
-        plot_curves({kind: read_log(folder)}, folder / CURVES)
+        plot_curves(read_log(folder), folder / CURVES)
 
 
 def outcome(kind: str, folder: Path, progress: Progress, left_out: Mapping[str, int]) -> dict[str, Any]:
-    """What a run came to, for JSON."""
+    """The result of a run, for JSON."""
     return {
         "kind": kind,
         "checkpoint": str(folder),

@@ -1,5 +1,4 @@
-"""What a run keeps beside its checkpoint: its whole state in one file, and its log. A kill at any point
-leaves both usable."""
+"""The state of a run, in one file beside its checkpoint. It stays usable after a kill at any point."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ STATE_TENSORS, LOCK = "state.safetensors", "lock"
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands: what the state file keeps."""
+    """The progress of a run, as the state file keeps it."""
 
     step: int = 0
     seconds: float = 0.0
@@ -31,13 +30,13 @@ class Progress:
     best: float = math.inf
     best_step: int = 0
     bad_evaluations: int = 0
-    """Since the best one."""
+    """Evaluations since the best one."""
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Nobody else trains into `folder` meanwhile; a killed process holds nothing. UsageError where
-    somebody does."""
+    """Keep other processes from training into `folder`; a kill releases it. Raises UsageError if another one
+    does."""
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,13 +56,13 @@ def save_state(
     progress: Progress,
     fingerprint: dict[str, Any],
 ) -> None:
-    """Weights, optimizer and progress; a kill or a full disk leaves the state before."""
+    """Save weights, optimizer and progress; after a kill or on a full disk, the earlier state remains."""
     tensors = {f"model.{name}": value.detach() for name, value in model.named_parameters()}
     for index, moments in optimizer.state_dict()["state"].items():
         for name, value in moments.items():
             tensors[f"optimizer.{index}.{name}"] = value.detach()
     part = folder / (STATE_TENSORS + ".part")
-    # The numbers travel in the same file as the tensors: one rename, and never one without the other.
+    # The numbers are in the same file as the tensors, so that one rename saves both.
     words = {"progress": json.dumps(asdict(progress)), "fingerprint": json.dumps(fingerprint)}
     try:
         save_tensors({name: value.contiguous().cpu() for name, value in tensors.items()}, part, words)
@@ -75,18 +74,17 @@ def save_state(
         before = (folder / STATE_TENSORS).exists()
         raise InputError(
             f"{folder / STATE_TENSORS} cannot be written: {first_line(error)}",
-            "Make room and run the same command"
-            f" again{': it goes on from the state before' if before else ''}.",
+            "Free some space and run the same command"
+            f" again{': it continues from the earlier state' if before else ''}.",
         ) from None
 
 
 def resume(
     folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, fingerprint: dict[str, Any]
 ) -> Progress:
-    """Where the run in `folder` stands, its weights and optimizer put in place; a fresh Progress where there
-    is none.
+    """Load weights and optimizer of the run in `folder`; returns its progress, a new one if there is no run.
 
-    Raises InputError where the state is another run's, or damaged.
+    Raises InputError if the state is damaged or another run's.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -104,7 +102,7 @@ def resume(
     if before != now:
         raise InputError(
             f"{folder} holds the state of another run (other {', '.join(_differences(before, now))})",
-            "Name another folder with --out, or delete that one.",
+            "Name another folder with --out, or delete this one.",
         )
     import torch
 
@@ -123,7 +121,7 @@ def resume(
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What two fingerprints differ in; of the plan, its settings and their values."""
+    """The differences of two fingerprints; for the plan, its settings and their values."""
     names = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     found = []
     for name in names:

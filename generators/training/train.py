@@ -1,4 +1,5 @@
-"""The verb `train`: one command for every kind of model. Killed at any point, the same command goes on."""
+"""The verb `train`: one command for every kind of model. After a kill at any point, the same command
+continues."""
 
 from __future__ import annotations
 
@@ -20,16 +21,16 @@ def train(kind: str, **given: Any) -> None:
 
     \b
     KIND is one of:
-      ilm     the text with its blanks, then what belongs in each
-      lm      left to right: sees what stands before a blank
-      lm-rev  right to left: sees what stands behind a blank
-      lm-all  the text with its blanks, then the whole text again
-      sa      self-attention text infilling, from scratch on stories
-      bert    a masked language model: a text's hidden pieces from all others
+      ilm     The text with its blanks, then what belongs in each.
+      lm      Left to right: the model sees the text before a blank.
+      lm-rev  Right to left: the model sees the text after a blank.
+      lm-all  The text with its blanks, then the whole text again.
+      sa      Self-attention text infilling, from scratch on stories.
+      bert    A masked language model: a text's hidden pieces from the others.
 
-    Run the same command again to go on with an interrupted training; bert starts anew. Started by torchrun
-    (`torchrun --nproc-per-node 2 -m humaneval train ilm …`), the processes share every step of ilm, lm, lm-rev
-    and lm-all. `humaneval train KIND --help` shows the options of one kind.
+    Run the same command again to continue an interrupted training; bert starts from the beginning. Started by
+    torchrun (`torchrun --nproc-per-node 2 -m humaneval train ilm …`), the processes share every step of ilm,
+    lm, lm-rev and lm-all. `humaneval train KIND --help` shows the options of one kind.
     """
     if kind != "sa" and bool(given["base"]) == given["from_scratch"]:
         example = "bert-base-cased" if kind == "bert" else "gpt2 as in the paper"

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 EXAMPLES = "examples"
 FEWEST_TOKENS = 300
-"""A byte-level vocabulary has the 256 bytes, and some of what they make."""
+"""The fewest tokens of a byte-level vocabulary: 256 bytes and some merges."""
 MOST_TOKENS = 60_000
 
 
 def train_causal(strategy: str, given: dict[str, Any], device: str) -> None:
-    """Train a model of a strategy as the options say, and print what it came to."""
+    """Train a model of a strategy as the options say, and print the result."""
     first, device = _join(device)
     with held(given["out"]) if first else nullcontext():
         _run(strategy, given, device, first=first)
@@ -78,7 +78,7 @@ def _run(strategy: str, given: dict[str, Any], device: str, *, first: bool) -> N
         )
     if not first:
         return
-    plot(out, strategy)
+    plot(out)
     impatient = plan.budget(training.documents).impatient(progress)
     if given["as_json"]:
         found = outcome(strategy, out, progress, {**split.training.left_out, **training.left_out})
@@ -110,7 +110,7 @@ def _settings(given: dict[str, Any], corpus: str) -> dict[str, Any]:
 
 
 def _join(device: str) -> tuple[bool, str]:
-    """Join the processes that torchrun started, if it did. Whether this is the first of them, and its
+    """Join the processes that torchrun started, if it did. Returns whether this is the first one, and its
     device."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return True, device
@@ -153,8 +153,8 @@ def _found_tokenizer(name: str | None) -> Tokenizer:
         return find_tokenizer("gpt2")
     except InputError as error:
         raise InputError(
-            f"the tokenizer of the paper's models is not at hand: {error.message}",
-            "Name a file with --tokenizer, or have a vocabulary made from the corpus: --vocabulary 8000.",
+            f"the tokenizer of the paper's models cannot be found: {error.message}",
+            "Name a file with --tokenizer, or make a vocabulary from the corpus: --vocabulary 8000.",
         ) from None
 
 
@@ -166,8 +166,7 @@ def _examples(
     mask: MaskFunction,
     copies: int,
 ) -> MaskedCorpus:
-    """The masked examples of a split, kept beside the checkpoint: a run that goes on opens those that it
-    has."""
+    """The masked examples of a split. They are kept beside the checkpoint, and a resumed run opens them."""
     settings = [
         mask.name,
         given["parity"],

@@ -23,7 +23,7 @@ from humaneval.errors import InputError, UsageError
 
 
 def train_sa(given: dict[str, Any], device: str) -> None:
-    """Train SA as the options say, and print what it came to."""
+    """Train SA as the options say, and print the result."""
     with held(given["out"]):
         _run(given, device)
 
@@ -48,7 +48,7 @@ def _run(given: dict[str, Any], device: str) -> None:
         progress = train(
             out, architecture, plan, vocabulary, training, validation, device=device, report=show
         )
-    plot(out, "sa")
+    plot(out)
     if given["as_json"]:
         left_out = {**split.training.left_out, **training.left_out}
         click.echo(json.dumps(outcome("sa", out, progress, left_out)))

@@ -120,7 +120,7 @@ HEADER = "story,position,generator,text\n"
         (HEADER + 's1,1,lm,"never closed\n', "infills:2: "),
         (
             HEADER + "s1,1,lm,a\ns1,2,lm,a\ns1,1,lm,b\n",
-            "infills:4: lm has story 's1' position 1 twice .first in line 2",
+            "infills:4: lm has story 's1', position 1 twice .first in line 2",
         ),
         ("story,position,text\ns1,1,x\n", "lacks the column generator"),
         ("id;pos\n", "lacks the columns story, position, generator, text"),

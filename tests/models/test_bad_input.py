@@ -74,7 +74,7 @@ ABSTRACT = {"title": "A", "authors": "B C", "categories": "cs.CL", "abstract": "
     [
         ("", ["train.txt has no documents", "two blank lines"]),
         ("\n\n \n\n\n\t\n", ["train.txt has no documents"]),
-        (SEPARATOR.join([*FINE, "a\x00b"]), ["train.txt, document 4: holds U+0000", "--skip-bad"]),
+        (SEPARATOR.join([*FINE, "a\x00b"]), ["train.txt, document 4: contains U+0000", "--skip-bad"]),
         (SEPARATOR.join(FINE).encode() + b"\n\n\nna\xefve", ["train.txt, document 4: not UTF-8"]),
         (
             SEPARATOR.join(["word " * 400] * 3),
@@ -92,8 +92,8 @@ def test_G03_a_corpus_that_cannot_be_used_says_where_and_why(
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ({**ABSTRACT, "abstract": "a\ud800b"}, ["document 2: holds U+D800"]),
-        ({**ABSTRACT, "title": "a\x00b"}, ["document 2: holds U+0000"]),
+        ({**ABSTRACT, "abstract": "a\ud800b"}, ["document 2: contains U+D800"]),
+        ({**ABSTRACT, "title": "a\x00b"}, ["document 2: contains U+0000"]),
         ({name: value for name, value in ABSTRACT.items() if name != "authors"}, ["document 2", "authors"]),
         ([1], ["document 2: not an abstract with title, authors"]),
         ("text", ["document 2: not an abstract"]),
@@ -127,7 +127,7 @@ def test_a_folder_without_its_files_is_refused(train: Train, tmp_path: Path) -> 
     (place / "valid.txt").unlink()
     refused(train("--documents", place), "has no valid.txt")
     (place / "train.txt").unlink()
-    refused(train("--documents", place), "has no train.txt", "Training wants train.txt")
+    refused(train("--documents", place), "has no train.txt", "Training needs train.txt")
     (place / "test.txt").touch()
     refused(train("--documents", place), "has no train.txt, but test.txt")
     refused(
@@ -139,7 +139,7 @@ def test_a_folder_without_its_files_is_refused(train: Train, tmp_path: Path) -> 
 def test_one_story_leaves_none_for_validation(train: Train, tmp_path: Path) -> None:
     story = {"id": "1", **{f"sentence{n}": "One came." for n in range(1, 6)}}
     (tmp_path / "one.jsonl").write_text(json.dumps(story) + "\n")
-    refused(train("--stories", tmp_path / "one.jsonl"), "has one document", "--valid FILE")
+    refused(train("--stories", tmp_path / "one.jsonl"), "has only one document", "--valid FILE")
 
 
 def test_one_document_with_another_to_validate_is_enough(train: Train, tmp_path: Path) -> None:
@@ -157,7 +157,10 @@ def test_one_document_with_another_to_validate_is_enough(train: Train, tmp_path:
         (("--bundled", "--tokenizer", "gpt2"), "exclude each other"),
         (("--bundled", "--mask", "phrase"), "no mask function"),
         (("--bundled", "--from", "gpt2"), "say what to start from"),
-        (("--bundled", "--heads", "5"), "cannot be shared by 5 heads"),
+        (("--bundled", "--heads", "5"), "cannot be split into 5 heads"),
+        (("--bundled", "--preset", "paper"), "the preset paper is only for sa"),
+        (("--bundled", "--vocabulary", "299"), "a vocabulary cannot have 299 tokens"),
+        (("--bundled", "--valid", "file"), "--valid goes with --stories"),
     ],
 )
 def test_options_that_make_no_sense_together_are_refused(
@@ -216,8 +219,8 @@ class Nothing:
 @pytest.mark.parametrize(
     ("mask", "words"),
     [
-        ("Leaves", ["the mask function failed: SystemExit", "Mend the mask function"]),
-        ("Outside", ["outside the document", "Mend the mask function"]),
+        ("Leaves", ["the mask function failed: SystemExit", "Correct the mask function"]),
+        ("Outside", ["outside the document", "Correct the mask function"]),
         ("Nothing", ["masks nothing", "Choose another mask"]),
     ],
 )
@@ -295,8 +298,8 @@ def test_a_disk_too_full_for_the_masked_examples_says_so(corpus: MaskedCorpus, t
             corpus.save(tmp_path / "examples")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert "Make room" in error.value.hint
-    with pytest.raises(InputError, match="holds no masked examples"):
+    assert "Free some space" in error.value.hint
+    with pytest.raises(InputError, match="has no masked examples"):
         MaskedCorpus.open(tmp_path / "examples")
 
 

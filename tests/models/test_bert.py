@@ -365,14 +365,14 @@ def test_G14_models_that_fill_no_masks_are_refused_in_words(
 ) -> None:
     rows = word_pieces.get_vocab_size()
     encoder = keep(tmp_path / "encoder", tiny(BertModel, rows), word_pieces)
-    assert "holds a BertModel, which does not predict what is masked" in refusal(encoder)
+    assert "has a BertModel, which does not predict masked pieces" in refusal(encoder)
     described = json.loads((encoder / "config.json").read_text())
     (encoder / "config.json").write_text(json.dumps(described | {"architectures": ["BertForMaskedLM"]}))
     assert "missing (cls.predictions" in refusal(encoder)
     causal = keep(tmp_path / "causal", tiny(BertLMHeadModel, rows, is_decoder=True), word_pieces)
-    assert "BertLMHeadModel" in refusal(causal) or "does not see what stands behind" in refusal(causal)
+    assert "BertLMHeadModel" in refusal(causal) or "does not see the text after" in refusal(causal)
     gpt2 = keep(tmp_path / "gpt2", tiny_gpt2(tokenizer.get_vocab_size()), tokenizer)
-    assert "holds a GPT2LMHeadModel, which does not predict what is masked" in refusal(gpt2)
+    assert "has a GPT2LMHeadModel, which does not predict masked pieces" in refusal(gpt2)
     maskless = keep(tmp_path / "maskless", tiny(BertForMaskedLM, tokenizer.get_vocab_size()), tokenizer)
     assert "no mask token" in refusal(maskless)
     larger = keep(tmp_path / "larger", tiny(BertForMaskedLM, 100), word_pieces)
@@ -469,7 +469,7 @@ def test_a_bert_learns_stories_and_opens_again(tmp_path: Path) -> None:
     opened = open_masked_lm(str(tmp_path / "new"), "cpu")
     losses: list[float] = []
     settings: dict[str, Any] = {"steps": 60, "batch": 4, "learning_rate": 5e-3}
-    result = train_masked_lm(opened, STORIES[:6], report=lambda _, loss: losses.append(loss), **settings)
+    result = train_masked_lm(opened, STORIES[:6], report=lambda line: losses.append(line.loss), **settings)
     assert (result.steps, result.loss) == (60, losses[-1])
     assert losses[-1] < 0.95 * losses[0]
     save_masked_lm(opened, tmp_path / "new", tmp_path / "out")

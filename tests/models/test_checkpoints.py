@@ -64,7 +64,7 @@ def test_G12_missing_or_strange_weights_are_fatal(folder: Path) -> None:
 
 def test_G31_a_tokenizer_that_reads_otherwise_is_refused(folder: Path) -> None:
     train_tokenizer(["quite another corpus of words"], 400).save(str(folder / TOKENIZER))
-    with pytest.raises(InputError, match="does not read as the one"):
+    with pytest.raises(InputError, match="is not the one that the model"):
         load(folder, kind="ilm")
 
 
@@ -151,7 +151,7 @@ def _cut(folder: Path) -> None:
     ("damage", "message"),
     [
         (_misshape, r"safetensors do not fit the model: 1 of another shape \(transformer.ln_f.bias\)"),
-        (_spoil, r"safetensors has weights that are no numbers, in transformer.ln_f.bias"),
+        (_spoil, r"safetensors has weights that are not finite numbers, in transformer.ln_f.bias"),
         (_exchange, "is not the file that infilling.json was written with"),
         (_cut, "model.safetensors cannot be read"),
         (
@@ -242,7 +242,7 @@ def test_a_file_that_cannot_grow_leaves_the_checkpoint_whole(folder: Path, size:
             save(folder, *changed)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert error.value.hint == "The one before it is still whole."
+    assert error.value.hint == "The checkpoint before it is still whole."
     assert load(folder).hash == before.hash
     assert not (folder / PART).exists()
 

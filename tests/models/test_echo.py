@@ -22,18 +22,17 @@ from generators.masked.bert import BertFiller
 from generators.masked.mask_orders import Visiting
 from generators.masked.masked_lm import open_masked_lm
 from generators.sampling.filling import ModelGenerator, Shared
-from generators.self_attention import sizes as sa_plan
-from generators.self_attention import vocabulary as sa_vocabulary
+from generators.self_attention.architecture import Architecture as SelfAttentionSizes
 from generators.self_attention.generator import build as build_sa
 from generators.sequence.t5 import build as build_t5
-from generators.training import sa_training
+from generators.training import sa_plan, sa_run
 from generators.training.bert_run import new_masked_lm, train_masked_lm
 from generators.training.causal_model import new_model
 from generators.training.causal_run import train
 from generators.training.corpus import train_tokenizer
 from generators.training.examples import mask_corpus
 from generators.training.plan import Architecture, Plan
-from generators.training.sa_corpus import read_corpus, sentences_of
+from generators.training.sa_corpus import learn_vocabulary, read_corpus, sentences_of
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest
 from tests.models.echo import OneSentence, documents, echo_stories, exact
 from tests.models.pairs import pieces_tokenizer, tiny_t5, train_pair, written_on
@@ -113,11 +112,11 @@ def test_bert_fills_either_end_exactly(position: int, tmp_path: Path) -> None:
 def test_sa_fills_a_first_sentence_exactly(tmp_path: Path) -> None:
     training, held_out = echo_stories()
     texts = documents(training)
-    vocabulary = sa_vocabulary.learn((words for text in texts for words in sentences_of(text)), 1000)
+    vocabulary = learn_vocabulary((words for text in texts for words in sentences_of(text)), 1000)
     corpus = read_corpus(texts, vocabulary)
-    sa_training.train(
+    sa_run.train(
         tmp_path / "sa",
-        sa_plan.Architecture(2, 64, 4, 128, dropout=0.0, scale_template=True),
+        SelfAttentionSizes(2, 64, 4, 128, dropout=0.0, scale_template=True),
         sa_plan.Plan(batch=32, warm_up=100, lr_scale=0.2, steps=500, evaluate_every=250),
         vocabulary,
         corpus,

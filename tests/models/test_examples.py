@@ -129,12 +129,12 @@ def test_examples_that_are_there_are_reused_and_others_are_made(corpus: MaskedCo
 
 
 def test_a_folder_without_examples_is_said_to_be_one(corpus: MaskedCorpus, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no masked examples"):
+    with pytest.raises(InputError, match="has no masked examples"):
         MaskedCorpus.open(tmp_path)
     corpus.save(tmp_path)
     whole = (tmp_path / "ids.npy").read_bytes()
     (tmp_path / "ids.npy").write_bytes(whole[:200])
-    with pytest.raises(InputError, match="holds no masked examples"):
+    with pytest.raises(InputError, match="has no masked examples"):
         MaskedCorpus.open(tmp_path)
 
 

@@ -229,7 +229,7 @@ def test_mixtures_of_different_masks_are_said_not_to_compare(
         "mixture",
     )
     said = command(*scored)
-    assert "Each mixture is of the checkpoint's own mask" in said.err
+    assert "Each mixture is that of the checkpoint's own mask" in said.err
     table = command(*scored, "--table").out.splitlines()
     lm, ilm = (next(line.split() for line in table if line.startswith(name)) for name in ("LM", "ILM"))
     published = PUBLISHED[Key("mixture", "lm", True, "stories")]

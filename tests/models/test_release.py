@@ -129,7 +129,7 @@ def test_G39_weights_with_code_in_them_are_refused_and_not_run(released: Path, t
             released / "pytorch_model.bin",
             _use_new_zipfile_serialization=zipped,
         )
-        with pytest.raises(InputError, match="holds more than tensors, and was not opened"):
+        with pytest.raises(InputError, match="contains more than tensors, and was not opened"):
             load(released)
     (released / "pytorch_model.bin").write_bytes(pickle.dumps(RunsOnUnpickling(tmp_path / "ran")))
     with pytest.raises(InputError, match="cannot be opened"):
@@ -168,7 +168,6 @@ def test_its_tokenizer_must_be_there_and_be_gpt2s(released: Path, tokenizer: Any
     with pytest.raises(InputError, match="there is no tokenizer in") as error:
         load(released)
     assert "vocab.json and merges.txt" in error.value.hint
-    assert open_release(released, kept).hash == open_release(released, kept, kind="lm").hash
     tokenizer.save(str(released / "tokenizer.json"))
     with pytest.raises(InputError, match="is not GPT-2's"):
         load(released)

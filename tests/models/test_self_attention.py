@@ -421,9 +421,9 @@ def spoil(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
         (lambda f: (f / "infilling.json").unlink(), "is not a checkpoint"),
         (lambda f: spoil(f, "infilling.json", lambda v: {**v, "kind": "ilm"}), "of kind 'ilm', not 'sa'"),
         (lambda f: (f / WORDS).unlink(), "lacks vocabulary.json"),
-        (lambda f: (f / WORDS).write_text("[1"), "is no vocabulary"),
-        (lambda f: spoil(f, WORDS, lambda v: {**v, "words": v["words"][::-1]}), "is not the model's"),
-        (lambda f: spoil(f, WORDS, lambda v: {**v, "words": v["words"][:-1]}), "is not the model's"),
+        (lambda f: (f / WORDS).write_text("[1"), "is not a vocabulary"),
+        (lambda f: spoil(f, WORDS, lambda v: {**v, "words": v["words"][::-1]}), "is not that of the model"),
+        (lambda f: spoil(f, WORDS, lambda v: {**v, "words": v["words"][:-1]}), "is not that of the model"),
         (lambda f: spoil(f, CONFIG, lambda v: {**v, "width": 33}), "does not describe the model"),
         (lambda f: spoil(f, CONFIG, lambda v: {**v, "layers": 3}), "do not fit the model"),
         (lambda f: (f / WEIGHTS).write_bytes(b"\x80\x04pickle"), "cannot be read"),
@@ -452,7 +452,7 @@ def test_options_out_of_range_are_refused(folder: Path, options: dict[str, objec
 
 
 def test_tries_that_would_all_write_the_same_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="beam decoding writes the same at every try"):
+    with pytest.raises(UsageError, match="with beam decoding, sa writes the same at every try"):
         generator(folder, tries=3)
     generator(folder, tries=3, decoding="sampled")
 
@@ -521,7 +521,13 @@ def test_the_command_trains_a_checkpoint_that_fills_stories(command: Command, tm
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--bundled", "--stories", __file__), ("--bundled", "--width", "33")]
+    "arguments",
+    [
+        (),
+        ("--bundled", "--stories", __file__),
+        ("--bundled", "--width", "33"),
+        ("--bundled", "--preset", "lyrics"),
+    ],
 )
 def test_a_command_that_makes_no_sense_is_refused(command: Command, tmp_path: Path, arguments: Any) -> None:
     said = command("train", "sa", *arguments, "--out", tmp_path / "out")

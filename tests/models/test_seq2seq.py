@@ -300,7 +300,7 @@ def test_models_that_do_not_fit_are_refused_in_words(
 ) -> None:
     gpt2 = keep(tmp_path / "gpt2", tiny_gpt2(tokenizer.get_vocab_size()), tokenizer)
     for folder, builder, message in (
-        (gpt2, build, "holds a GPT2LMHeadModel, which has no encoder"),
+        (gpt2, build, "has a GPT2LMHeadModel, which is not an encoder"),
         (bart_folder, build, "has no sentinels"),
         (t5_folder, build_bart, "has no token <s>"),
         (tmp_path / "nothing", build, "there is no folder"),
@@ -319,7 +319,7 @@ def test_weights_that_are_missing_or_left_over_are_refused(tmp_path: Path) -> No
     for changed, message in (
         ({key: value for key, value in weights.items() if key != name}, "1 missing"),
         ({**weights, "more": weights[name].clone()}, "1 unexpected"),
-        ({**weights, name: weights[name] * float("nan")}, "no numbers"),
+        ({**weights, name: weights[name] * float("nan")}, "not finite numbers"),
     ):
         save_file(changed, folder / "model.safetensors", metadata={"format": "pt"})
         with pytest.raises(InputError, match=message):

@@ -301,9 +301,9 @@ def test_a_bound_by_passes_counts_documents_as_the_paper_does() -> None:
     assert Plan("ilm", batch=24, passes=20).last_step(153_385) == 127_820
     assert Plan("ilm", batch=24, passes=2, steps=100).last_step(153_385) == 100
     assert Plan("ilm").last_step(153_385) is None
-    with pytest.raises(UsageError, match="nothing would end this run"):
+    with pytest.raises(UsageError, match="this run would never end"):
         Plan("ilm", patience=0)
-    with pytest.raises(UsageError, match="a width of 100 cannot be shared by 12 heads"):
+    with pytest.raises(UsageError, match="a width of 100 cannot be split into 12 heads"):
         small_model(_special(), width=100, heads=12)
 
 

@@ -101,10 +101,10 @@ def test_an_object_of_one_s_own_is_a_mask_function() -> None:
             "own_masks:ThreeArguments",
             "takes neither a text and a random.Random nor a text: mask(text, rng, more)",
         ),
-        ("own_masks:NeedsMore", "cannot be made without arguments"),
+        ("own_masks:NeedsMore", "cannot be created without arguments"),
         ("own_masks:Twice", "has a type twice: a, a"),
-        ("own_masks:Capital", "has a type that is not of small letters and _: 'B-2'"),
-        ("own_masks:OneString", "has `types` that are no list of names: 'word'"),
+        ("own_masks:Capital", "has a type with other characters than lower-case letters and _: 'B-2'"),
+        ("own_masks:OneString", "has `types` that are not a list of names: 'word'"),
         ("own_masks:NoTypes", "has no types"),
     ],
 )

@@ -232,12 +232,6 @@ def test_empty_masks_can_be_refused() -> None:
     assert set(drops) <= {"repeats another mask", "masks nothing"}
 
 
-def test_of_long_masks_a_sample_is_kept_in_order() -> None:
-    masks = draw_masks(Hierarchical(WORD, 1.0), STORY, 16, random.Random(0), at_most=2)
-    assert [len(mask) for mask in masks] == [2] * 16
-    assert all(a.end <= b.start for mask in masks for a, b in pairwise(mask))
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_masks_of_the_real_stories_are_as_many_and_as_long_as_the_reference_s(
     test_data: Path, seed: int

@@ -148,7 +148,7 @@ def test_a_run_into_the_database_goes_on_after_the_server_went_down(
         InputError, match=r"no answer from .* in 1 try: it answers 503 \(overloaded\)"
     ) as caught:
         run(engine, generator, todo)
-    assert "is kept, and the same command goes on" in caught.value.hint
+    assert "are kept, and the same command continues" in caught.value.hint
     server.play = good
     before = len(server.asked)
     assert run(engine, build(batch="4"), todo).written == {"ok": 40}

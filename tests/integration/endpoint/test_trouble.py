@@ -77,7 +77,7 @@ def test_a_server_that_says_how_long_to_wait_is_waited_for(
     client().post(PATH, BODY)
     assert clock.slept == [17]
     server.play = in_turn(error(429, "tomorrow", Retry_After="86400"))
-    with pytest.raises(InputError, match="wants no request for 86400 seconds"):
+    with pytest.raises(InputError, match="asks to wait for 86400 seconds"):
         client().post(PATH, BODY)
 
 
@@ -86,7 +86,7 @@ def test_tries_are_counted_and_end(client: Callable[..., Client], server: Played
     with pytest.raises(InputError, match=r"in 9 tries: it answers 500 \(overloaded\)") as caught:
         client(retries=8).post(PATH, BODY)
     assert clock.slept == [1, 2, 4, 8, 16, 32, 60, 60]
-    assert "is kept" in caught.value.hint
+    assert "are kept" in caught.value.hint
 
 
 def test_requests_are_spread_over_the_minute_for_all_threads_together(
@@ -140,18 +140,18 @@ def test_a_server_that_drips_is_given_up_in_time(client: Callable[..., Client]) 
 @pytest.mark.parametrize(
     ("says", "message"),
     [
-        (error(401, f"Incorrect key {KEY}"), "does not take the key in OPENAI_API_KEY"),
-        (error(403, f"Forbidden {KEY}"), "does not take the key"),
+        (error(401, f"Incorrect key {KEY}"), "does not accept the key in OPENAI_API_KEY"),
+        (error(403, f"Forbidden {KEY}"), "does not accept the key"),
         (error(404, f"no model for {KEY}"), "has no model 'tiny'"),
         (error(429, "You exceeded your quota", "insufficient_quota"), "no money left: You exceeded"),
         (error(402, "Pay first"), "no money left: Pay first"),
-        (error(307, "over there", Location="http://127.0.0.1:1/"), "sends elsewhere"),
+        (error(307, "over there", Location="http://127.0.0.1:1/"), "redirects to another address"),
         (error(418, f"teapot {KEY}"), "answers 418: teapot"),
         (error(500, f"crash with {KEY}"), "it answers 500"),
-        (Says(raw=b"\xff<html>"), "no answer of an OpenAI-compatible server"),
-        (Says([]), "no answer of an OpenAI-compatible server"),
-        (Says({"choices": [{"text": 3}]}), "no answer of an OpenAI-compatible server"),
-        (Says(raw=b"x" * 10_100_000), "no answer of an OpenAI-compatible server"),
+        (Says(raw=b"\xff<html>"), "not that of an OpenAI-compatible server"),
+        (Says([]), "not that of an OpenAI-compatible server"),
+        (Says({"choices": [{"text": 3}]}), "not that of an OpenAI-compatible server"),
+        (Says(raw=b"x" * 10_100_000), "not that of an OpenAI-compatible server"),
     ],
 )
 def test_a_refusal_is_one_clear_line_without_the_key(
@@ -182,7 +182,7 @@ def test_a_key_is_asked_for_by_name(
         build(key_variable="MY_KEY")
     monkeypatch.delenv("OPENAI_API_KEY")
     server.play = lambda asked: error(401, "no key")
-    with pytest.raises(InputError, match="wants a key") as caught:
+    with pytest.raises(InputError, match="requires a key") as caught:
         build()
     assert "--option key_variable=NAME" in caught.value.hint
     server.play = good
@@ -206,11 +206,11 @@ def test_the_usual_key_goes_out_encrypted_or_not_at_all(monkeypatch: pytest.Monk
     ("options", "message"),
     [
         ({"model": ""}, "no model is named"),
-        ({"url": ""}, "not said where the server is"),
-        ({"url": "localhost"}, "no web address"),
-        ({"url": "http://[bad"}, "no web address"),
-        ({"url": f"http://me:{KEY}@host/v1"}, "holds a name, a password"),
-        ({"url": f"http://host/v1?key={KEY}"}, "holds a name, a password"),
+        ({"url": ""}, "the address of the server is missing"),
+        ({"url": "localhost"}, "not a web address"),
+        ({"url": "http://[bad"}, "not a web address"),
+        ({"url": f"http://me:{KEY}@host/v1"}, "contains a name, a password"),
+        ({"url": f"http://host/v1?key={KEY}"}, "contains a name, a password"),
         ({"temperature": "3"}, "temperature is out of range"),
         ({"timeout": "nan"}, "timeout is out of range"),
         ({"ceiling": "ten"}, "ceiling is out of range"),
@@ -237,7 +237,7 @@ def test_the_address_may_stand_in_the_environment(
 def test_a_checkpoint_is_refused() -> None:
     from generators.endpoint.generator import build_chat
 
-    with pytest.raises(UsageError, match="reads no checkpoint"):
+    with pytest.raises(UsageError, match="takes no checkpoint"):
         build_chat(
             GeneratorRequest("chat", checkpoint="x", options={"model": "m", "url": "http://localhost"})
         )
@@ -254,7 +254,7 @@ def test_the_ceiling_is_never_passed_and_what_was_paid_for_is_kept(
         InputError, match=r"of 0\.025 is spent on tiny, and the next request could cost 0\.0\d+"
     ) as caught:
         list(generator.infill(blanks))
-    assert "Raise it to go on" in caught.value.hint
+    assert "raise the ceiling" in caught.value.hint
     paid = len(server.asked)
     assert 1 < paid < 13
     assert Decimal("0.0012") * paid <= Decimal("0.025")
