@@ -1,4 +1,4 @@
-"""The sections of a report that an analysis fills, in the order in which a reader meets them."""
+"""The sections of a report, in the order in which a reader meets them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from humaneval.report.sections import Section
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.statistics.arrays import NotEstimable
 
-NO_SPREAD = "Stories do not differ by the model, so none of them stands out."
+NO_SPREAD = "By the model, stories do not differ, so none of them stands out."
 
 
 def chapters(data: ReportData) -> dict[str, Section]:
-    """By key: the parts of a report that stand beside scores, exclusions and the design audit. None without
-    an analysis."""
+    """The sections that an analysis fills, by key: all but scores, exclusions and the design audit. Empty
+    without an analysis."""
     if data.analysis is None:
         return {}
     analysis = data.analysis
@@ -55,16 +55,16 @@ def chapters(data: ReportData) -> dict[str, Section]:
         model(analysis, data.story_titles),
         annotators(analysis),
         hourly(data),
-        Section("methods", "Methods, to paste", (methods_paragraph(data, margin=data.margin),)),
+        Section("methods", "Methods paragraph", (methods_paragraph(data, margin=data.margin),)),
     ]
     return {section.key: section for section in found if section.blocks}
 
 
 def sections(data: ReportData) -> tuple[Section, ...]:
-    """Scores and exclusions, then everything that an analysis fills. Raises UsageError without an
+    """Scores and exclusions, and the sections that an analysis fills. Raises UsageError without an
     analysis."""
     if data.analysis is None:
-        raise UsageError("a report in this form needs an analysis", "Give ReportData one.")
+        raise UsageError("a report in this form needs an analysis", "Give `ReportData` an `analysis`.")
     table = data.table
     below = (phrases.excluded(table), phrases.chance(table), phrases.method(table.scores))
     rest = chapters(data)
@@ -77,7 +77,7 @@ def sections(data: ReportData) -> tuple[Section, ...]:
 
 
 def comparisons(analysis: Analysis) -> Section:
-    """What can be told apart, and what was done to find out."""
+    """Which generators can be told apart, and how that was tested."""
     chosen = analysis.table.comparisons
     families = [[one for one in chosen if one.family == family] for family in ("systems", "below human")]
     sentences = [verdicts.summary(family) for family in families]
@@ -91,14 +91,15 @@ def comparisons(analysis: Analysis) -> Section:
 
 
 def rules(analysis: Analysis) -> Section:
-    """How far the scores hang on what was left out and on how intervals are made."""
+    """How far the scores depend on the exclusions and on the method of the intervals."""
     return Section(
         "rules",
         "Scores under other rules",
         (
             (
-                "A result that hangs on who was left out should be seen to do so. The first rule is this"
-                " report’s; its steps are in the table of exclusions."
+                "These tables show how far a result depends on the exclusions. The first rule is the one of"
+                " this"
+                " report; its steps are in the table of exclusions."
             ),
             rules_table(analysis),
             intervals_table(analysis),
@@ -107,7 +108,7 @@ def rules(analysis: Analysis) -> Section:
 
 
 def ranks(analysis: Analysis) -> Section:
-    """How sure the order of the systems is."""
+    """How certain the order of the systems is."""
     figure = ranks_figure(analysis)
     if figure is None:
         return Section("ranks", "Ranks", ())
@@ -115,7 +116,7 @@ def ranks(analysis: Analysis) -> Section:
 
 
 def plan(data: ReportData, analysis: Analysis) -> Section:
-    """What the study meant to find out, and what it can."""
+    """What the study was planned to find out, and what it can."""
     if data.plan is None or not any(row.role is Role.SYSTEM for row in analysis.table.scores):
         return Section("plan", "Plan", ())
     figure = power_figure(data.plan, analysis)
@@ -124,11 +125,8 @@ def plan(data: ReportData, analysis: Analysis) -> Section:
 
 
 def cues(data: ReportData, analysis: Analysis) -> Section:
-    """What annotators who understand nothing would score."""
-    words = (
-        "What annotators who understand nothing would score on these very passages, by going by one cue"
-        " alone."
-    )
+    """The scores if annotators understood nothing."""
+    words = "The scores on these passages if annotators understood nothing and went by one cue alone."
     return Section("cues", "Cues", (words, cues_table(data.cues, analysis)) if data.cues else ())
 
 
@@ -138,7 +136,7 @@ def picks(analysis: Analysis) -> Section:
 
 
 def order(analysis: Analysis) -> Section:
-    """Whether it matters when a passage came."""
+    """Whether the place of a passage in its form matters."""
     figure = order_figure(analysis)
     return Section(
         "order", "Order and learning", (*effect_sentences(analysis)[2:], *([figure] if figure else []))
@@ -157,7 +155,7 @@ def model(analysis: Analysis, titles: Mapping[str, str]) -> Section:
 
 
 def annotators(analysis: Analysis) -> Section:
-    """Who answered how, and whether they agree."""
+    """How each annotator answered, and whether they agree."""
     figure = worker_figure(analysis)
     return Section(
         "annotators",
@@ -170,9 +168,9 @@ def hourly(data: ReportData) -> Section:
     """What annotators earned, three ways."""
     money = data.money
     if data.hourly is None:
-        return Section("hourly", "Pay by the hour", ())
+        return Section("hourly", "Pay per hour", ())
     return Section(
         "hourly",
-        "Pay by the hour",
+        "Pay per hour",
         pay_table(data.hourly, money.hourly_target if money else None, money.currency if money else "USD"),
     )

@@ -31,11 +31,11 @@ from humaneval.statistics.mixed_model import MixedModel
 from humaneval.statistics.pay import HourlyPay, Pay
 
 CONTRASTS = 60
-"""So many contrasts are shown on a page at most; all of them are in the JSON."""
+"""The most contrasts that a page shows; the JSON has all of them."""
 
 
 def cues_table(cues: tuple[CueScore, ...], analysis: Analysis) -> ReportTable:
-    """What annotators who understand nothing would score."""
+    """What each generator would score with annotators who go by one cue."""
     names = list(dict.fromkeys(one.cue for one in cues))
     by = {(one.generator, one.cue): one for one in cues}
     there = {one.generator for one in cues}
@@ -53,7 +53,7 @@ def cues_table(cues: tuple[CueScore, ...], analysis: Analysis) -> ReportTable:
     )
     return ReportTable(
         "cues",
-        "Score, %, against annotators who go by one cue alone",
+        "Score, %, if annotators went by one cue alone",
         (
             Column("generator", "Generator", False),
             *(
@@ -63,8 +63,8 @@ def cues_table(cues: tuple[CueScore, ...], analysis: Analysis) -> ReportTable:
             Column("score", "In this study", unit="share"),
         ),
         rows,
-        "Each column marks, say, the longest of the five sentences, whatever it says. A value far below"
-        " chance means that the sentences can be told without being understood.",
+        "In each column, annotators would mark a sentence by that cue alone, for example the longest of the"
+        " five. A value far below chance means that the sentences can be told without being understood.",
     )
 
 
@@ -85,30 +85,34 @@ def agreement_table(analysis: Analysis) -> ReportTable | str:
     )
     return ReportTable(
         "agreement",
-        "Whether annotators mark the same sentence of one passage",
+        "Whether annotators mark the same sentence of a passage",
         (
             Column("coefficient", "Coefficient", False),
             Column("value", "Value"),
             Column("interval", interval_head(analysis.table), span=True),
         ),
         tuple(rows),
-        f"Over {found.passages:,} passages with two answers or more, Control aside. {provenance(analysis)}"
+        f"Over {found.passages:,} passages with at least two answers, without Control. {provenance(analysis)}"
         f" {reasons}".strip(),
     )
 
 
 def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
-    """Favourite places, positions, learning: a sentence each."""
+    """Favoured positions, positions of the sentence, learning: a sentence each."""
     effects = analysis.effects
     sentences = []
     if isinstance(effects.picking, NotEstimable):
-        sentences.append(f"Favourite places: not estimable, because {effects.picking.because}.")
+        sentences.append(f"Favoured positions: not estimable, because {effects.picking.because}.")
     else:
         test = effects.picking.significance
-        few = " Fewer than five a place are expected: this is rough." if effects.picking.few else ""
+        few = (
+            " Fewer than five per position are expected, so this test is rough."
+            if effects.picking.few
+            else ""
+        )
         sentences.append(
-            "Favourite places: on Human passages, places 1 to 5 were marked"
-            f" {', '.join(map(str, effects.picking.picks))} times (against equal shares: χ²({test.degrees}) ="
+            "Favoured positions: on Human passages, positions 1 to 5 were marked"
+            f" {', '.join(map(str, effects.picking.picks))} times (test of equal shares: χ²({test.degrees}) ="
             f" {test.statistic:.2f}, p{NBSP}{p_equals(test.p)}).{few}"
         )
     position = effects.position
@@ -125,7 +129,7 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
         )
         sentences.append(
             f"Position: the systems’ sentences were detected in {shares}{NBSP}% at positions"
-            f" {', '.join(map(str, position.positions))} (the same at all, within generators:"
+            f" {', '.join(map(str, position.positions))} (test of equal detection, within generators:"
             f" χ²({test.degrees}) = {test.statistic:.2f}, p{NBSP}{p_equals(test.p)})."
         )
     trend = effects.learning
@@ -134,7 +138,7 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
     else:
         low, high = (float(np.exp(at)) for at in trend.interval)
         sentences.append(
-            "Learning: from one passage of a form to the next, the odds of detection are multiplied by"
+            "Learning: from one passage of a form to the next, the odds of detection change by a factor of"
             f" {trend.odds_ratio:.2f} ({interval_head(analysis.table)} {low:.2f} to {high:.2f},"
             f" p{NBSP}{p_equals(trend.p)})."
         )
@@ -142,14 +146,15 @@ def effect_sentences(analysis: Analysis) -> tuple[str, ...]:
 
 
 def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
-    """The mixed model: how it ended, its spreads, scores by it, and contrasts."""
+    """The mixed model: how the fit ended, its standard deviations, its scores and contrasts."""
     model = analysis.model
     if not isinstance(model, MixedModel):
         return (f"The mixed model is not estimable, because {model.because}.",)
     level = analysis.table.level
     words = (
-        f"Logistic, with crossed random effects of annotators and stories, on {model.responses:,} responses"
-        f" of systems and Human. {model.statement} Standard deviations on the logit: annotators"
+        "Logistic, with crossed random effects of annotators and stories, fitted to"
+        f" {model.responses:,} responses on systems and Human. {model.statement} Standard deviations on the"
+        " logit: annotators"
         f" {model.worker_sd:.2f}, stories {model.story_sd:.2f}. Log likelihood"
         f" {number(model.log_likelihood).text}."
     )
@@ -171,7 +176,7 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
             (text(str(one.name)), share(one.probability), span(one.interval), share(scores[one.name].score))
             for one in marginals
         ),
-        "Probabilities over all annotators and stories; intervals take the spreads as known."
+        "Probabilities over all annotators and stories; the intervals take the standard deviations as known."
         f" {provenance(analysis)}",
     )
     second = ReportTable(
@@ -197,13 +202,13 @@ def model_tables(analysis: Analysis) -> tuple[str | ReportTable, ...]:
             for one in contrasts[:CONTRASTS]
         ),
         "A sensitivity analysis: verdicts come from the declared comparisons, not from these p-values."
-        + (f" The first {CONTRASTS} of {len(contrasts)}." if len(contrasts) > CONTRASTS else ""),
+        + (f" These are the first {CONTRASTS} of {len(contrasts)}." if len(contrasts) > CONTRASTS else ""),
     )
     return words, first, second
 
 
 def workers_table(analysis: Analysis) -> ReportTable:
-    """The annotators one by one."""
+    """One row for each annotator."""
     rows = []
     for one in analysis.workers:
         rows.append(
@@ -230,27 +235,28 @@ def workers_table(analysis: Analysis) -> ReportTable:
             Column("control_noticed", "Control noticed"),
             Column("detected", "Systems detected"),
             Column("spam", "Not reading", unit="probability"),
-            Column("straight", "One place", unit="probability"),
+            Column("straight", "One position", unit="probability"),
             Column("median_seconds", "Seconds", unit="seconds a passage"),
             Column("words_per_second", "Words a second"),
             Column("flags", "Flags", False),
         ),
         tuple(rows),
-        "Pseudonyms, shortened. Not reading: the probability of it by the Control passages. One place: how"
-        " often chance marks one place as much as this annotator did. Seconds and words: medians over"
-        " passages. Flags leave nobody out; the rule does.",
+        "Pseudonyms are shortened. Not reading: its probability, given the Control passages. One position:"
+        " how"
+        " often chance would mark one position as much as this annotator did. Seconds and words: medians over"
+        " passages. Flags exclude nobody; only the rule does.",
     )
 
 
 def pay_table(
     pay: Pay | NotEstimable, target: Decimal | None, currency: str
 ) -> tuple[str | ReportTable, ...]:
-    """What annotators earned in an hour, by three ways of counting time."""
+    """What annotators earned per hour, by three ways of counting time."""
     if isinstance(pay, NotEstimable):
-        return (f"Pay by the hour: not estimable, because {pay.because}.",)
+        return (f"Pay per hour: not estimable, because {pay.because}.",)
     ways = {
         "Opened to submitted": pay.work_time,
-        "The same, each second once": pay.union,
+        "The same, overlaps counted once": pay.union,
         "Page’s timers": pay.in_page,
     }
     rows = []
@@ -271,23 +277,23 @@ def pay_table(
                 whole(one.unknown),
             )
         )
-    aim = f" of {target:.2f}" if target is not None else ""
+    aim = f" Target: {target:.2f} per hour." if target is not None else ""
     return (
         ReportTable(
             "hourly_pay",
-            f"Pay by the hour, {currency}, by three ways of counting time",
+            f"Pay per hour, {currency}, by three ways of counting time",
             (
                 Column("time", "Time", False),
-                Column("median", "Median", unit=f"{currency} an hour"),
-                Column("overall", "Overall", unit=f"{currency} an hour"),
+                Column("median", "Median", unit=f"{currency} per hour"),
+                Column("overall", "Overall", unit=f"{currency} per hour"),
                 Column("under_target", "Under target, %", unit="share of annotators"),
                 Column("hours", "Hours", unit="hours"),
                 Column("annotators", "Annotators"),
                 Column("unknown", "Forms without time"),
             ),
             tuple(rows),
-            "Rewards and bonuses over time. Median: over annotators; overall: all pay over all hours;"
-            f" target{aim} an hour. Opened to submitted counts a queue of forms several times over; the"
-            " page’s timers leave out looking for work. " + why_not(ways.items()),
+            "Rewards and bonuses, divided by time. Median: over annotators. Overall: all pay over all hours."
+            f"{aim} “Opened to submitted” counts overlapping forms several times; the page’s timers leave out"
+            " the search for work. " + why_not(ways.items()),
         ),
     )

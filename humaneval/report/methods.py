@@ -1,7 +1,7 @@
 """The methods paragraph of a paper, ready to paste: what was done, by whom, under which rule, and how it was
 counted.
 
-Every sentence says what this study was: nothing of a Control that it did not have, and programs are not
+Every sentence is true of this study: a Control is mentioned only if there was one, and programs are not
 called people.
 """
 
@@ -24,14 +24,14 @@ PLATFORMS = {
     "link": "personal or open links",
 }
 HASH = 12
-"""So many digits of a hash are enough to recognise it by in print."""
+"""How many digits of a hash are printed: enough to recognise it."""
 
 
 def methods_paragraph(data: ReportData, *, margin: float = 0.0, latex: bool = False) -> str:
     """What was done, as one paragraph of plain text, or of LaTeX.
 
-    `margin` is the declared margin of equivalence, 0 where there was none. A report of a bare table of
-    responses says less: what it does not know it leaves out.
+    `margin` is the declared margin of equivalence, 0 if there was none. The paragraph leaves out what the
+    report does not know, as in the report of a bare table of responses.
     """
     sentences = [
         *_kind(data),
@@ -85,9 +85,9 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
     systems, human = of_role(table, Role.SYSTEM), of_role(table, Role.HUMAN)
     whose = [several(len(systems), "system", "systems") + f" ({', '.join(systems)})"] if systems else []
     if of_role(table, Role.CONTROL):
-        whose.append("a Control, whose sentence nobody who reads should overlook")
+        whose.append("a Control (a sentence that no attentive reader should overlook)")
     if human:
-        whose.append("Human, the sentence that a person wrote there")
+        whose.append("Human (the sentence that a person wrote there)")
     positions = design.positions or (1, 2, 3, 4, 5)
     where = (
         "one of their sentences"
@@ -96,36 +96,37 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
     )
     stories = f" from {several(design.stories, 'story', 'stories')}" if design.stories else ""
     sentences = [
-        f"Passages of five sentences were made{stories} by taking out {where} and putting a generator’s in"
-        f" its place; the generators were {listed(whose)}."
+        f"Passages of five sentences were made{stories} by replacing {where} with one by a generator. The"
+        f" generators were {listed(whose)}."
     ]
     if design.passages_per_row:
+        all_shown = design.passages_per_row >= len(table.scores)
+        by_whom = "one by each generator" if all_shown else "each by a different generator"
         form = (
-            f"A form showed {counted(design.passages_per_row, 'passage')}, one by each generator and no two"
-            " from one story"
+            f"A form showed {counted(design.passages_per_row, 'passage')}, {by_whom} and no two from the same"
+            " story"
         )
-        made = f"; {counted(design.rows, 'form')} were made" if design.rows and design.rows > 1 else ""
+        made = f"; {counted(design.rows, 'form')} were drawn" if design.rows and design.rows > 1 else ""
         if design.rows == 1:
-            made = "; 1 form was made"
+            made = "; 1 form was drawn"
         seed = f" (seed {design.seed})" if design.seed is not None else ""
-        by = "orders by a " if design.order.endswith("square") else ""
-        order = f", in {by}{design.order}" if design.order else ""
+        by = "ordered by a" if design.order.endswith("square") else "in"
+        order = f", {by} {design.order}" if design.order else ""
         sentences.append(
-            f"{form}{order}{made} at random{seed}, so that generators are balanced over positions and places"
+            f"{form}{order}{made} at random{seed}, with the generators balanced over positions and over"
+            " places"
             " in the form."
         )
     if design.question:
-        sentences.append(
-            f"The question was: “{design.question}”; one of the five sentences was to be marked."
-        )
+        sentences.append(f"Annotators were asked “{design.question}” and marked one of the five sentences.")
     return sentences
 
 
 def _passages(table: ScoreTable) -> list[str]:
     names = [row.generator for row in table.scores]
     return [
-        f"Annotators read passages of five sentences, one of which was by {listed(names)}, and marked the one"
-        " that they took for the machine’s."
+        "Annotators read passages of five sentences and marked the one that they took for the machine’s. The"
+        f" generators were {listed(names)}."
     ]
 
 
@@ -136,17 +137,17 @@ def _annotators(data: ReportData) -> list[str]:
     if design and design.rows_per_annotator:
         many = design.rows_per_annotator
         each = " each" if table.annotators.collected > 1 else ""
-        forms = f" with one form{each}" if many == 1 else f" with up to {many} forms{each}"
+        forms = f", one form{each}" if many == 1 else f", up to {many} forms{each}"
     places = [PLATFORMS.get(name, name) for name in data.repeat.endpoint.split(", ") if name]
-    where = f" through {listed(places)}" if places else ""
-    sentences = [f"Answers of {counted(table.annotators.collected, who)}{forms} were collected{where}."]
+    where = f", through {listed(places)}" if places else ""
+    sentences = [f"Answers were collected from {counted(table.annotators.collected, who)}{forms}{where}."]
     free = data.repeat.endpoint == "link" and not (money and money.rewards)
     if money and money.reward is not None and money.reward > 0 and not free and not data.simulated:
-        paid = f"The reward was ${money.reward} a form"
+        paid = f"The reward was ${money.reward} per form"
         if money.median_seconds is not None and money.median_hourly is not None:
             paid += (
-                f"; by {money.time_source} a form took {money.median_seconds / 60:.1f} minutes (median), "
-                f"which comes to ${money.median_hourly} an hour"
+                f". By {money.time_source}, a form took {money.median_seconds / 60:.1f} minutes (median), "
+                f"which comes to ${money.median_hourly} per hour"
             )
         sentences.append(paid + ".")
     return sentences
@@ -163,7 +164,7 @@ def _exclusions(data: ReportData) -> list[str]:
     if table.control is not None:
         gate = table.control
         sentences.append(
-            f"Before anybody was left out for missing it, {gate.passed:,} of"
+            f"Before annotators were excluded for missing one, {gate.passed:,} of"
             f" {counted(gate.n, 'Control passage')} {'was' if gate.n == 1 else 'were'} noticed."
         )
     return sentences
@@ -171,7 +172,7 @@ def _exclusions(data: ReportData) -> list[str]:
 
 def _score(table: ScoreTable) -> list[str]:
     human = (
-        " For Human the sentence at the held-out position stands for it."
+        " For Human, the sentence at the held-out position counts as its sentence."
         if of_role(table, Role.HUMAN)
         else ""
     )
@@ -188,7 +189,10 @@ def _score(table: ScoreTable) -> list[str]:
 
 
 def _intervals(table: ScoreTable) -> list[str]:
-    return [f"Intervals are at {percent(table.level, 0)}\N{NO-BREAK SPACE}%. {phrases.method(table.scores)}"]
+    return [
+        f"Intervals are at the {percent(table.level, 0)}\N{NO-BREAK SPACE}% level."
+        f" {phrases.method(table.scores)}"
+    ]
 
 
 def _comparisons(table: ScoreTable, margin: float) -> list[str]:
@@ -198,23 +202,25 @@ def _comparisons(table: ScoreTable, margin: float) -> list[str]:
     below = [one for one in table.comparisons if one.family == "below human"]
     families = []
     if among:
-        families.append(f"{several(len(among), 'pair', 'pairs')} of systems, two-sided")
+        were = "was" if len(among) == 1 else "were"
+        families.append(f"{several(len(among), 'pair', 'pairs')} of systems {were} compared, two-sided.")
     if below:
         families.append(
-            f"that {several(len(below), 'system scores', 'systems score')} below {below[0].b}, one-sided"
+            f"{'As a family of its own, it' if among else 'It'} was tested, one-sided, whether"
+            f" {several(len(below), 'system scores', 'systems score')} below {below[0].b}."
         )
     alpha = f"{1 - table.level:.3f}".rstrip("0").removeprefix("0")
     sentences = [
-        f"Compared were {'; and, as a family of its own, '.join(families)}.",
+        *families,
         verdicts.method(table.comparisons),
-        "A generator is called higher where the"
+        "A generator is called higher if the"
         f" {'' if among and among[0].adjust == 'none' else 'adjusted '}p is {alpha} or less and the interval"
-        " of the difference leaves out 0"
-        + (f" (below {below[0].b}: its one-sided bound)." if below else "."),
+        " of the difference excludes 0"
+        + (f" (against {below[0].b}: its one-sided bound)." if below else "."),
     ]
     if margin:
         sentences.append(
-            "Two generators are called equivalent where the"
+            "Two generators are called equivalent if the"
             f" {percent(2 * table.level - 1, 0)}\N{NO-BREAK SPACE}% interval lies within ± {percent(margin)}"
             " points (two one-sided tests)."
         )
@@ -231,7 +237,7 @@ def _software(data: ReportData) -> list[str]:
     ours = repeat.software.get("humaneval-toolkit")
     sentences = []
     if ours:
-        sentences.append(f"Scored with humaneval-toolkit {ours} ({', '.join(versions)}).")
+        sentences.append(f"Scores were computed with humaneval-toolkit {ours} ({', '.join(versions)}).")
     hashes = [
         f"{what} {short(digest)}"
         for what, digest in (
@@ -242,7 +248,7 @@ def _software(data: ReportData) -> list[str]:
         )
         if digest
     ]
-    return [*sentences, f"SHA-256 begins: {', '.join(hashes)}."]
+    return [*sentences, f"The SHA-256 hashes begin: {', '.join(hashes)}."]
 
 
 def _within(text: str) -> str:

@@ -59,7 +59,7 @@ def render_report(data: ReportData) -> str:
 
 
 def origin(data: ReportData) -> str:
-    """By which rule and from how much, and with which seed where anything was drawn."""
+    """The rule and the number of responses, and the seed if anything was drawn."""
     if data.analysis:
         return provenance(data.analysis)
     table = data.table
@@ -68,13 +68,13 @@ def origin(data: ReportData) -> str:
 
 
 class Numbers:
-    """Numbers tables and figures as they come."""
+    """Numbers the tables and figures in order."""
 
     def __init__(self) -> None:
         self.last: dict[str, int] = {}
 
     def next(self, kind: str) -> int:
-        """The number of the next one of its kind, from 1."""
+        """The number of the next table or figure, from 1."""
         self.last[kind] = self.last.get(kind, 0) + 1
         return self.last[kind]
 
@@ -109,20 +109,20 @@ def _environment() -> Environment:
 
 
 def warnings(data: ReportData) -> list[tuple[str, str]]:
-    """What must stand above everything else: a heading and a sentence each."""
+    """What must stand above everything else: a heading and a text each."""
     found = []
     if data.simulated:
-        who = counted(data.simulated, "annotator")
+        number = counted(data.simulated, "annotator")
         are = "is a program" if data.simulated == 1 else "are programs"
         found.append(
             (
                 "Simulated annotators",
-                f"{who} in this study {are}. The scores say nothing about what people can tell.",
+                f"{number} in this study {are}. The scores say nothing about what people can tell.",
             )
         )
     if data.test or data.table.rule.tests == "only":
         found.append(
-            ("Test or pilot", "These responses were collected to try the study out. They are not results.")
+            ("Test or pilot", "These responses were collected to try out the study. They are not results.")
         )
     if few := phrases.few(data.table):
         heading, _, text = few.partition(": ")
@@ -143,7 +143,7 @@ def _key_facts(data: ReportData) -> list[tuple[str, str]]:
     ]
     money = data.money
     if money and money.median_hourly is not None:
-        facts.append((_amount(money.median_hourly, money.currency), "median wage an hour"))
+        facts.append((_amount(money.median_hourly, money.currency), "median hourly wage"))
     return facts
 
 
@@ -185,14 +185,14 @@ def _payments(money: MoneyFacts) -> list[tuple[str, str]]:
     target = f", against a target of {amount(money.hourly_target)}" if money.hourly_target is not None else ""
     hourly = "" if money.median_hourly is None else f"{amount(money.median_hourly)}{target}"
     named = {
-        "Reward for one row": amount(money.reward),
-        "Median time for one row": time,
-        "Median wage for an hour": hourly,
+        "Reward per row": amount(money.reward),
+        "Median time per row": time,
+        "Median hourly wage": hourly,
         "Rewards": amount(money.rewards),
         "Bonuses": amount(money.bonuses),
-        "Platform’s fees": amount(money.fees),
-        "Planned in all": amount(money.planned),
-        "Spent in all": amount(money.spent),
+        "Platform fees": amount(money.fees),
+        "Planned in total": amount(money.planned),
+        "Spent in total": amount(money.spent),
     }
     return [(name, value) for name, value in named.items() if value]
 

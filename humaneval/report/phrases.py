@@ -1,4 +1,4 @@
-"""Numbers and facts of a score table in the words that terminal, plot and page share."""
+"""The words for the numbers and facts of a score table that terminal, plots and page share."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ STEPS = {
     "collected": "Collected",
     "tests": "Tests and pilots left out",
     "duplicates": "Second answers to the same story and generator",
-    "incomplete": "Annotators who did not judge all that they were shown",
+    "incomplete": "Annotators who did not judge every passage they were shown",
     "missed control": "Missed a Control passage",
-    "too fast": "Faster than anybody reads",
-    "straight-lining": "Marked one place throughout",
-    "spam": "Answer without reading, by their Control passages",
+    "too fast": "Faster than anyone can read",
+    "straight-lining": "Marked the same position throughout",
+    "spam": "Answered without reading, judging by their Control passages",
     "analysed": "Analysed",
 }
 
 ROUGH = 25
-"""With fewer picks on Human passages, five a place, the achieved ceiling is rough."""
+"""With fewer picks on Human passages (five per position) the achieved ceiling is rough."""
 
 ROLES = {"control": "Control", "system": "System", "human": "Human"}
 
@@ -57,7 +57,7 @@ def short_pseudonym(worker: str) -> str:
 def step_name(step: ExclusionStep, table: ScoreTable) -> str:
     """What a step of the exclusion flow did, for a reader."""
     if step.step == "tests" and table.rule.tests == "only":
-        return "Everything that is not a test or pilot left out"
+        return "Everything except tests and pilots left out"
     if step.step == "missed control" and table.rule.control == "row":
         return "Rows with a missed Control passage"
     return STEPS[step.step]
@@ -68,7 +68,7 @@ def _within(text: str) -> str:
 
 
 def excluded(table: ScoreTable) -> str:
-    """One sentence: how many annotators were left out, and why."""
+    """One sentence: how many annotators were excluded, and why."""
     people = table.annotators
     reasons = [
         f"{_within(step_name(step, table))}: {step.annotators_out:,}"
@@ -76,9 +76,10 @@ def excluded(table: ScoreTable) -> str:
         if step.annotators_out and step.step not in ("tests", "collected")
     ]
     why = f" ({'; '.join(reasons)})" if reasons else ""
+    left, kept = ("was" if number == 1 else "were" for number in (people.excluded, people.analysed))
     return (
-        f"{people.excluded:,} of {counted(people.collected, 'annotator')} excluded{why}; {people.analysed:,}"
-        " analysed."
+        f"{people.excluded:,} of {counted(people.collected, 'annotator')} {left} excluded{why};"
+        f" {people.analysed:,} {kept} analysed."
     )
 
 
@@ -88,16 +89,17 @@ def chance(table: ScoreTable) -> str:
     achieved, picks = table.chance.achieved, sum(table.chance.picks)
     rough = f" (rough: {counted(picks, 'pick')} on Human passages)" if picks < ROUGH else ""
     return (
-        f"{text}; with the positions and picks of this study, {percent(achieved)}\N{NO-BREAK SPACE}%{rough}."
+        f"{text}; with the positions and picks of this study, it gives"
+        f" {percent(achieved)}\N{NO-BREAK SPACE}%{rough}."
         if achieved
         else f"{text}."
     )
 
 
 def few(table: ScoreTable) -> str:
-    """A warning where there are fewer than eight annotators or stories; empty where there are more.
+    """A warning if there are fewer than eight annotators or stories; empty if there are more.
 
-    The stories of a generator count, where generators differ those of the one with the fewest.
+    If generators differ in their number of stories, the one with the fewest counts.
     """
     people, stories = table.annotators.analysed, min(row.stories for row in table.scores)
     small = [
@@ -109,13 +111,14 @@ def few(table: ScoreTable) -> str:
         return ""
     who = " and ".join(small)
     if "a single" in who:
-        return f"Few: {who}. Of what others would answer these numbers say nothing, whatever their intervals."
-    return f"Few: {who}. Intervals and p-values are rough below {FEWEST} of either."
+        return (
+            f"Few: {who}. Whatever their intervals, these numbers say nothing about how others would answer."
+        )
+    return f"Few: {who}. With fewer than {FEWEST} of either, intervals and p-values are rough."
 
 
 def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
-    """What intervals cannot know, once each, with what it is said of: of (name, note), the note empty where
-    there is none.
+    """Every note once, after the names that it belongs to; pairs of name and note, the note may be empty.
 
     >>> notes([("ilm", "Too narrow."), ("lm", ""), ("sa", "Too narrow.")])
     ['ilm, sa: Too narrow.']
@@ -131,26 +134,26 @@ def method(scores: Sequence[GeneratorScore]) -> str:
     """How the intervals of these scores were made, for a reader."""
     widened = [row for row in scores if row.method == WIDENED]
     if not widened:
-        return "Wilson’s score interval: each annotator and each story occurs once per generator."
+        return "Wilson’s score interval; each annotator and each story occurs once per generator."
     effects = sorted({f"{row.design_effect:.2f}" for row in widened}, key=float)
     span = " to ".join([effects[0], *effects[1:][-1:]])
     whose = ""
     if len(widened) < len(scores):
-        whose = f" for {', '.join(row.generator for row in widened)}; plain elsewhere"
+        whose = f" for {', '.join(row.generator for row in widened)}; the plain interval for the others"
     text = (
         f"Wilson’s score interval at n divided by the design effect ({span}), "
         f"because annotators or stories recur{whose}."
     )
     fewest = min(min(row.workers, row.stories) for row in widened)
     if fewest == 1:
-        return f"{text} With a single annotator or story, all its responses count as one."
+        return f"{text} With a single annotator or story, all responses count as one."
     if fewest < FEWEST:
-        return f"{text} With only {fewest} annotators or stories such an interval tends to be too narrow."
+        return f"{text} With only {fewest} annotators or stories, such an interval tends to be too narrow."
     return text
 
 
 def sentence(row: GeneratorScore, level: float) -> str:
-    """One generator's result as a sentence for those who cannot see the plot."""
+    """One generator's result as a sentence, for readers who cannot see the plot."""
     return (
         f"{row.generator}: {percent(row.score)}\N{NO-BREAK SPACE}%, {percent(level, 0)}\N{NO-BREAK SPACE}%"
         f" interval {percent(row.interval.low)} to {percent(row.interval.high)}\N{NO-BREAK SPACE}%,"

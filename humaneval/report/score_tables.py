@@ -1,5 +1,6 @@
-"""The tables of scores and comparisons: the main one, one a family, other rules, other intervals, the
-exclusion flow."""
+"""The tables of scores and comparisons: the main table, one for each family, other rules, other intervals,
+and
+the exclusion flow."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 
 def provenance(analysis: Analysis) -> str:
-    """By which rule, from how much and with which seed: the end of every caption."""
+    """The rule, the number of responses and the seed: the end of every caption."""
     table = analysis.table
     responses = table.exclusions[-1].responses
     return (
@@ -41,7 +42,7 @@ def provenance(analysis: Analysis) -> str:
 
 
 def named(row: GeneratorScore) -> Cell:
-    """A generator's name, with its role where that is not plain from the name."""
+    """A generator's name, with its role if the name does not say it."""
     plain = row.role.value in (row.generator.lower(), "system")
     return Cell(row.generator if plain else f"{row.generator} ({ROLES[row.role.value]})", row.generator)
 
@@ -52,12 +53,12 @@ def interval_head(table: ScoreTable) -> str:
 
 
 def borders(rows: Sequence[GeneratorScore]) -> frozenset[int]:
-    """Where the role changes."""
+    """The rows at which the role changes."""
     return frozenset(at for at in range(1, len(rows)) if rows[at].role is not rows[at - 1].role)
 
 
 def main_table(analysis: Analysis) -> ReportTable:
-    """Scores, what is left of them with luck taken off, and how long a passage took."""
+    """Scores, scores corrected for chance, and how long a passage took."""
     table = analysis.table
     off = {one.generator: one for one in analysis.luck_off}
     rows = []
@@ -78,10 +79,10 @@ def main_table(analysis: Analysis) -> ReportTable:
         )
     ceiling = next((one.ceiling for one in analysis.luck_off), table.chance.nominal)
     note = (
-        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here; 100 is a"
-        " system whose sentences nobody can tell. d′: how far its sentences stand out, in standard"
-        " deviations of an annotator’s impression; 0 is not at all. Seconds: mean time on a passage, by the"
-        " page’s timer. "
+        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here; 100 means"
+        " that nobody can tell the system’s sentences. d′: how far the sentences stand out, in standard"
+        " deviations of an annotator’s impression; 0 means not at all. Seconds: mean time on a passage, by"
+        " the page’s timer. "
     )
     note += why_not((f"d′ of {one.generator}", one.d_prime) for one in analysis.luck_off)
     return ReportTable(
@@ -107,7 +108,7 @@ def main_table(analysis: Analysis) -> ReportTable:
 
 
 def comparison_tables(analysis: Analysis) -> tuple[ReportTable, ...]:
-    """A table for each family of comparisons, the largest difference first."""
+    """A table for each family of comparisons, largest difference first."""
     found = []
     for family, key in (("systems", "comparisons_systems"), ("below human", "comparisons_human")):
         chosen = [one for one in analysis.table.comparisons if one.family == family]
@@ -125,7 +126,7 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
     if bounded:
         level = f"{percent(analysis.table.level, 0)}{NBSP}%"
         said.append(
-            f"At most: the one-sided bound at {level}, by which the verdict goes, as the test is one-sided."
+            f"At most: the one-sided bound at {level}. It decides the verdict, as the test is one-sided."
         )
     return ReportTable(
         key,
@@ -158,7 +159,7 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
 
 
 def exclusion_table(table: ScoreTable) -> ReportTable:
-    """The way from the responses collected to those analysed."""
+    """The steps from the responses collected to those analysed."""
     rows = []
     for step in table.exclusions:
         end = step.step in ("collected", "analysed")
@@ -179,7 +180,7 @@ def exclusion_table(table: ScoreTable) -> ReportTable:
 
 
 def rules_table(analysis: Analysis) -> ReportTable:
-    """The scores under each rule; the notes say what each of them leaves out."""
+    """The scores under each rule; the notes say what each rule excludes."""
     scores = analysis.table.scores
     columns = [Column("generator", "Generator", False)]
     for place, one in enumerate(analysis.rules):
@@ -223,8 +224,10 @@ def intervals_table(analysis: Analysis) -> ReportTable:
         rows.append((named(row), share(row.score), span(row.interval), *map(span, others)))
     level = f"{percent(analysis.table.level, 0)}{NBSP}%"
     note = (
-        "Naive, exact and Jeffreys take responses as unrelated. Bootstraps draw annotators, stories, or both"
-        " anew; the two-way one is conservative: it is wider than it need be. " + provenance(analysis) + " "
+        "Naive, exact and Jeffreys take responses as independent. The bootstraps resample annotators,"
+        " stories, or both; the two-way one is conservative: it is wider than it need be. "
+        + provenance(analysis)
+        + " "
     )
     note += why_not(
         (f"{name} of {one.generator}", value)

@@ -1,5 +1,5 @@
-"""Comparisons in words. Every sentence about who is better comes from here, and says no more than its
-verdict."""
+"""Comparisons in words. Every sentence about which generator scores higher comes from here, and says no more
+than its verdict."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def signed(share: float, digits: int = 1) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value to two digits that say something.
+    """A p-value with the digits that matter.
 
     >>> p_value(0.0341), p_value(0.00002), p_value(1.0)
     ('.034', '<.001', '1')
@@ -58,30 +58,6 @@ def outcome(one: Comparison) -> str:
     }[one.verdict]
 
 
-def reading(one: Comparison, level: float) -> str:
-    """A comparison as a sentence that claims no more than its verdict."""
-    test = f"{one.test}, p\N{NO-BREAK SPACE}{p_equals(one.p)}"
-    if one.adjust != "none":
-        test += f", adjusted ({ADJUSTED[one.adjust]}) {p_value(one.p_adjusted)}"
-    bound = f", one-sided at most {signed(one.bound)}" if one.bound is not None else ""
-    facts = f"{percent(level, 0)}\N{NO-BREAK SPACE}% interval {_span(one)}{bound}; {test}"
-    if one.verdict == "equivalent":
-        return (
-            f"{one.a} and {one.b} are equivalent within the declared margin: {signed(one.difference)} points"
-            f" ({facts})."
-        )
-    if one.verdict == "inconclusive":
-        whether = (
-            f"It is not shown that {one.a} is below {one.b}"
-            if one.family == "below human"
-            else f"{one.a} and {one.b} cannot be told apart"
-        )
-        return f"{whether}: {signed(one.difference)} points ({facts})."
-    above, below = (one.a, one.b) if one.verdict == "a_higher" else (one.b, one.a)
-    by = percent(abs(one.difference))
-    return f"{above} scores higher than {below} by {by} points ({facts})."
-
-
 def summary(comparisons: Sequence[Comparison]) -> str:
     """What a family of comparisons shows as a whole, in a sentence or two."""
     if not comparisons:
@@ -93,11 +69,9 @@ def summary(comparisons: Sequence[Comparison]) -> str:
         human = comparisons[0].b
         below = [one.a for one in told if one.verdict == "b_higher"]
         text = (
-            f"Below {human}: {', '.join(below)}."
-            if below
-            else f"That any system is below {human} is not shown."
+            f"Below {human}: {', '.join(below)}." if below else f"No system is shown to score below {human}."
         )
-        return text + (f" Open: {open_} of {len(comparisons)}." if open_ and below else "")
+        return text + (f" Inconclusive: {open_} of {len(comparisons)}." if open_ and below else "")
     parts = []
     if told:
         parts.append(
@@ -119,23 +93,23 @@ def summary(comparisons: Sequence[Comparison]) -> str:
 def any_difference(found: Omnibus | NotEstimable, level: float) -> str:
     """Whether the systems differ at all, in a sentence that names no two of them."""
     if isinstance(found, NotEstimable):
-        return f"Whether the systems differ at all: not estimable, because {found.because}."
+        return f"Whether the systems differ at all is not estimable, because {found.because}."
     facts = (
         f"{found.test}, χ²({found.degrees}) = {found.statistic:.2f}, p\N{NO-BREAK SPACE}{p_equals(found.p)}"
     )
     if found.p <= 1 - level + 1e-12:
-        return f"The systems differ somewhere ({facts}); which ones, the pairs below say."
+        return f"The systems do not all score alike ({facts}). The pairs below are tested one by one."
     return f"It is not shown that the systems differ at all ({facts})."
 
 
 def method(comparisons: Sequence[Comparison]) -> str:
-    """How differences were tested and what was adjusted, for a reader."""
+    """How differences were tested and what was adjusted, in sentences."""
     if not comparisons:
         return ""
     tests = " or ".join(dict.fromkeys(one.test for one in comparisons))
     methods = dict.fromkeys(one.interval_method for one in comparisons)
     intervals = (
-        "Bonett and Price’s, at n divided by the design effect where annotators or stories recur"
+        "Bonett and Price’s, at n divided by the design effect if annotators or stories recur"
         if {PAIRED, PAIRED_WIDENED}.issubset(methods)
         else " or ".join(INTERVALS.get(one, one) for one in methods)
     )
@@ -146,21 +120,17 @@ def method(comparisons: Sequence[Comparison]) -> str:
         else f"p-values are adjusted within each family by {ADJUSTED[adjust]}"
     )
     return (
-        f"Differences are within annotators. Interval: {intervals}; test: {tests};"
+        f"Differences are computed within annotators. Intervals: {intervals}. Tests: {tests};"
         f" {how}.{bounds(comparisons)}"
     )
 
 
 def bounds(comparisons: Sequence[Comparison]) -> str:
-    """What the one-sided verdicts go by, as a sentence with a space before it; empty where there are none."""
+    """What decides the one-sided verdicts, as a sentence after a space; empty if there are none."""
     for one in comparisons:
         if one.bound is not None:
             return (
-                f" Below {one.b} the test is one-sided, and the verdict goes by the one-sided bound (at"
-                " most)."
+                f" Whether a system scores below {one.b} is tested one-sided, and the one-sided bound (at"
+                " most) decides the verdict."
             )
     return ""
-
-
-def _span(one: Comparison) -> str:
-    return f"{signed(one.interval.low)} to {signed(one.interval.high)}"

@@ -91,7 +91,7 @@ def hourly_pay(
         if early.any():
             raise InputError(
                 f"{int(early.sum())} of {early.size} assignments were submitted before they were accepted, "
-                f"the first at place {int(np.argmax(early)) + 1}"
+                f"the first is entry {int(np.argmax(early)) + 1}"
             )
 
     def summed(seconds: ArrayLike, name: str) -> HourlyPay | NotEstimable:

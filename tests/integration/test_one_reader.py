@@ -113,7 +113,7 @@ def test_nobody_is_incomplete_where_the_file_does_not_say_what_was_shown(
         *({"generator": "c", "story": f"c{n}", "worker": f"AWORKER{n}"} for n in range(3)), workers=20
     )
     said = command("score", "--responses", table(tmp_path / "t.csv", rows))
-    assert "0 of 20 annotators excluded" in said.out
+    assert "0 of 20 annotators were excluded" in said.out
     assert "17 of 20 workers judged fewer than the 5 generators" in said.err
     assert "c has 3 responses" in said.err
 
@@ -139,7 +139,7 @@ def test_a_column_that_says_what_was_shown_is_what_incomplete_goes_by(
     ]
     path = table(tmp_path / "t.csv", rows)
     said = command("score", "--responses", path)
-    assert f"{out} of 6 annotators excluded" in said.out
+    assert f"{out} of 6 annotators {'was' if out == 1 else 'were'} excluded" in said.out
     assert ("row_passages is empty for 4 responses" in said.err) == (shown == "")
     kept = command("score", "--responses", path, "--keep-incomplete")
-    assert "0 of 6 annotators excluded" in kept.out
+    assert "0 of 6 annotators were excluded" in kept.out

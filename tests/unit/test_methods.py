@@ -71,16 +71,16 @@ def test_a_whole_study_is_told_with_its_counts_methods_and_hashes() -> None:
         "seed 7",
         "“Which one?”",
         "Amazon Mechanical Turk",
-        "$0.80 a form",
+        "$0.80 per form",
         "2.0 minutes",
-        "$24.00 an hour",
+        "$24.00 per hour",
         "fixed before the first answer",
-        "1 of 12 annotators excluded",
+        "1 of 12 annotators was excluded",
         "11 of 12 Control passages were noticed",
         "(11 responses to each generator)",
         "Chance alone gives",
-        "1 pair of systems, two-sided",
-        "that 2 systems score below human, one-sided",
+        "1 pair of systems was compared, two-sided",
+        "it was tested, one-sided, whether 2 systems score below human",
         "Holm",
         "adjusted p is .05 or less",
         "humaneval-toolkit 9.9 (numpy 2.2)",
@@ -114,11 +114,11 @@ def test_one_annotator_and_one_response_stand_in_the_singular() -> None:
         design=DesignFacts(rows_per_annotator=1, rows=1, passages_per_row=4, stories=1, positions=(2,)),
     )
     for part in (
-        "Answers of 1 annotator with one form were",
+        "Answers were collected from 1 annotator, one form",
         "(1 response to each generator)",
-        "1 form was made",
+        "1 form was drawn",
         "from 1 story",
-        "taking out sentence 2",
+        "replacing sentence 2",
         "1 of 1 Control passage was noticed",
     ):
         assert part in text, part
@@ -129,7 +129,7 @@ def test_nothing_is_said_of_a_control_that_was_not_there() -> None:
     table = score(responses(8, (*SYSTEMS, "human")), Rule(control="none"))
     text = told(table, design=DesignFacts(stories=11, positions=(1, 2)))
     assert re.findall(r"[^.]*Control[^.]*\.", text) == [" Nobody is left out for missing a Control passage."]
-    assert "taking out sentence 1 or 2" in text
+    assert "replacing sentence 1 or 2" in text
 
 
 def test_nothing_is_said_of_a_human_that_was_not_there() -> None:
@@ -148,7 +148,7 @@ def test_unadjusted_values_are_not_called_adjusted_and_a_margin_is_named() -> No
     table = score(responses(12), declared=Declared(adjust="none", margin=0.1), level=0.9)
     text = methods_paragraph(ReportData("t", table), margin=0.1)
     assert "not adjusted" in text
-    assert "where the p is .1 or less" in text
+    assert "if the p is .1 or less" in text
     assert "the 80\N{NO-BREAK SPACE}% interval lies within ± 10.0 points" in text
 
 

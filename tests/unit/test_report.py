@@ -154,7 +154,7 @@ def test_the_page_tells_everything_that_it_was_given(table: ScoreTable) -> None:
         "Can people tell?",
         "A replication.",
         "38 of 40 annotators analysed",
-        "2 of 40 annotators excluded (missed a Control passage: 2)",
+        "2 of 40 annotators were excluded (missed a Control passage: 2)",
         "Which sentence did a machine write?",
         "Williams square",
         "498 ok",
@@ -257,9 +257,9 @@ def test_few_clusters_are_owned_up_to() -> None:
     few = repeated.assign(story="s" + (repeated["worker"].str[1:].astype(int) % 4).astype(str))
     text = prose(render_report(ReportData("Scores", score(few))))
     assert "at n divided by the design effect" in text
-    assert "With only 4 annotators or stories such an interval tends to be too narrow" in text
+    assert "With only 4 annotators or stories, such an interval tends to be too narrow" in text
     one = prose(render_report(ReportData("Scores", score(repeated.assign(story="s")))))
-    assert "With a single annotator or story, all its responses count as one" in one
+    assert "With a single annotator or story, all responses count as one" in one
     assert "design effect" not in prose(render_report(ReportData("Scores", score(repeated))))
 
 
@@ -374,7 +374,7 @@ def test_the_terminal_table_fits_and_keeps_its_numbers(table: ScoreTable, width:
                 rf"{row.generator} +{100 * row.score:.1f} +\S+ +{row.not_identified} ?/ ?38", text
             )
     assert ("●" in text) == (width >= 80)
-    assert "annotators excluded" in text.replace("\n", " ")
+    assert "annotators were excluded" in " ".join(text.split())
 
 
 def test_the_terminal_table_draws_every_point_to_scale() -> None:

@@ -49,7 +49,7 @@ CLAIMS = r"\b(higher|lower|better|worse|outperform\w*|beats?|significan\w*|above
 
 def without_rules(text: str) -> str:
     """The text without what says when a generator would be called higher."""
-    return text.replace("by the rule above", "").replace("A generator is called higher where", "")
+    return text.replace("by the rule above", "").replace("A generator is called higher if", "")
 
 
 def responses(
@@ -135,7 +135,7 @@ def test_no_sentence_claims_more_than_its_verdict(alike: Analysis) -> None:
     text = prose(render_report(whole(alike)))
     assert not re.search(CLAIMS, without_rules(text), re.I)
     assert "cannot be told apart" in text
-    assert "That any system is below Human is not shown." in text
+    assert "No system is shown to score below Human." in text
     assert "It is not shown that the systems differ at all" in text
 
 
@@ -143,7 +143,7 @@ def test_an_omnibus_that_cannot_be_had_says_why() -> None:
     said = any_difference(NotEstimable("fewer than two systems were judged"), 0.95)
     assert (
         said
-        == "Whether the systems differ at all: not estimable, because fewer than two systems were judged."
+        == "Whether the systems differ at all is not estimable, because fewer than two systems were judged."
     )
 
 
@@ -242,7 +242,7 @@ def test_every_plot_is_there_and_is_well_formed_and_says_rule_n_and_seed(alike: 
         assert "seed 5" in figure.caption
     page, latex = prose(render_report(whole(alike))), render_latex(whole(alike))
     origin = f"Rule {alike.table.rule.hash[:12]}, n"
-    assert f"The numbers are those of Table 1. {origin}" in page
+    assert f"Table 1 has the numbers. {origin}" in page
     # In LaTeX there are no figures: every table says it, in its caption or in the note below.
     assert latex.count(origin) == latex.count("\\caption{")
 
@@ -354,7 +354,7 @@ def test_what_cannot_be_estimated_says_why() -> None:
         "Agreement between annotators: not estimable, because no passage was judged by two annotators."
         in text
     )
-    assert "Pay by the hour: not estimable, because no form was paid." in text
+    assert "Pay per hour: not estimable, because no form was paid." in text
     assert "Learning: not estimable, because" in text
     assert "mixed model is not estimable, because" in text
     assert " nan" not in text

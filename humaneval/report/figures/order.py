@@ -33,7 +33,8 @@ def order_figure(analysis: Analysis) -> Figure | None:
         "order",
         "Detection by place in the form",
         (Drawing("order", "Detection by place in the form", words, HEIGHT, draw),),
-        "Dots: share of the systems’ sentences that were marked, by the passage’s place in its form. Lines:"
+        "Dots: share of the systems’ sentences that were marked, by the place of the passage in its form."
+        " Lines:"
         f" {percent(level, 0)}{NBSP}% Wilson intervals, which take responses as independent."
         f" {provenance(analysis)}",
         _table(found, intervals),

@@ -1,4 +1,4 @@
-"""The power curve of a study: what more or fewer responses would have found."""
+"""The power curve of a study: its power with more or fewer responses."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ HEIGHT = 250.0
 BOX = Box(40, 36, WIDTH - 14, HEIGHT - 42)
 STEPS = 60
 FARTHEST = 40
-"""The axis reaches the power wanted where that takes at most so many times the responses planned or
+"""The axis reaches the power wanted if that takes at most this many times the responses planned or
 achieved."""
 
 
 def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
-    """What the planned effect's power is at each number of responses, by the same calculation as the plan's
-    table.
+    """The power for the planned effect at each number of responses, by the calculation of the plan's table.
 
-    From the scores achieved, as in that table's last column; where these leave no room, from the score
-    expected. None where nothing is compared.
+    It starts from the scores achieved, as in that table's last column; if these leave no room for the effect,
+    from the score expected. None if nothing is compared.
     """
     found = achieved_plan(plan, analysis)
     base = found or replace(plan, spammers=0.0, top_up=False)
@@ -60,9 +59,10 @@ def power_figure(plan: Plan, analysis: Analysis) -> Figure | None:
         "Power",
         (drawing,),
         f"The chance that a test finds a difference of {percent(base.smallest_effect, 0)} points between"
-        f" scores of {low} and {high}{NBSP}% ({start}), by formula (answers of one annotator correlated by"
-        f" {seen.correlation:.2f}): the calculation of the last column of the plan’s table. Solid: one"
-        f" comparison alone; dashed: as the hardest of its family of {seen.decisive.comparisons}. Upright"
+        f" scores of {low} and {high}{NBSP}% ({start}). It is computed by formula, as in the last column of"
+        " the"
+        f" plan’s table, with answers of one annotator correlated by {seen.correlation:.2f}. Solid curve: one"
+        f" comparison alone. Dashed curve: the hardest of a family of {seen.decisive.comparisons}. Vertical"
         f" line: the n achieved, {n:,.0f}. Level dashed line: the power wanted,"
         f" {percent(base.power, 0)}{NBSP}%; {_reached(wanted)}. {provenance(analysis)}",
         _table(of, marks, n),
@@ -132,7 +132,7 @@ class _Curve:
 
 def _reached(needed: _Needed) -> str:
     said = ["with no number of responses" if one is None else f"with {one:,.0f} responses" for one in needed]
-    return f"it is reached {said[0]} for one comparison, {said[1]} for the hardest"
+    return f"one comparison reaches it {said[0]}, the hardest {said[1]}"
 
 
 def _table(of: _Curve, marks: list[float], n: float) -> ReportTable:

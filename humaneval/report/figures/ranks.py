@@ -1,4 +1,4 @@
-"""The plot of ranks: how sure the order of the systems is."""
+"""The plot of ranks: how certain the order of the systems is."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def ranks_figure(analysis: Analysis) -> Figure | None:
     level = f"{percent(analysis.table.level, 0)}{NBSP}%"
     return Figure(
         "ranks",
-        "How sure the order of the systems is",
+        "How certain the order of the systems is",
         (_drawing(found),),
-        "Bars: in how many of 2,000 bootstrap replicates of annotators a system came first. Lines: the ranks"
-        f" that {level} of the replicates gave it. Dots: its mean rank. Ranks are not a test; the verdicts"
-        f" are. {provenance(analysis)}",
+        "Bars: the share of 2,000 bootstrap replicates of annotators in which a system came first. Lines: its"
+        f" ranks in {level} of the replicates. Dots: its mean rank. Ranks are not a test; the verdicts are."
+        f" {provenance(analysis)}",
         _table(found),
     )
 
@@ -99,5 +99,5 @@ def _table(found: Sequence[Standing]) -> ReportTable:
             )
             for one in found
         ),
-        "Systems of one group were not all told apart from each other.",
+        "Within a group, not all systems were told apart.",
     )
