@@ -1,7 +1,7 @@
-"""Where the toolkit runs: database, addresses, keys. One precedence: flag > environment > humaneval.toml >
-default.
+"""Settings of the place where the toolkit runs: database, addresses, keys.
 
-What is studied stands in `study.toml` instead (see `humaneval.study.stored`).
+Precedence: flag > environment > humaneval.toml > default. A study file says what is studied instead (see
+`humaneval.study.file`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "aws_profile": ("HUMANEVAL_AWS_PROFILE", "AWS_PROFILE"),
     "trusted_proxies": ("HUMANEVAL_TRUSTED_PROXIES",),
 }
-"""Which environment variables set which setting, the first that is set wins."""
+"""Setting → environment variables that set it. The first that is set wins."""
 
 SECRETS = frozenset({"market_keys", "secret_key"})
-"""Settings that are read from the environment only and never printed."""
+"""Settings that are read only from the environment and never printed."""
 
 OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_ENDPOINT_", "HUMANEVAL_TEST_")
-"""Variables (or beginnings of them) that set no setting: where the file is, and what only the tests read."""
+"""Variables, or prefixes of them, that are not settings: the file's name, and what only the tests read."""
 
 
 class Settings(BaseModel):
@@ -48,11 +48,11 @@ class Settings(BaseModel):
 
     database: str = Field(
         "sqlite:///humaneval.db",
-        description="Where stories, studies and responses are kept: a file name or a database URL.",
+        description="Database for stories, studies and responses: a file name or a URL.",
     )
     public_url: str = Field(
         "http://localhost:8730",
-        description="The address under which annotators' browsers reach `humaneval serve`.",
+        description="The address at which annotators' browsers reach `humaneval serve`.",
     )
     host: str = Field("127.0.0.1", description="The address that `humaneval serve` listens on.")
     port: int = Field(8730, ge=0, le=65535, description="The port that `humaneval serve` listens on.")
@@ -65,22 +65,22 @@ class Settings(BaseModel):
     market_keys: str = Field(
         "",
         description=(
-            "Access keys of the marketplace, ID:SECRET with a space between two: it asks for one of them, "
-            "and `--to local` signs with the first."
+            "Access keys of the marketplace, ID:SECRET, separated by spaces. The marketplace accepts any;"
+            " `--to local` signs with the first."
         ),
     )
     secret_key: str = Field(
-        "", description="Signs the forms; empty means a key made once and kept in the database."
+        "", description="Key that signs the forms; empty means a random key, stored in the database."
     )
     aws_profile: str = Field("", description="The AWS profile for `--to sandbox` and `--to production`.")
     trusted_proxies: int = Field(
-        0, ge=0, le=5, description="How many reverse proxies in front of `humaneval serve` may be believed."
+        0, ge=0, le=5, description="Number of trusted reverse proxies in front of `humaneval serve`."
     )
 
     @field_validator("port", "trusted_proxies", mode="before")
     @classmethod
     def _no_truth_value(cls, value: object) -> object:
-        if isinstance(value, bool):  # which pydantic would take for 1 or 0
+        if isinstance(value, bool):  # pydantic would read it as 1 or 0
             raise ValueError("must be a whole number")
         return value
 
@@ -106,7 +106,7 @@ class Settings(BaseModel):
     @classmethod
     def _pairs(cls, value: str) -> str:
         if not all(":" in pair for pair in value.split()):
-            raise ValueError("must be ID:SECRET pairs with a space between two")
+            raise ValueError("must be ID:SECRET pairs, separated by spaces")
         return value
 
     @field_validator("secret_key")
@@ -118,7 +118,7 @@ class Settings(BaseModel):
 
 
 def config_text() -> str:
-    """humaneval.toml with every setting at its default, commented out and explained."""
+    """A humaneval.toml with every setting explained, commented out and at its default."""
     lines = [
         "# Where the toolkit runs. Precedence: flag > environment > this file > default.",
         "# `humaneval config show` says where each value came from.",
@@ -135,7 +135,7 @@ def config_text() -> str:
 
 
 class Origin(NamedTuple):
-    """A setting as it stands, and where its value came from."""
+    """A setting with its value and where that came from."""
 
     name: str
     value: str
@@ -144,23 +144,21 @@ class Origin(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The settings together with the origin of each."""
+    """The settings and the origin of each."""
 
     settings: Settings
     origins: tuple[Origin, ...]
 
 
 def database_url(value: str) -> str:
-    """A SQLAlchemy URL from what people write: a file name, `postgres://…`, `postgresql://…`."""
+    """A SQLAlchemy URL from a file name, `postgres://…` or `postgresql://…`."""
     if postgres := re.match(r"postgres(ql)?(\+\w+)?://", value):
-        return (
-            "postgresql+psycopg://" + value[postgres.end() :]
-        )  # `postgresql://` alone leaves the driver open
+        return "postgresql+psycopg://" + value[postgres.end() :]  # without +psycopg the driver is open
     return value if "://" in value else f"sqlite:///{value}"
 
 
 def without_password(url: str) -> str:
-    """A database URL as it may be printed.
+    """A database URL without its password, to be printed.
 
     >>> without_password("postgresql+psycopg://ann:pa@ss@db.example.org/studies?password=pass")
     'postgresql+psycopg://ann:***@db.example.org/studies?password=***'
@@ -175,8 +173,10 @@ def load_settings(
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Loaded:
-    """Merge flags, environment and file over the defaults. Raises SettingsError naming the setting and its
-    origin."""
+    """Merge flags, environment and file over the defaults.
+
+    Raises SettingsError with the setting and its origin.
+    """
     environment = os.environ if environment is None else environment
     _refuse_unknown_variables(environment)
     if file is None:
@@ -204,7 +204,7 @@ def load_settings(
         reason = first["msg"].removeprefix("Value error, ")
         raise SettingsError(
             f"setting {name!r} (from {origins.get(name, 'default')}): {reason}",
-            f"It is for: {Settings.model_fields[name].description}",
+            f"It means: {Settings.model_fields[name].description}",
         ) from None
     rows = (
         Origin(
@@ -246,7 +246,8 @@ def _from_file(file: Path) -> dict[str, object]:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"{file} is not valid TOML: {error}", "Mend the line, or make a new file with `humaneval init`."
+            f"{file} is not valid TOML: {error}",
+            "Correct the line, or write a new file with `humaneval init`.",
         ) from None
     for name in values:
         if name in SECRETS:

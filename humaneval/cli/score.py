@@ -22,7 +22,6 @@ from humaneval.foreign import (
     responses,
 )
 from humaneval.foreign.responses import the_study
-from humaneval.report.terminal.analysis import render_details
 from humaneval.report.terminal.counts import render_counts
 from humaneval.report.terminal.scores import render_table
 from humaneval.scoring.analysis.analyse import Analysis, analyse
@@ -205,6 +204,8 @@ def _tell(scored: ScoreTable | Analysis, simulated: bool) -> None:
         say(SIMULATED)
     render_table(scored.table if isinstance(scored, Analysis) else scored, console())
     if isinstance(scored, Analysis):
+        from humaneval.report.terminal.analysis import render_details  # loads scipy.stats
+
         render_details(scored, console())
 
 

@@ -235,7 +235,7 @@ def test_a_folder_that_is_missing_is_named_before_anything_is_done(
     assert command(*line.split()) == Said(
         1,
         "",
-        "Error: nowhere/f.html cannot be written: the folder nowhere does not exist\n  Make it, or choose"
+        "Error: nowhere/f.html cannot be written: the folder nowhere does not exist\n  Create it, or choose"
         " another.\n",
     )
     assert not list(Path().glob("*.part"))
