@@ -271,6 +271,6 @@ def _compare_with_truth(demo: _Demo, table: ScoreTable) -> None:
             f" {row.interval.low:.1%} to {row.interval.high:.1%}"
         )
     say(
-        f"{len(held)} of {len(judged)} intervals contain the truth. (Control is 0 by construction, as annotators"
-        " who missed it are excluded.)"
+        f"{len(held)} of {len(judged)} intervals contain the truth. (Control is 0 by construction:"
+        " annotators who missed it are excluded.)"
     )

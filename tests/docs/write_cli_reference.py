@@ -17,16 +17,16 @@ Every verb with the text of its `--help`. `make docs` writes this page; a test c
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 done in part (run it again). Settings come from flags, the
 environment, `humaneval.toml` or defaults, in this order; `humaneval config show` says which.
 
-With `--json` a verb always prints one JSON document on stdout. Messages and progress go to stderr. A verb that
-fails before it has a result prints this document instead, and the usual lines on stderr:
+With `--json` a verb always prints one JSON document on stdout. Messages and progress go to stderr. A verb
+that fails before it has a result prints this document instead, and the usual lines on stderr:
 
 ```json
 {"error": {"kind": "UsageError", "message": "there is no study 'pilot'", "hint": "…", "exit_code": 2}}
 ```
 
 `kind` is a class of `humaneval.errors` (`UsageError` also for options that click refuses), `Stopped` after
-Ctrl-C, or Python's own error. Also check the exit code: a verb that did a part of its work (3) or found a fault
-(1) has printed its own document.
+Ctrl-C, or Python's own error. Also check the exit code: a verb that did a part of its work (3) or found a
+fault (1) has printed its own document.
 """
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from sqlalchemy import select
@@ -122,15 +123,7 @@ def import_(
 
     table(passing_pseudonyms())  # whatever is wrong with the file is said before a database is opened
     made = table(_pseudonyms(app, name))
-    document = {
-        "file": source.file.name,
-        "replaced_by": source.again.name if source.again else None,
-        "prolific": source.prolific.name if source.prolific else None,
-        **made.manifest(),
-        "study": name,
-        "pseudonyms": "keyed by the database that imported them",
-        "humaneval": __version__,
-    }
+    document = _document(source, made, name)
     write_whole(out, table_bytes(made.frame, out))
     text = json.dumps(document, ensure_ascii=False, indent=2, default=str) + "\n"
     write_whole(manifest_file, text.encode())
@@ -143,6 +136,19 @@ def import_(
         f" {document['rows_used']} used. {len(made.frame)} responses by {document['workers']} workers are in"
         f" {out}, the account in {manifest_file.name}."
     )
+
+
+def _document(source: Source, made: Imported, study: str) -> dict[str, Any]:
+    """What was read, how, and what was left out."""
+    return {
+        "file": source.file.name,
+        "replaced_by": source.again.name if source.again else None,
+        "prolific": source.prolific.name if source.prolific else None,
+        **made.manifest(),
+        "study": study,
+        "pseudonyms": "keyed by the database that imported them",
+        "humaneval": __version__,
+    }
 
 
 def _refuse(out: Path, manifest_file: Path, force: bool) -> None:
