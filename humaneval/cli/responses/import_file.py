@@ -75,7 +75,7 @@ from humaneval.store.tables import StudyRow
     type=click.Choice(["refuse", "first", "last", "keep"]),
     default="refuse",
     show_default=True,
-    help="Which of two different answers by one worker to one passage in one form counts.",
+    help="Answer that counts if a worker answered one passage in one form twice, and differently.",
 )
 @click.option("--yes", is_flag=True, help="Read guessed columns without asking.")
 @json_option
