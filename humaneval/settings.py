@@ -120,7 +120,7 @@ class Settings(BaseModel):
 
 
 def config_text() -> str:
-    """humaneval.toml with every setting at its default, commented out and explained."""
+    """A humaneval.toml with every setting explained, commented out and at its default."""
     lines = [
         "# Where the toolkit runs. Precedence: flag > environment > this file > default.",
         "# `humaneval config show` says where each value came from.",
@@ -146,7 +146,7 @@ class Origin(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The settings together with the origin of each."""
+    """The settings and the origin of each."""
 
     settings: Settings
     origins: tuple[Origin, ...]

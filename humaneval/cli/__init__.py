@@ -1,2 +1,4 @@
-"""The command line: one verb a stage, one file a verb or group; nothing heavy is imported before it is
-needed."""
+"""The command line. Its door is `main`; each verb has a module, each group of commands a module or a package.
+
+A module is imported when its verb is called, so `main`, `groups` and `run` import nothing heavy.
+"""

@@ -33,12 +33,14 @@ from humaneval.study.stored import get_study
     help="Export every infill and passage of STUDY, or of all studies, and a codebook, instead of responses.",
 )
 @click.option(
-    "--comments", is_flag=True, help="Export what annotators of STUDY wrote into the comment box, instead."
+    "--comments",
+    is_flag=True,
+    help="Export what annotators of STUDY wrote into the comment box, instead of responses.",
 )
 @click.option(
     "--with-stories",
     is_flag=True,
-    help="With --infills: also export the stories' own sentences, if you may give them away.",
+    help="Also export the stories' own sentences with --infills, if you may give them away.",
 )
 @click.option(
     "--excel",

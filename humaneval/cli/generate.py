@@ -129,13 +129,13 @@ def parse_shard(text: str) -> Shard:
 @click.option(
     "--actors",
     type=click.IntRange(min=1),
-    help="With --ray: largest number of actors. [default: one for each GPU, else for each CPU]",
+    help="Largest number of actors with --ray. [default: one for each GPU, else for each CPU]",
 )
 @click.option(
     "--gpus-per-actor",
     "gpus",
     type=click.FloatRange(min=0),
-    help="With --ray: GPUs for each actor. [default: 1 if there is one]",
+    help="GPUs for each actor with --ray. [default: 1 if there is one]",
 )
 @json_option
 @with_app
@@ -159,7 +159,7 @@ def generate(
     gpus: float | None,
     as_json: bool,
 ) -> None:
-    """Fill blanks with a generator and store the infills. Existing infills are not made again."""
+    """Fill blanks with a generator and store the infills. Existing infills stay as they are."""
 
     form = Form(steps_of(processing) if processing is not None else (), draws or 0, seed)
     part = parse_shard(shard)

@@ -1,5 +1,4 @@
-"""The `humaneval` command: finds a verb's file when it is called, and turns errors into one line and an exit
-code."""
+"""The `humaneval` command: imports a verb when it is called, and turns errors into exit codes."""
 
 from __future__ import annotations
 
@@ -92,31 +91,31 @@ class Verbs(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="humaneval")
-@click.option("--database", metavar="URL", help="Where everything is kept: a file name or a database URL.")
+@click.option("--database", metavar="URL", help="Database for everything: a file name or a URL.")
 @click.pass_context
 def cli(context: click.Context, database: str | None) -> None:
     """Can people tell that a machine wrote this sentence?
 
     From a file of stories to a table of detection scores: import stories, let generators fill blanks, design
-    a study, publish it, collect what people answer, and score it.
+    a study, publish it, collect the answers, and score them.
     """
     context.obj = {"database": database}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; errors end in one clear line on stderr and their exit code.
+    """Run the command line. An error ends in one clear line on stderr and its exit code.
 
-    With `--json` an error is a document on stdout, too, unless the verb has printed its own.
+    With `--json`, an error is also a document on stdout, unless the verb has printed its own.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # Whatever the locale says: stories have curly quotes. File names that it could not read go out as
-            # they came.
+            # Stories have curly quotes, whatever the locale is. File names that it cannot read are printed as
+            # they are.
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     sys.exit(_run(arguments))
 
 
-class _Heard:
+class _Watched:
     """A stdout that remembers whether anything was printed."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -131,7 +130,7 @@ class _Heard:
 
 
 class _Failure(NamedTuple):
-    """How a verb ended that did not do all it should."""
+    """How a verb ended that did not do everything it should."""
 
     kind: str
     message: str
@@ -142,29 +141,26 @@ class _Failure(NamedTuple):
 def _run(arguments: list[str] | None) -> int:
     if "--json" not in (sys.argv[1:] if arguments is None else arguments):
         return _call(arguments, lambda failure: None)
-    heard = _Heard(sys.stdout)
+    watched = _Watched(sys.stdout)
 
     def document(failure: _Failure) -> None:
-        # Some verbs print what they did and then say that a part of it is missing: there is only one
-        # document.
-        if not heard.printed:
+        # Some verbs print what they did and then fail, because a part is missing. There is only one document.
+        if not watched.printed:
             click.echo(json.dumps({"error": failure._asdict()}, ensure_ascii=False, indent=2))
 
-    with redirect_stdout(cast("TextIO", heard)):
+    with redirect_stdout(cast("TextIO", watched)):
         return _call(arguments, document)
 
 
 def _plain(message: str) -> str:
-    """What click says of a value of the wrong kind, without its names for kinds: `integer range`, for
-    example."""
+    """What click says about a value of the wrong kind, without its names for kinds (`integer range`)."""
     for kind, words in (("integer|whole number", "whole number"), ("float|number", "number")):
         message = re.sub(rf"is not a valid ({kind})( range)?\.$", f"is not a {words}.", message)
     return message
 
 
 def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
-    """Call the verb. What goes wrong is said on stderr, and to `tell`; a fault of the code keeps its
-    traceback."""
+    """Call the verb. An error goes to stderr and to `tell`; a fault of the program keeps its traceback."""
     try:
         code: Any = cli.main(args=arguments, prog_name="humaneval", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -184,7 +180,7 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
         )
         error.show()
     except (click.Abort, KeyboardInterrupt):
-        failure = _Failure("Stopped", "Stopped.", "Run the same command again to go on.", 130)
+        failure = _Failure("Stopped", "Stopped.", "Run the same command again to continue.", 130)
         click.echo(f"{failure.message} {failure.hint}", err=True)
     except OSError as error:
         if error.filename is None:

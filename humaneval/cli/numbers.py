@@ -1,5 +1,4 @@
-"""Numbers as options take them: what is no number at all is refused in plain words, and so is "not a
-number"."""
+"""Option types for numbers, which refuse other text, nan and infinity in plain words."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ class Whole(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """A number between two bounds; nan and inf are none."""
+    """A number between two bounds; not nan, not infinity."""
 
     name = "number"
 
@@ -34,6 +33,6 @@ class Number(click.FloatRange):
 
 
 SHARE = Number(0, 1, min_open=True, max_open=True)
-"""More than none and less than all."""
+"""More than 0 and less than 1."""
 ANNOTATORS = Whole(1, 100_000)
-"""As many as a study file may ask for."""
+"""As many annotators as a study file may ask for."""

@@ -1,4 +1,4 @@
-"""Files that commands write: in a folder that is there, whole or not at all."""
+"""Files that commands write: whole or not at all, in a folder that exists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from humaneval.errors import InputError
 
 
 class OutFile(click.Path):
-    """The name of a file to write. That its folder is missing is said before anything else is done."""
+    """The name of a file to write. A missing folder is an error before anything is done."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -28,16 +28,16 @@ OUT_FILE = OutFile()
 
 
 def refuse_missing_folder(path: Path) -> None:
-    """Raises InputError where the folder of a file that is to be written is not there."""
+    """Raise InputError if the folder of a file to write does not exist."""
     if not path.parent.is_dir():
         raise InputError(
             f"{path} cannot be written: the folder {path.parent} does not exist",
-            "Make it, or choose another.",
+            "Create it, or choose another.",
         )
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all. Raises InputError, naming `path`, where it cannot be written."""
+    """Write a file whole or not at all. Raises InputError, naming `path`, if it cannot be written."""
     part = path.with_name(f".{path.name}.part")
     try:
         part.write_bytes(content)
@@ -45,5 +45,5 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     finally:
-        with suppress(OSError):  # of a name that is too long, even asking whether it is there is an error
+        with suppress(OSError):  # if the name is too long, even to ask whether the file exists is an error
             part.unlink()

@@ -22,7 +22,6 @@ from humaneval.foreign import (
     responses,
 )
 from humaneval.foreign.responses import the_study
-from humaneval.report.terminal.analysis import render_details
 from humaneval.report.terminal.counts import render_counts
 from humaneval.report.terminal.scores import render_table
 from humaneval.scoring.analysis.analyse import Analysis, analyse
@@ -52,26 +51,28 @@ Missed = Literal["annotator", "row", "none"]
     "--margin",
     type=click.FloatRange(0, 1, max_open=True),
     default=0.0,
-    help="With --responses or --counts: share within which two scores are called equivalent. [default: none]",
+    help="Share within which two scores are called equivalent, for --responses or --counts. [default: none]",
 )
-@click.option("--control", help="With --responses: generator that is the control.")
-@click.option("--human", help="With --responses: generator that is human.")
+@click.option("--control", help="Generator that is the control, for --responses.")
+@click.option("--human", help="Generator that is human, for --responses.")
 @click.option(
     "--missed-control",
     type=click.Choice(["annotator", "row", "none"]),
-    help="With --responses: what a missed control excludes. [default: annotator]",
+    help="Exclusion for a missed control, for --responses. [default: annotator]",
 )
 @click.option(
     "--keep-incomplete",
     is_flag=True,
-    help="With --responses: count annotators who left out a passage, if the table says so.",
+    help="Count annotators who left out a passage, if the table of --responses says so.",
 )
-@click.option("--tests", is_flag=True, help="Score only pilots and sandbox answers, which are left out else.")
+@click.option(
+    "--tests", is_flag=True, help="Score only pilots and sandbox answers, which are otherwise left out."
+)
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="With a study: count also forms that were rejected, or by people who had taken part before.",
+    help="Also count forms of a study that were rejected, or by people who had taken part before.",
 )
 @click.option(
     "--level",
@@ -206,6 +207,8 @@ def _tell(scored: ScoreTable | Analysis, simulated: bool) -> None:
         say(SIMULATED)
     render_table(scored.table if isinstance(scored, Analysis) else scored, console())
     if isinstance(scored, Analysis):
+        from humaneval.report.terminal.analysis import render_details  # loads scipy.stats
+
         render_details(scored, console())
 
 

@@ -43,12 +43,12 @@ Say = Callable[[str], None]
 
 STUDY = "demo"
 MARK = ".humaneval-demo"
-"""A folder with this file is the demo's own, and is emptied before the next one."""
+"""A folder with this file is the demo's own. The next demo empties it."""
 
 SKILLS: Mapping[str, float] = {"human": 0.0, "control": 1.0, "example-good": 0.25, "example-poor": 0.7}
-"""How often an attentive simulated annotator knows which sentence it is; nobody can know it of a human's."""
+"""How often an attentive simulated annotator knows the machine's sentence; of a human's nobody can know."""
 MODEL_SKILLS: Mapping[str, float] = {"lm-scratch": 0.85, "ilm-scratch": 0.8}
-"""The same for the models that the demo trains: set beforehand like the others, whatever they write."""
+"""The same for the models that the demo trains; fixed beforehand, whatever they write."""
 MODEL_MINUTES: Mapping[str, float] = {"lm": 0.7, "ilm": 1.0}
 TRIES = 20
 CARELESS = 0.05
@@ -58,9 +58,9 @@ UNFIT = ("unprintable", "cut", "empty", "several sentences", "same as the origin
 
 SUMMARY = (
     "This is a demonstration. The annotators are simulated: programs that went through the real pages over"
-    " HTTP, with a skill that was set beforehand for each generator, whatever it wrote. The stories and the"
-    " sentences of example-good and example-poor were written as examples and are not the output of any"
-    " system. The scores say nothing about people or models."
+    " HTTP. Their skill was fixed beforehand for each generator, whatever it wrote. The stories and the"
+    " sentences of example-good and example-poor were written as examples; no system wrote them. The scores"
+    " say nothing about people or models."
 )
 
 
@@ -103,7 +103,7 @@ def run_demo(folder: Path, *, quick: bool, me: bool, run_verb: RunVerb, say: Say
 
 
 def _prepare(folder: Path) -> None:
-    """An empty folder of the demo's own; never one with other people's files."""
+    """Make or empty the folder. Raises UsageError if it holds files that the demo did not make."""
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise UsageError(f"{folder} has files that the demo did not make", "Name another folder with --out.")
     folder.mkdir(parents=True, exist_ok=True)
@@ -181,8 +181,7 @@ def _make_study(demo: _Demo, annotators: int, models: bool) -> None:
     try:
         demo.run_verb(*create)
     except DesignError as error:
-        # Small models do not always manage one whole sentence, and a study does not pass over that in
-        # silence.
+        # Small models do not always write one whole sentence, and a study does not ignore that.
         demo.say(f"{error.message}\n{error.hint}")
         demo.run_verb(*create, *(part for status in UNFIT for part in ("--allow", status)))
     demo.run_verb("publish", STUDY, "--to", "local")
@@ -200,8 +199,8 @@ def _wait_for_me(demo: _Demo) -> None:
     at = open_study_at(demo.engine, STUDY, MTurk(endpoint("local", demo.settings)))
     url = preview_urls(at.study, at.platform.endpoint)[0]
     demo.say(
-        f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer, send. Waiting for you; Ctrl-C"
-        " stops."
+        f"\nYour turn: {url}\nSign in with any name, accept the HIT, answer and submit. Press Ctrl-C to stop"
+        " waiting."
     )
     if _has_screen():
         webbrowser.open(url)
@@ -212,7 +211,7 @@ def _wait_for_me(demo: _Demo) -> None:
         for line in response_lines(session, get_study(session, STUDY)):
             found = "found" if line["choice"] == line["position"] else "missed"
             what = (
-                f"the held-out sentence was {line['position']}, and no machine wrote any"
+                f"a person wrote all of them; the held-out one was {line['position']}"
                 if line["role"] == "human"
                 else f"{line['generator']} wrote {line['position']}"
             )
@@ -227,7 +226,7 @@ def _scores_and_report(demo: _Demo, me: bool) -> Path | None:
     except InputError as error:
         if not me:
             raise
-        demo.say(f"{error.message}. A study would leave you out, and pay you all the same.")
+        demo.say(f"{error.message}. A study would leave your answers out, but still pay you.")
         return None
     analysis = collected(open_study(demo.engine, STUDY)).analysis()
     if me:
@@ -242,15 +241,14 @@ def _scores_and_report(demo: _Demo, me: bool) -> Path | None:
 
 
 def _has_screen() -> bool:
-    """Whether opening a browser shows one: in a bare terminal `webbrowser` would take over the terminal
-    instead."""
+    """Whether a browser can be shown. Without a screen, `webbrowser` would take over the terminal."""
     return sys.platform in ("darwin", "win32") or any(
         os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )
 
 
 def _compare_with_truth(demo: _Demo, table: ScoreTable) -> None:
-    """Say how many intervals hold the score that was put in, whatever that number is."""
+    """Say how many intervals contain the true score of the simulated annotators."""
     say = demo.say
     skills = Skills(0.0, {**SKILLS, **MODEL_SKILLS})
     judged = [row for row in table.scores if row.role is not Role.CONTROL]
@@ -259,8 +257,8 @@ def _compare_with_truth(demo: _Demo, table: ScoreTable) -> None:
     ]
     say("")
     say(
-        "Simulated annotators: the truth is known. An attentive one knows the sentence with probability s,"
-        " else guesses"
+        "The annotators are simulated, so the truth is known. An attentive one knows the sentence with"
+        " probability s and else guesses"
     )
     say(
         f"one of five, so the true score is 80 % × (1 − s). {CARELESS:.0%} read nothing and guess everywhere."
@@ -273,6 +271,6 @@ def _compare_with_truth(demo: _Demo, table: ScoreTable) -> None:
             f" {row.interval.low:.1%} to {row.interval.high:.1%}"
         )
     say(
-        f"{len(held)} of {len(judged)} intervals hold the truth. (Control is 0 by construction once those who"
-        " missed it are excluded.)"
+        f"{len(held)} of {len(judged)} intervals contain the truth. (Control is 0 by construction:"
+        " annotators who missed it are excluded.)"
     )

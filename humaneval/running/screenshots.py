@@ -1,4 +1,4 @@
-"""Takes pictures of pages with the machine's own Chromium."""
+"""Takes pictures of pages with the Chromium of this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECONDS = 60
 
 
 def find_chromium() -> str | None:
-    """The path of a Chromium or Chrome, if there is one."""
+    """The path of an installed Chromium or Chrome, if there is one."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
@@ -51,12 +51,12 @@ def screenshot(page: Path, picture: Path, width: int) -> None:
         )
     if not picture.exists():
         raise PrerequisiteError(
-            "Chromium ran but made no picture", "Open the HTML file in a browser and print it instead."
+            "Chromium ran but wrote no picture", "Open the HTML file in a browser and print it instead."
         )
 
 
 def _height(command: list[str], page: Path, width: int) -> int:
-    """How tall the page is at this width: measured by a script in a copy that writes it into the document."""
+    """The height of the page at this width, which a script in a copy writes into the document."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "measure.html"
         script = (

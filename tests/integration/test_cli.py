@@ -52,16 +52,39 @@ def test_every_verb_explains_itself(path: tuple[str, ...]) -> None:
     assert re.search(r"^  [A-Z][^.]+\.", result.stdout, re.M), "no sentence says what it does"
 
 
-@pytest.mark.parametrize("path", verbs(cli), ids=" ".join)
-def test_every_option_says_what_it_is_for(path: tuple[str, ...]) -> None:
+def options_of(path: tuple[str, ...]) -> list[click.Option]:
+    """The options of the verb that these words call."""
     command: click.Command = cli
     for name in path:
         assert isinstance(command, click.Group)
         found = command.get_command(click.Context(command), name)
         assert found is not None
         command = found
-    options = [option for option in command.params if isinstance(option, click.Option)]
-    assert [option.opts for option in options if not option.help] == []
+    return [option for option in command.params if isinstance(option, click.Option)]
+
+
+@pytest.mark.parametrize("path", verbs(cli), ids=" ".join)
+def test_every_option_says_what_it_is_for(path: tuple[str, ...]) -> None:
+    assert [option.opts for option in options_of(path) if not option.help] == []
+
+
+SPELLINGS = {
+    "--json": lambda option: option.is_flag,
+    "--yes": lambda option: option.is_flag,
+    "--dry-run": lambda option: option.is_flag,
+    "--out": lambda option: isinstance(option.type, click.Path),
+    "--seed": lambda option: isinstance(option.type, click.types.IntParamType),
+    "--to": lambda option: isinstance(option.type, click.Choice),
+}
+RENAMED = {"--output", "--folder", "--html", "--png"}
+
+
+@pytest.mark.parametrize("path", verbs(cli), ids=" ".join)
+def test_an_option_is_spelled_and_typed_the_same_at_every_verb(path: tuple[str, ...]) -> None:
+    options = {name: option for option in options_of(path) for name in option.opts}
+    assert not RENAMED & set(options)
+    for name, same in SPELLINGS.items():
+        assert name not in options or same(options[name]), name
 
 
 def test_help_is_as_wide_as_the_terminal_up_to_a_hundred_columns(
@@ -235,7 +258,7 @@ def test_a_folder_that_is_missing_is_named_before_anything_is_done(
     assert command(*line.split()) == Said(
         1,
         "",
-        "Error: nowhere/f.html cannot be written: the folder nowhere does not exist\n  Make it, or choose"
+        "Error: nowhere/f.html cannot be written: the folder nowhere does not exist\n  Create it, or choose"
         " another.\n",
     )
     assert not list(Path().glob("*.part"))

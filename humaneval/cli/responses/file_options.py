@@ -91,7 +91,7 @@ OPTIONS = (
         type=FILE,
         help="Prolific's export of submissions: leave out people who returned, timed out or were rejected.",
     ),
-    click.option("--all", "everything", is_flag=True, help="Count also work that was rejected."),
+    click.option("--all", "everything", is_flag=True, help="Also count work that was rejected."),
 )
 
 

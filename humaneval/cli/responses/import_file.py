@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from sqlalchemy import select
@@ -80,7 +81,7 @@ from humaneval.store.tables import StudyRow
     type=click.Choice(["refuse", "first", "last", "keep"]),
     default="refuse",
     show_default=True,
-    help="Which of two different answers by one worker to one passage in one form counts.",
+    help="Answer that counts if a worker answered one passage in one form twice, and differently.",
 )
 @click.option("--yes", is_flag=True, help="Read guessed columns without asking.")
 @json_option
@@ -128,15 +129,7 @@ def import_(
 
     table(passing_pseudonyms())  # whatever is wrong with the file is said before a database is opened
     made = table(_pseudonyms(app, name))
-    document = {
-        "file": source.file.name,
-        "replaced_by": source.again.name if source.again else None,
-        "prolific": source.prolific.name if source.prolific else None,
-        **made.manifest(),
-        "study": name,
-        "pseudonyms": "keyed by the database that imported them",
-        "humaneval": __version__,
-    }
+    document = _document(source, made, name)
     write_whole(out, table_bytes(made.frame, out))
     text = json.dumps(document, ensure_ascii=False, indent=2, default=str) + "\n"
     write_whole(manifest_file, text.encode())
@@ -149,6 +142,19 @@ def import_(
         f" {document['rows_used']} used. {len(made.frame)} responses by {document['workers']} workers are in"
         f" {out}, the account in {manifest_file.name}."
     )
+
+
+def _document(source: Source, made: Imported, study: str) -> dict[str, Any]:
+    """What was read, how, and what was left out."""
+    return {
+        "file": source.file.name,
+        "replaced_by": source.again.name if source.again else None,
+        "prolific": source.prolific.name if source.prolific else None,
+        **made.manifest(),
+        "study": study,
+        "pseudonyms": "keyed by the database that imported them",
+        "humaneval": __version__,
+    }
 
 
 def _refuse(out: Path, manifest_file: Path, force: bool) -> None:

@@ -36,7 +36,7 @@ from humaneval.foreign.summaries import Summary
     type=click.Choice(
         ["means", "counts", "majority", "agreement", "preference", "workload", "workers", "differences"]
     ),
-    help="What to show. [default: means if all values are numbers, else counts]",
+    help="Kind of summary. [default: means if all values are numbers, else counts]",
 )
 @click.option(
     "--by",
@@ -49,9 +49,9 @@ from humaneval.foreign.summaries import Summary
     "conditions",
     multiple=True,
     metavar="COLUMN=TEXT",
-    help="Only rows with this text. Repeatable.",
+    help="Text that a row must have in this column. Repeatable.",
 )
-@click.option("--numbers", metavar="A-B", help="Only these numbers of columns with {}.")
+@click.option("--numbers", metavar="A-B", help="Numbers to read of columns with {}. [default: all]")
 @click.option(
     "--gold",
     type=FILE,
@@ -63,20 +63,20 @@ from humaneval.foreign.summaries import Summary
     "options",
     multiple=True,
     metavar="ANSWER=COLUMN",
-    help="With --show preference: column that names the system of an answer. Repeatable.",
+    help="Column that names the system of an answer, for --show preference. Repeatable.",
 )
 @click.option(
     "--valid",
     multiple=True,
     metavar="ANSWER",
-    help="With --show agreement: answer that can agree with the majority. Repeatable. [default: all]",
+    help="Answer that can agree with the majority, for --show agreement. Repeatable. [default: all]",
 )
 @click.option(
     "--method",
     "methods",
     multiple=True,
     type=click.Choice(["naive", "workers", "cr2", "two-way", "gee", "mixed", "bootstrap"]),
-    help="With --show differences: method to use. Repeatable. [default: all]",
+    help="Method to use, for --show differences. Repeatable. [default: all]",
 )
 @click.option("--ignore-case", is_flag=True, help="Treat answers that differ only in case as the same.")
 @click.option("--worker", help="Column that says who answered, if it is not recognised.")

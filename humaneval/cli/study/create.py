@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import click
 
 from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
+from humaneval.cli.study.pay import pay
 from humaneval.cli.study.plan import plan_document
-from humaneval.cli.study.plan_text import pay, tell_plan
+from humaneval.cli.study.plan_text import tell_plan
 from humaneval.errors import HumanEvalError
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook

@@ -53,7 +53,7 @@ from humaneval.study.presets import preset_over
 @click.option(
     "--honest",
     type=SHARE,
-    help="How often an annotator who reads notices a Control passage. [default: always]",
+    help="Share of Control passages that a careful annotator notices. [default: all]",
 )
 @click.option(
     "--simulate",

@@ -8,21 +8,13 @@ from dataclasses import replace
 from rich.table import Table
 
 from humaneval.cli.run import console, say
-from humaneval.fees import dollars
 from humaneval.planning.cues import PLACES, CueScore
 from humaneval.planning.detectable import Chances
 from humaneval.planning.forecast import Outlook
 from humaneval.planning.gate import describe
 from humaneval.planning.plan import Plan
 from humaneval.planning.simulation import Power
-from humaneval.study.file import HitSection
 from humaneval.text import counted
-
-
-def pay(hit: HitSection) -> str:
-    """What a form pays, and the hourly wage that this makes."""
-    minutes = "1 minute" if hit.expected_minutes == 1 else f"{hit.expected_minutes:g} minutes"
-    return f"Pay: {dollars(hit.reward)} for about {minutes}, {dollars(hit.hourly)} an hour."
 
 
 def points(share: float) -> str:

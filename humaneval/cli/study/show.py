@@ -9,7 +9,7 @@ import click
 from sqlalchemy import func, select
 
 from humaneval.cli.run import SIMULATED, App, emit, json_option, say, with_app
-from humaneval.cli.study.plan_text import pay
+from humaneval.cli.study.pay import pay
 from humaneval.store.engine import reading
 from humaneval.store.tables import RowRow, StudyRow
 from humaneval.study.enlarge import Addition, stored_additions
