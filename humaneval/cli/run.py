@@ -1,4 +1,4 @@
-"""What every verb needs: settings, the opened database, a platform, and one way to print."""
+"""What every verb needs: settings, the opened database, a study, a platform, and one way to print."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def with_app(function: F) -> F:
 
 
 SEED = click.IntRange(-(2**31), 2**31 - 1)
-"""What every database keeps as a whole number."""
+"""Every database can store these whole numbers."""
 
 SIMULATED = "Simulated annotators: these numbers say nothing about people."
 
@@ -121,8 +121,8 @@ def is_simulated(app: App, study: str) -> bool:
 
 def spending(function: F) -> F:
     """Give a verb --live and --spend, without which no real money goes out."""
-    live = click.option("--live", is_flag=True, help="Yes, spend real money.")
-    spend = click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
+    live = click.option("--live", is_flag=True, help="Confirm that real money is spent.")
+    spend = click.option("--spend", metavar="SUM", help="The exact sum in dollars that may be spent.")
     return live(spend(function))
 
 
@@ -135,7 +135,7 @@ def acting(function: F) -> F:
     Its first arguments are an App and RunOptions, which also hold --live and --spend (see `spending`).
     """
     dry_run = click.option(
-        "--dry-run", is_flag=True, help="Only say what would be done; nothing is sent or written."
+        "--dry-run", is_flag=True, help="Only say what would be done; nothing is sent or stored."
     )
 
     @wraps(function)
@@ -152,7 +152,7 @@ to_option = click.option(
     type=click.Choice(["local", "sandbox", "production", "link"]),
     default="local",
     show_default=True,
-    help="Which marketplace.",
+    help="The endpoint: where the study is published.",
 )
 
 
@@ -167,8 +167,7 @@ def say(message: str = "", *, err: bool = False) -> None:
 
 
 def console() -> Console:
-    """A terminal for tables: colours where there is one, plain text in a pipe. Brackets in text are only
-    brackets."""
+    """A console for tables: colours in a terminal, plain text in a pipe. Brackets in text are not markup."""
     from rich.console import Console
 
     return Console(file=sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False)
@@ -192,14 +191,14 @@ def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *,
     if spend is None:
         if not sys.stdin.isatty():
             raise UsageError(
-                f"this spends ${total}, and there is no terminal to ask at",
+                f"this spends ${total}, and there is no terminal to ask on",
                 f"Give the sum: --live --spend {total}",
             )
         spend = click.prompt(
-            f"This spends ${total} of real money at {where}. Type the sum to go on",
+            f"This spends ${total} of real money at {where}. Type the sum to continue",
             default="",
             show_default=False,
-            err=True,  # stdout may be a JSON document
+            err=True,  # stdout may hold a JSON document
         )
     _refuse_other_sum(spend, total)
 

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, select, text
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.mturk.platform import MTurk
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.review import review_work
 from humaneval.crowd.status import study_status
