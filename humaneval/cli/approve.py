@@ -48,7 +48,7 @@ def approve_and_tell(
     *,
     undo_rejection: bool = False,
 ) -> int:
-    """Approve the assignments named, or all, once the sum is confirmed. Returns how many were approved now."""
+    """Approve the assignments named, or all, once the sum is confirmed. Returns how many were approved."""
     feedback = plain_words("feedback", feedback, needed=False)
     planned = would_approve(at, assignments, undo_rejection=undo_rejection)
     count, total = len(planned.assignments), planned.cost.total

@@ -30,7 +30,7 @@ def compensate(
     worker: str,
     endpoint: str,
 ) -> None:
-    """Pay the worker of ASSIGNMENT, which was lost before it could be submitted, with a HIT for this worker alone.
+    """Pay the worker of ASSIGNMENT, which was lost before it was submitted, with a HIT for this worker alone.
 
     If something was submitted, `bonus` is the simpler way. The worker takes the HIT, presses one button, and
     is paid at once; `collect` enters it in the ledger. Write to the worker with `notify` if the platform

@@ -1,4 +1,4 @@
-"""`doctor`: what works here and what does not, with what mends it."""
+"""`doctor`: check what works on this machine, and say how to correct what does not."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from humaneval.store.engine import open_engine
 def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
     """Check Python, the settings, the database, Chromium, the form server and the marketplace.
 
-    With STUDY, find out what would fail if it were published: a pretend worker goes through a copy of it,
-    from publishing to paying, at a marketplace made for this alone; and address, frames, clock, keys, balance
-    and qualifications are looked at where --to says. Nothing is published, and nothing is written.
+    With STUDY, find out what would fail if it were published. A simulated worker goes through a copy of it,
+    from publishing to paying, at a temporary marketplace. Address, frames, clock, keys, balance and
+    qualifications are checked at the endpoint of --to. Nothing is published, and nothing is stored.
     """
     findings = [_python(), _database(app), _chromium()]
     findings += _servers(app) if study is None else _study(app, study, endpoint)
@@ -42,10 +42,10 @@ def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
     missing = sum(finding.needed and not finding.ok for finding in findings)
     if study is not None and not as_json:
         say(
-            f"{missing} of these would make it fail; nothing was published."
+            f"{missing} of these would make publishing fail. Nothing was published."
             if missing
             else (
-                f"Nothing stands in the way; nothing was published. Next: humaneval publish {study} --to"
+                f"No problem was found. Nothing was published. Next: humaneval publish {study} --to"
                 f" {endpoint}"
             )
         )
@@ -61,9 +61,7 @@ def _database(app: App) -> Finding:
     try:
         engine = open_engine(app.settings.database)
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
-            return Finding(
-                "Database", True, True, f"{engine.url.database} will be made when it is first needed"
-            )
+            return Finding("Database", True, True, f"{engine.url.database} will be made at its first use")
         engine = app.engine
     except HumanEvalError as error:
         return Finding("Database", False, True, f"{error.message}. {error.hint}")

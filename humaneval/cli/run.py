@@ -135,7 +135,7 @@ def acting(function: F) -> F:
     Its first arguments are an App and RunOptions, which also hold --live and --spend (see `spending`).
     """
     dry_run = click.option(
-        "--dry-run", is_flag=True, help="Only say what would be done; nothing is sent or written."
+        "--dry-run", is_flag=True, help="Only say what would be done; nothing is sent or stored."
     )
 
     @wraps(function)
@@ -191,14 +191,14 @@ def confirm_spending(endpoint: Endpoint, total: Decimal, options: RunOptions, *,
     if spend is None:
         if not sys.stdin.isatty():
             raise UsageError(
-                f"this spends ${total}, and there is no terminal to ask at",
+                f"this spends ${total}, and there is no terminal to ask on",
                 f"Give the sum: --live --spend {total}",
             )
         spend = click.prompt(
-            f"This spends ${total} of real money at {where}. Type the sum to go on",
+            f"This spends ${total} of real money at {where}. Type the sum to continue",
             default="",
             show_default=False,
-            err=True,  # stdout may be a JSON document
+            err=True,  # stdout may hold a JSON document
         )
     _refuse_other_sum(spend, total)
 

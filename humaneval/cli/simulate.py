@@ -1,4 +1,4 @@
-"""`simulate`: simulated annotators for a study, at the local marketplace or by link."""
+"""`simulate`: let simulated annotators answer a study, at the local marketplace or by link."""
 
 from __future__ import annotations
 
@@ -25,28 +25,30 @@ from humaneval.study.stored import Study, mark_simulated, study_key
 @click.command()
 @click.argument("study")
 @click.option(
-    "--annotators", type=click.IntRange(min=1), help="How many. [default: as many as the study has rows]"
+    "--annotators",
+    type=click.IntRange(min=1),
+    help="How many annotators. [default: the number of rows of the study]",
 )
 @click.option(
     "--skill",
     "skills",
     multiple=True,
     metavar="[GENERATOR=]SKILL",
-    help="How often the machine's sentence is known, 0 to 1; can be repeated.",
+    help="The probability, 0 to 1, that an annotator knows the machine's sentence. Can be repeated.",
 )
 @click.option(
     "--careless",
     type=click.FloatRange(0, 1),
     default=0.0,
     show_default=True,
-    help="The share that reads nothing and guesses.",
+    help="The share of annotators who read nothing and guess.",
 )
 @click.option(
     "--seed",
     type=int,
     default=0,
     show_default=True,
-    help="Of who they are and what they guess: another seed, other people.",
+    help="Random seed: another seed gives other annotators and guesses.",
 )
 @click.option(
     "--to",
@@ -54,13 +56,13 @@ from humaneval.study.stored import Study, mark_simulated, study_key
     type=click.Choice(["local", "link"]),
     default="local",
     show_default=True,
-    help="Where the simulated annotators go.",
+    help="The endpoint where the simulated annotators work.",
 )
 @click.option(
     "--key",
     "key_file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A key from `study show --key`, instead of the store's.",
+    help="A file with the output of `study show --key`, instead of the database's key.",
 )
 @json_option
 @with_app
@@ -76,10 +78,10 @@ def simulate(
     as_json: bool,
 ) -> None:
     """Let simulated annotators go through the real pages of STUDY over HTTP. The study is marked as simulated
-    for good.
+    permanently.
 
-    `humaneval serve` and, for --to local, `humaneval market serve` must be running. With a control in the
-    study, say what it takes to notice it: --skill control=1.
+    `humaneval serve` and, for --to local, `humaneval market serve` must be running. If the study has a
+    control, let the annotators notice it with --skill control=1.
     """
     opened = app.study(study)
     urls = preview_urls(opened, endpoint(where, app.settings))
@@ -88,7 +90,7 @@ def simulate(
     if is_static(opened, "local"):
         raise UsageError(
             f"study {study!r} was published with --static: its page works in a browser only",
-            "Simulated annotators run no scripts: rehearse with another study, published without --static.",
+            "Simulated annotators run no scripts. Rehearse with another study, published without --static.",
         )
     generators = opened.settings.design.generators
     crowd = Crowd(annotators or _rows(opened), parse_skills(skills, generators), careless, seed)
@@ -131,25 +133,27 @@ def _answer(study: Study, where: str, urls: Sequence[str], crowd: Crowd, key: Ke
 
 
 def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
-    """What `study show --key` printed."""
+    """A key that `study show --key` printed."""
     try:
         key: dict[str, list[dict[str, object]]] = json.loads(file.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise InputError(
-            f"{file} is no key: {error}", "`humaneval study show STUDY --key` prints one."
+            f"{file} is not a key: {error}", "`humaneval study show STUDY --key` prints one."
         ) from None
     return key
 
 
 def parse_skills(texts: tuple[str, ...], generators: tuple[str, ...]) -> Skills:
-    """`0.5` for all, `ilm=0.4` for one."""
+    """Skills as given: `0.5` for all generators, `ilm=0.4` for one."""
     default, by_generator = 0.0, {}
     for text in texts:
         name, equals, number = text.rpartition("=")
         try:
             skill = float(number)
         except ValueError:
-            raise UsageError(f"skill {text!r} is not a number", "Write 0.5, or generator=0.5.") from None
+            raise UsageError(
+                f"skill {text!r} is not a number", "Write for example 0.5, or ilm=0.5."
+            ) from None
         if not 0 <= skill <= 1:
             raise UsageError(f"skill {text!r} is not between 0 and 1")
         if equals and name not in generators:

@@ -1,4 +1,4 @@
-"""`status`: how far a study is, and what it has cost."""
+"""`status`: the progress of a study, and what it has cost."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from humaneval.text import counted
     "--reconcile",
     "with_books",
     is_flag=True,
-    help="Ask each marketplace for its own books, and compare bonuses, approvals and the balance.",
+    help="Ask each marketplace for its books, and compare bonuses, approvals and the balance.",
 )
 @json_option
 @with_app
 def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
-    """Say for each endpoint of STUDY how many forms are submitted and usable, when the rest will be, and the
+    """Show for each endpoint of STUDY how many forms are submitted and usable, when the rest will be, and the
     cost.
 
-    "About done at" is when the rest comes in if it comes as fast as so far, counted from the moment when the
-    first form that was submitted was opened. It stands from three submissions on, while something is missing
-    and can come. At a marketplace run `collect` first: what was submitted since the last time is not known
-    here.
+    "About done at" estimates when the rest will be submitted, at the rate since the first submitted form was
+    opened. It is shown from three submissions on, while forms are missing and can still come. At a
+    marketplace, run `collect` first: work submitted since the last time is not known here.
     """
     opened = app.study(study)
     lines, simulated = study_status(opened), is_simulated(opened)
@@ -59,17 +58,17 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         say(
-            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned,"
-            f" none was sent: {go_on}"
+            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned, none"
+            f" was sent: {go_on}"
         )
     else:
         _say_work(line, study, things, go_on)
     if line.refused:
-        say(f"  {counted(line.refused, 'write')} refused by {line.endpoint} or never sent: nothing was done.")
+        say(f"  {counted(line.refused, 'write')} refused by {line.endpoint} or never sent; nothing was done.")
     if line.unconfirmed:
         say(
-            f"  {counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the command again"
-            " that was interrupted (letters: `notify --again`)."
+            f"  {counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the interrupted"
+            " command again (letters: `notify --again`)."
         )
 
 
@@ -88,13 +87,13 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
         say(f"  {line.hits_unsent} of them were not sent yet: {go_on}")
     if line.median_minutes is not None and line.hourly is not None:
         say(
-            f"  Half took {line.median_minutes:g} minutes or less: ${line.hourly} an hour, expected"
+            f"  Median time {line.median_minutes:g} minutes: ${line.hourly} an hour, expected"
             f" ${line.hourly_expected}."
         )
     if line.crowded_out:
         say(
-            f"  {counted(line.crowded_out, 'row')} without answers and without a place: answers that came"
-            f" late took it. Give more places: humaneval publish {study} --to link --places NUMBER"
+            f"  {counted(line.crowded_out, 'row')} without answers and without a place, because late answers"
+            f" took the place. Give more places: humaneval publish {study} --to link --places NUMBER"
         )
     if line.rejected:
         say(f"  {line.rejected} rejected: not paid, and left out of scores.")
@@ -108,7 +107,7 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
         say(
-            f"  {line.endpoint} approves the first waiting one by itself in {left:.0f} hours: humaneval"
+            f"  {line.endpoint} approves the first waiting one automatically in {left:.0f} hours: humaneval"
             f" review {study} --to {line.endpoint}"
         )
     if line.answered and line.endpoint == "link":
@@ -120,10 +119,7 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
 def _say_books(books: Reconciled, endpoint: str) -> None:
     say(f"  Bonuses: ${books.bonuses} by our books, ${books.bonuses_there} by {endpoint}'s.")
     if books.bonuses_unlisted:
-        say(
-            f"  ${books.bonuses_unlisted} more by our books, at HITs of which {endpoint} knows nothing any"
-            " more."
-        )
+        say(f"  ${books.bonuses_unlisted} more by our books, for HITs that {endpoint} no longer knows.")
     if books.balance is not None:
         say(
             f"  Balance at {endpoint}: ${books.balance}; this study paid ${books.paid} and may still cost"
@@ -131,10 +127,10 @@ def _say_books(books: Reconciled, endpoint: str) -> None:
         )
     if books.unexplained:
         say(
-            f"  Since its first HIT the balance went down by ${books.unexplained} that this study does not"
+            f"  Since its first HIT the balance fell by ${books.unexplained} that this study does not"
             " explain."
             if books.unexplained > 0
-            else f"  Since its first HIT ${-books.unexplained} came in that this study does not explain."
+            else f"  Since its first HIT ${-books.unexplained} was added that this study does not explain."
         )
     if books.others:
         say(f"  Other studies of this database paid ${books.others} at {endpoint} meanwhile.")

@@ -77,10 +77,10 @@ def reason_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[
 def block(
     app: App, options: RunOptions, study: str, workers: tuple[str, ...], reason: str, endpoint: str
 ) -> None:
-    """Block WORKERS from all work of this account, not only STUDY. Mechanical Turk may suspend workers who are
-    blocked often.
+    """Block WORKERS from all work of this account, not only STUDY.
 
-    To keep people out of one study, use `exclude`: it does not affect their standing.
+    Mechanical Turk may suspend workers who are blocked often. To keep people out of one study, use `exclude`,
+    which does not affect their standing.
     """
     done = block_workers(app.study_at(endpoint, study), workers, reason=reason, dry_run=options.dry_run)
     _report("blocked", study, endpoint, done, options)

@@ -1,4 +1,4 @@
-"""What a study has put up, and where people find it."""
+"""The HITs and links that a study has put up, and where people find them."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ T = TypeVar("T")
 
 PUBLISH = "publish"
 INVITE = "invite"
-"""Written down for each link of ours: which person or purpose it is for, as a hash, so that it is made
-once."""
+"""Stored for each link: which person or purpose it is for, as a hash, so that it is made only once."""
 
 
 class UpHit(NamedTuple):
-    """A HIT that is up: our id of it and the platform's."""
+    """A HIT that is up: our id and the platform's id."""
 
     id: int
     external_id: str
 
 
 def hits_of(session: Session, study: Study, endpoint: str) -> Sequence[HitRow]:
-    """Every HIT, or link of ours, that was planned for the study at this endpoint."""
+    """Every HIT or link that was planned for the study at this endpoint, in order."""
     return session.scalars(
         select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint).order_by(HitRow.id)
     ).all()
 
 
 def preview_urls(study: Study, endpoint: Endpoint) -> tuple[str, ...]:
-    """Where workers find what is up."""
+    """Where workers find the HITs that are up."""
     with reading(study.engine) as session:
         answers = session.scalars(
             select(OutboxRow.answer)
@@ -79,21 +78,20 @@ def links_of(study: Study, endpoint: Endpoint, invitations: Sequence[Invitation]
 
 
 def refuse_closed(study: Study, endpoint: str, hits: Sequence[HitRow]) -> None:
-    """Raise UsageError where HITs of the study at this endpoint were deleted: then it was closed there, or
-    half so."""
+    """Raise UsageError if HITs of the study at this endpoint were deleted: closing it there has begun."""
     deleted = sum(hit.closed_at is not None for hit in hits)
     if deleted:
         raise UsageError(
             f"study {study.name!r} was closed at {endpoint}: its {deleted} HITs were deleted",
-            "What is closed stays so. Another study, of the same stories if you like, asks more people.",
+            "A closed study stays closed. To ask more people, make another study of the same stories.",
         )
 
 
 def refuse_elsewhere(at: StudyAtPlatform) -> None:
-    """Raise PlatformError where the platform has none of the study's HITs: it is another one of the same name.
+    """Raise PlatformError if the platform has none of the study's HITs: it is another one of the same name.
 
-    One call as a rule; none where nothing is up. A platform that forgot some of them, and not all, is the
-    right one.
+    This makes one call as a rule, and none if nothing is up. A platform that still knows some of the HITs is
+    the right one.
     """
     endpoint = at.platform.endpoint
     hits = up(at.study, at.endpoint)
@@ -105,20 +103,20 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
         return
     right = "HUMANEVAL_MARKET_URL" if endpoint.name == "local" else "AWS_PROFILE"
     raise PlatformError(
-        f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs that study {at.name!r} put up:"
-        " it is another one, or they were deleted there",
-        f"Nothing was changed. Set {right} to where they are; if that is gone for good, make another study.",
+        f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs of study {at.name!r}:"
+        " it is another marketplace or account, or they were deleted there",
+        f"Nothing was changed. Set {right} to where the HITs are. If they are gone, make another study.",
         nothing_done=True,
     )
 
 
 def submitted(platform: Platform, external_id: str) -> list[Submission] | None:
-    """Everything submitted at one HIT; None where the platform has it no more."""
+    """Everything submitted at one HIT; None if the platform no longer has it."""
     return _unless_gone(lambda: platform.submissions(external_id))
 
 
 def bonuses_listed(platform: Platform, external_id: str) -> list[PaidBonus] | None:
-    """Every bonus at one HIT; None where the platform has it no more. One that was deleted may still be
+    """Every bonus at one HIT; None if the platform no longer has it. Bonuses of a deleted HIT may still be
     listed."""
     return _unless_gone(lambda: platform.bonuses_of(external_id))
 
@@ -133,17 +131,16 @@ def _unless_gone(listing: Callable[[], Iterable[T]]) -> list[T] | None:
 
 
 def refuse_gone(endpoint: str, gone: Sequence[str], others: str) -> None:
-    """Raise PartialError where the platform has some HITs no more; `others`: what became of the rest."""
+    """Raise PartialError if HITs are gone at the platform; `others` says what was done with the rest."""
     if gone:
         raise PartialError(
-            f"{endpoint} has no HIT {', '.join(gone)} any more; {others}",
-            "A HIT that was deleted keeps no answers; what was collected before is still there.",
+            f"{endpoint} no longer has the HIT {', '.join(gone)}; {others}",
+            "A deleted HIT keeps no answers. Answers that were collected before are still here.",
         )
 
 
 def up(study: Study, endpoint: str) -> list[UpHit]:
-    """The study's HITs that were put up on this endpoint and not closed, as far as our database knows (see
-    `adopt`)."""
+    """The study's HITs that are up at this endpoint, as far as our database knows; see `adopt`."""
     with reading(study.engine) as session:
         return [
             UpHit(hit.id, hit.external_id)

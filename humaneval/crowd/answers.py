@@ -1,5 +1,4 @@
-"""One schema for what people answer, whichever way it arrives: form fields, or a platform's
-QuestionFormAnswers XML."""
+"""One schema for answers, whether they arrive as form fields or in a platform's QuestionFormAnswers XML."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from humaneval.domain import POSITIONS, Choice
 from humaneval.errors import InputError
 
 FORM = "form"
-"""The field with the hash of what the form showed: ties an answer to its row even if our server never saw
-it."""
+"""The field with the hash of what the form showed. It ties an answer to its row even if our server never saw
+the answer."""
 CONSENT = "consent"
 COMMENT = "comment"
 MAX_SECONDS = 24 * 3600.0
@@ -46,8 +45,7 @@ class Answers:
 
 
 def read_answers(fields: Mapping[str, str]) -> Answers:
-    """Answers from form fields. A choice outside 1–5 counts as not given; times that make no sense are
-    dropped."""
+    """Answers from form fields. A choice outside 1–5 counts as not given; impossible times are dropped."""
     choices = []
     for name, value in fields.items():
         match = re.fullmatch(r"choice-([1-9][0-9]{0,2})", name)
@@ -71,7 +69,7 @@ def _seconds(text: str) -> float | None:
 def fields_from_xml(xml: str) -> dict[str, str]:
     """The fields of a QuestionFormAnswers document; of a repeated field all values, separated by `|`.
 
-    Raises InputError where it is not XML or brings its own entities.
+    Raises InputError if it is not XML or defines entities of its own.
     """
     guard = expat.ParserCreate()
     guard.StartDoctypeDeclHandler = _refuse_doctype
@@ -91,10 +89,9 @@ def fields_from_xml(xml: str) -> dict[str, str]:
 
 
 def _refuse_doctype(*_: object) -> None:
-    """A document type can define entities that grow without end: refused before anything in it is
-    expanded."""
+    """A document type can define entities of any size, so it is refused before anything is expanded."""
     raise InputError(
-        "an answer brings its own XML entities", "The platform never sends these: look at the raw answer."
+        "an answer defines XML entities of its own", "The platform never sends these: look at the raw answer."
     )
 
 

@@ -1,4 +1,4 @@
-"""Approves and rejects submitted work. What the platform has not confirmed is not called so here."""
+"""Approves and rejects submitted work. Work is called approved only when the platform has confirmed it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
 
 UNDO_DAYS = 30
-"""From the submission on: so long a rejection can be undone."""
+"""How long a rejection can be undone, counted from the submission."""
 
 Advance = Callable[[int], None]
 
@@ -42,7 +42,7 @@ class _Work(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """What a decision would be about, and what it would cost."""
+    """The assignments that a decision would concern, and what it would cost."""
 
     assignments: tuple[str, ...]
     cost: Cost
@@ -58,8 +58,8 @@ def approve_work(
 ) -> int:
     """Approve submitted work: the assignments named, or all of it. Returns how many this call approved.
 
-    `undo_rejection`: the ones named may have been rejected, within 30 days of their submission. One that the
-    platform refuses does not stop the others; PartialError says how many are left and why.
+    With `undo_rejection`, the ones named may be rejected ones, within 30 days of their submission. If the
+    platform refuses one, the others still go on; PartialError says how many are left and why.
     """
     feedback = plain_words("feedback", feedback, needed=False)
     refuse_elsewhere(at)
@@ -92,9 +92,11 @@ def reject_work(
     reason: str,
     advance: Advance = lambda amount: None,
 ) -> int:
-    """Refuse to pay for the assignments named, with a reason that their workers read. Returns how many now.
+    """Reject the assignments named, with a reason that their workers read. Returns how many this call
+    rejected.
 
-    Nothing rejects by itself: no rule, no timer, no page. Work that was approved stays so: UsageError.
+    Nothing is rejected automatically: no rule, no timer, no page does it. Raises PlatformError for approved
+    work.
     """
     reason = plain_words("reason", reason)
     refuse_elsewhere(at)
@@ -121,9 +123,9 @@ def would_approve(
     *,
     undo_rejection: bool = False,
 ) -> Pending:
-    """Which of the assignments named, or of all, an approval would be about, and what it would cost.
+    """Which of the assignments named, or of all, an approval would concern, and what it would cost.
 
-    Asks the platform nothing: before the sum is confirmed no call is made.
+    Makes no call to the platform: none is made before the sum is confirmed.
     """
     with reading(at.engine) as session:
         chosen = _to_approve(session, at, assignments, undo_rejection)
@@ -134,7 +136,7 @@ def would_approve(
 
 
 def would_reject(at: StudyAtPlatform, assignments: Collection[str]) -> Pending:
-    """Which of the assignments named a rejection would be about; it costs nothing."""
+    """Which of the assignments named a rejection would concern; it costs nothing."""
     refuse_elsewhere(at)
     with reading(at.engine) as session:
         chosen = _to_reject(session, at, assignments)
@@ -155,7 +157,7 @@ def _to_approve(
                 AssignmentRow.study_id == at.id,
                 AssignmentRow.endpoint == at.endpoint,
                 AssignmentRow.state == "submitted",
-                ~AssignmentRow.is_stray,  # a person decides about these, one by one
+                ~AssignmentRow.is_stray,  # a person decides on these, one by one
             )
             .order_by(AssignmentRow.id)
         ).all()
@@ -163,9 +165,8 @@ def _to_approve(
     rejected = [assignment for assignment in found if assignment.state == "rejected"]
     if rejected and not undo_rejection:
         raise PlatformError(
-            f"rejected work is not approved: {', '.join(one.external_id for one in rejected)}",
-            f"Leave it out, or undo the rejection with --undo-rejection within {UNDO_DAYS} days. Nothing was"
-            " approved.",
+            f"rejected work cannot be approved this way: {', '.join(one.external_id for one in rejected)}",
+            f"Leave it out, or use --undo-rejection within {UNDO_DAYS} days. Nothing was approved.",
         )
     late = [
         one.external_id
@@ -174,7 +175,7 @@ def _to_approve(
     ]
     if late:
         raise PlatformError(
-            f"a rejection can be undone for {UNDO_DAYS} days after the submission: {', '.join(late)}",
+            f"rejections cannot be undone {UNDO_DAYS} days after the submission: {', '.join(late)}",
             "Pay the worker with `humaneval bonus` instead. Nothing was approved.",
         )
     return [assignment for assignment in found if assignment.state in ("submitted", "rejected")]

@@ -1,4 +1,4 @@
-"""`bonus`: pays on top of a reward, once for each purpose; a payment that may have been made is looked up
+"""Pays a bonus on top of a reward, once for each purpose. A payment that may have been made is looked up
 first."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_PURPOSE = 100
 
 
 class BonusPaid(NamedTuple):
-    """What became of a bonus. `paid_now` is False where it had been paid before, or nothing was due."""
+    """What became of a bonus. `paid_now` is False if it had been paid before, or nothing was due."""
 
     amount: Decimal
     fee: Decimal
@@ -57,7 +57,7 @@ def pay_bonus(
     """
     amount = money(amount)
     if amount < 0:
-        raise UsageError(f"a bonus of {amount} makes no sense")
+        raise UsageError(f"a bonus cannot be negative: {amount}")
     reason, purpose = plain_words("reason", reason), plain_words("purpose", purpose, MAX_PURPOSE)
     refuse_elsewhere(at)
     cost = at.platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
@@ -174,8 +174,8 @@ def _bonus_subject(work: AssignmentRow, purpose: str) -> str:
 
 
 def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
-    """Whether it is certain that nothing was paid: nothing was due, or the platform refused. It can still be
-    changed."""
+    """Whether it is certain that nothing was paid, because nothing was due or the platform refused. Then the
+    payment can still change."""
     row = session.scalar(
         select(OutboxRow).where(
             OutboxRow.endpoint == payment.endpoint, OutboxRow.operation == BONUS, OutboxRow.subject == subject
@@ -185,8 +185,8 @@ def _never_paid(session: Session, payment: PaymentRow, subject: str) -> bool:
 
 
 def _alike(session: Session, work: AssignmentRow, payment: PaymentRow) -> int:
-    """How many other bonuses for the same work look the same at the platform and were paid, or may have
-    been."""
+    """How many other bonuses for the same work look the same at the platform, and were or may have been
+    paid."""
     others = session.scalars(
         select(PaymentRow).where(
             PaymentRow.assignment_id == work.id,

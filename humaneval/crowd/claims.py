@@ -1,8 +1,7 @@
-"""Hands rows to workers: the next free row, once, under a lease; and keeps their answers the moment they
-arrive.
+"""Hands rows to workers: the next free row, once, under a lease. Keeps their answers as soon as they arrive.
 
-Opening an accepted form is the one write that a GET may do. It is idempotent by (endpoint, assignment,
-worker).
+Opening an accepted form is the only write that a GET may do. It is idempotent for each (endpoint,
+assignment, worker).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from humaneval.store.tables import (
 from humaneval.study.stored import Study, study_of
 
 GRACE = timedelta(minutes=5)
-"""After the platform's own deadline, for clocks that differ and answers on their way."""
+"""Added to the platform's own deadline: clocks differ, and answers may be on their way."""
 
 
 class Outcome(StrEnum):
@@ -47,7 +46,7 @@ class Outcome(StrEnum):
 
     FORM = "form"
     ANSWERED = "answered"
-    """These answers are safe already; only the hand-over to the platform may be missing."""
+    """The answers are already stored; only their submission at the platform may be missing."""
     FULL = "full"
     """Every row is taken."""
     LIMIT = "limit"
@@ -57,10 +56,9 @@ class Outcome(StrEnum):
     KEPT_OUT = "kept out"
     """This person is blocked, on the study's list, or took part in a study that this one excludes."""
     COMPENSATED = "compensated"
-    """What this person lost of this form is made good, by a HIT of its own: it is not done, and paid,
-    again."""
+    """This person was compensated for this form, by a HIT of its own. The form is not done and paid again."""
     CLOSED = "closed"
-    """A link of ours that takes nobody new."""
+    """A link that no longer takes new people."""
     UNKNOWN = "unknown"
     """Not a HIT of ours."""
 
@@ -83,16 +81,16 @@ def open_form(
     now: datetime,
     move: bool = False,
 ) -> Opened:
-    """Give (assignment, worker) its row: the one it has, else the next free one.
+    """Give (assignment, worker) its row: the one it has, otherwise the next free one.
 
-    Who has a form open in another HIT keeps it there, unless `move` says that they returned that one.
+    A worker who has a form open in another HIT keeps it there, unless `move` says that they returned it.
     """
     with writing(engine) as session:
         return _open(session, engine, hit_key, external_hit, assignment, worker, now, move)
 
 
 def reopen_form(engine: Engine, assignment_id: int, now: datetime) -> Opened:
-    """The same for someone who comes back to a claim of theirs."""
+    """The same for a person who comes back to a form that they have claimed."""
     with writing(engine) as session:
         # Columns, not the row itself: it is read when the study is held.
         mine = session.execute(
@@ -163,7 +161,7 @@ def _open(
 
 
 def _hit(session: Session, key: str, external_id: str) -> HitRow | None:
-    """The HIT of ours whose form is asked for; None if our server shows no form of it."""
+    """The HIT whose form is asked for; None if our server shows no form of it."""
     hit = session.scalar(select(HitRow).where(HitRow.key == key).options(joinedload(HitRow.study)))
     if hit is None or hit.row_id is not None:
         return None
@@ -175,7 +173,7 @@ def _hit(session: Session, key: str, external_id: str) -> HitRow | None:
 
 
 def _mine(session: Session, visit: _Visit) -> AssignmentRow | None:
-    """The assignment that this worker has under this id, or has begun by link under another."""
+    """The assignment that this worker has under this id, or has begun by link under another id."""
     mine = session.scalar(
         select(AssignmentRow).where(
             AssignmentRow.endpoint == visit.hit.endpoint,
@@ -200,13 +198,13 @@ def _begun(session: Session, visit: _Visit, mine: AssignmentRow) -> Opened | Non
         return Opened(Outcome.ANSWERED, mine.id)
     if mine.state == "opened" and mine.holds_row:
         if mine.lease_until is not None and mine.lease_until < visit.now:
-            mine.lease_until = _lease(visit)  # nobody wanted the row meanwhile
+            mine.lease_until = _lease(visit)  # nobody else wanted the row
         return Opened(Outcome.FORM, mine.id)
     return None
 
 
 def _refused(session: Session, visit: _Visit, done: Sequence[AssignmentRow], move: bool) -> Opened | None:
-    """Why this worker gets no row, if so; `move` says that they returned the form that they had open."""
+    """Why this worker gets no row, if there is a reason; `move` says that they returned their open form."""
     hit, study, worker_id = visit.hit, visit.study, visit.worker_id
     if len(done) >= forms_allowed(session, study, hit.endpoint, worker_id):
         return Opened(Outcome.LIMIT)
@@ -255,7 +253,7 @@ def _lease(visit: _Visit) -> datetime:
 
 
 def _in_hand(session: Session, hit: HitRow, worker_id: int, now: datetime) -> int | None:
-    """The form that this person has open in another HIT of the study: a platform lets them take several."""
+    """The form that this worker has open in another HIT of the study: platforms let a worker take several."""
     other = select(AssignmentRow.id).where(
         AssignmentRow.study_id == hit.study_id,
         AssignmentRow.endpoint == hit.endpoint,
@@ -269,10 +267,9 @@ def _in_hand(session: Session, hit: HitRow, worker_id: int, now: datetime) -> in
 
 
 def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow | None:
-    """What this person has begun by link and not answered: whatever session they come with now, it is the
-    same form.
+    """The form that this person has begun by link and not answered. It is the same form in every session.
 
-    With a form for each session one person could answer two.
+    With a form for each session, one person could answer two.
     """
     begun = select(AssignmentRow).where(
         AssignmentRow.study_id == hit.study_id,
@@ -284,8 +281,9 @@ def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow 
 
 
 def _release(session: Session, visit: _Visit) -> None:
-    """Let go of rows whose lease ran out, of what this worker has left unanswered elsewhere in the study, and
-    of an earlier worker's claim under the same assignment id: the platform gave that id to somebody else."""
+    """Release rows that are no longer in use: those whose lease ran out, those that this worker left
+    unanswered elsewhere in the study, and those of an earlier worker under the same assignment id. Platforms
+    reuse such ids."""
     session.execute(
         update(AssignmentRow)
         .where(
@@ -311,8 +309,8 @@ def _release(session: Session, visit: _Visit) -> None:
 def keep_answers(
     engine: Engine, assignment_id: int, fields: Mapping[str, str], now: datetime
 ) -> Mapping[str, str]:
-    """Keep the answers of a form; the first complete set stays. Returns the set that is kept, safe on the
-    disk."""
+    """Keep the answers of a form; the first complete set stays. Returns the set that is kept, once it is on
+    the disk."""
     with writing(engine) as session:
         assignment = session.get_one(
             AssignmentRow, assignment_id, options=[joinedload(AssignmentRow.hit).joinedload(HitRow.study)]
@@ -333,13 +331,13 @@ def keep_answers(
         if passed_on:
             return dict(fields)
         if assignment.state in ("opened", "superseded"):
-            # Superseded: the lease ran out under the worker's hands. What arrived is kept all the same.
+            # Superseded: the lease ran out while the worker was at work. The answers are still kept.
             assignment.state = "answered"
             row_id = assignment.row_id
             assignment.holds_row = assignment.holds_row or (
                 row_id is not None and row_is_free(session, assignment.endpoint, row_id)
             )
-        if not assignment.hit.audience:  # links have no list: our own record of who answered is all there is
+        if not assignment.hit.audience:  # links have no list: our own record of who answered is enough
             session.flush()
             study = study_of(engine, assignment.hit.study)
             intend_exclusion(session, study, assignment.endpoint, assignment.worker_id)

@@ -1,5 +1,5 @@
-"""Ends a study at a platform: takes its HITs down, waits for who is still at work, and deletes them. Answers
-stay here."""
+"""Ends a study at a platform: takes its HITs down, waits for workers who are still at work, and deletes the
+HITs. Answers stay here."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ class Closed:
     """What closing did, or would do."""
 
     hits: int
-    """That this call deleted, or would."""
+    """HITs that this call deleted, or would delete."""
     in_hand: int
-    """People who have a form and may still send it."""
+    """Workers who have a form and may still submit it."""
     unpaid: int
-    """Forms whose answers are on our server only, paid neither for themselves nor for their loss."""
+    """Forms whose answers are on our server only, and that were neither paid nor compensated."""
     final_rejections: int
-    """Rejections that could still be undone, and cannot once their HITs are gone."""
+    """Rejections that can be undone now, and no longer once their HITs are deleted."""
 
 
 def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False) -> Closed:
-    """Delete every HIT that this study made here. Twice does nothing more.
+    """Delete every HIT that this study made here. Closing twice does nothing more.
 
-    Raises PlatformError, with nothing changed, while work is not collected, or neither approved nor rejected;
-    and PartialError where somebody still works after `wait` seconds: the HITs are then down, and the rest is
-    for later.
+    Raises PlatformError, with nothing changed, while work is not collected, or neither approved nor rejected.
+    Raises PartialError if somebody is still at work after `wait` seconds: the HITs are then down, and can be
+    deleted later.
     """
     hits = published(at, dry_run=dry_run)
     standings = {hit: at.platform.standing(hit.external_id) for hit in hits}
@@ -60,11 +60,11 @@ def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False)
     waiting = _until_deletable(at.platform, hits, wait)
     if waiting:
         raise PartialError(
-            f"the HITs are down, and {max(in_hand, 1)} people may still send their work: nothing was deleted",
-            f"Run `humaneval collect {at.name}` and close again later. Who has accepted a HIT can finish it and"
-            " is paid.",
+            f"the HITs are down, but {max(in_hand, 1)} people may still submit: nothing was deleted",
+            f"Run `humaneval collect {at.name}` and close again later. A worker who has accepted a HIT can"
+            " finish it and is paid.",
         )
-    # Somebody may have sent their work while the HITs were taken down.
+    # Somebody may have submitted while the HITs were taken down.
     _refuse_unfinished(at, {hit: at.platform.standing(hit.external_id) for hit in hits})
     for hit in hits:
         _delete(at, hit)
@@ -72,7 +72,7 @@ def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False)
 
 
 def _until_deletable(platform: Platform, hits: list[UpHit], wait: float) -> list[UpHit]:
-    """Those of `hits` that cannot be deleted yet after `wait` seconds."""
+    """The `hits` that cannot be deleted yet after `wait` seconds."""
     until = time.monotonic() + wait
     waiting = hits
     while True:
@@ -87,9 +87,8 @@ def _until_deletable(platform: Platform, hits: list[UpHit], wait: float) -> list
 
 
 def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | None]) -> None:
-    """Raise PlatformError where deleting would lose answers, or leave somebody unpaid."""
-    # A platform lets nobody delete a HIT before all of its work is decided: what became of it nobody can say
-    # here.
+    """Raise PlatformError if deleting would lose answers, or leave somebody unpaid."""
+    # Platforms delete a HIT only when all of its work is decided, so work of a deleted HIT is decided, too.
     gone = [hit.id for hit, standing in standings.items() if standing is None]
     with reading(at.engine) as session:
         undecided = (
@@ -114,13 +113,14 @@ def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | No
     missing = sum(max(0, len(there[hit]) - here[hit]) for hit in there)
     if missing:
         raise PlatformError(
-            f"{missing} submissions at {at.endpoint} were not collected yet: nothing was deleted",
+            f"{missing} submissions at {at.endpoint} are not collected yet: nothing was deleted",
             f"Run `humaneval collect {at.name} --to {at.endpoint}` first.",
         )
     undecided = max(undecided, sum(states.count("submitted") for states in there.values()))
     if undecided:
         raise PlatformError(
-            f"{undecided} submissions at {at.endpoint} are neither approved nor rejected: nothing was deleted",
+            f"{undecided} submissions at {at.endpoint} are neither approved nor rejected:"
+            " nothing was deleted",
             f"`humaneval review {at.name} --to {at.endpoint}` lists them.",
         )
 

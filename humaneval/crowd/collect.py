@@ -1,7 +1,7 @@
-"""Brings submitted work home: the platform's answers are the record, our server's copy adds timing; both are
+"""Collects submitted work. The platform's answers are the record, our server's copy adds timing; both are
 compared.
 
-Collecting is incremental and repeatable: twice gives the same rows.
+Collecting is incremental and repeatable: collecting twice gives the same rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from humaneval.study.stored import Study
 
 @dataclass(frozen=True, slots=True)
 class Unpaid:
-    """Work that our server has and the platform does not, and that nobody made good."""
+    """Work that our server has and the platform does not, and that was not compensated."""
 
     assignment: str
     worker: str
@@ -52,24 +52,23 @@ class Unpaid:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What there is after collecting. `new` counts submissions that were not collected before, rebuilt
-    ones too."""
+    """The state after collecting. `new` counts submissions that were not collected before, including rebuilt
+    ones."""
 
     submissions: int
     new: int
     responses: int
     not_handed_over: int
-    """Answers safe on our server whose hand-over to the platform never came."""
+    """Forms whose answers are on our server but were never submitted at the platform."""
     rebuilt: int
-    """Submissions that our server never saw; taken from the platform's answers."""
+    """Submissions that never reached our server; taken from the platform's answers."""
     strays: int
-    """Submissions at our HITs that match no form of the study and that nobody has decided about: kept, not
-    scored."""
+    """Undecided submissions at our HITs that match no form of the study: kept, not scored."""
     differences: tuple[str, ...]
     stray_assignments: tuple[str, ...] = ()
-    """Their ids at the platform."""
+    """The platform's ids of the strays."""
     unpaid: tuple[Unpaid, ...] = ()
-    """Whose answers never came to the platform."""
+    """Work whose answers were never submitted at the platform."""
     not_listed: tuple[str, ...] = ()
     """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
 
@@ -77,7 +76,7 @@ class Collected:
 def collect_work(at: StudyAtPlatform, advance: Callable[[int], None] = lambda amount: None) -> Collected:
     """Fetch everything submitted for the study's HITs on this endpoint.
 
-    A HIT that the platform has no more does not stop the others; PartialError then says so at the end.
+    If the platform no longer has a HIT, the others are still collected; PartialError says so at the end.
     """
     adopt(at)
     counts: Counter[str] = Counter()
@@ -106,7 +105,7 @@ def collect_work(at: StudyAtPlatform, advance: Callable[[int], None] = lambda am
 
 
 def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...]) -> Collected:
-    """What there is now; `counts` is what this run saw."""
+    """The state now; `counts` is what this run saw."""
     with reading(at.engine) as session:
         mine = (AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
         differing = session.scalars(
@@ -134,7 +133,7 @@ def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str,
 
 
 def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, ...]:
-    """Whose answers are safe on our server, were never submitted at the platform, and are not made good."""
+    """Work whose answers are on our server, were never submitted at the platform, and are not compensated."""
     found = session.execute(
         select(AssignmentRow, WorkerRow.pseudonym)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
@@ -148,15 +147,14 @@ def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, 
 
 
 class Waiting(NamedTuple):
-    """What `collect` would find: submissions at the HITs that our database knows, and how many of them
-    are new."""
+    """What collecting would find: submissions at the HITs that our database knows, and how many are new."""
 
     submissions: int
     new: int
 
 
 def would_collect(at: StudyAtPlatform) -> Waiting:
-    """Ask the platform what is submitted; nothing is stored."""
+    """Ask the platform what is submitted. Nothing is stored."""
     refuse_elsewhere(at)
     found = [
         (hit.id, work.external_id)
@@ -179,7 +177,7 @@ def _count(session: Session, query: Select[int]) -> int:
 def _take_in(
     session: Session, at: StudyAtPlatform, hit_id: int, submission: Submission, asked_at: datetime
 ) -> str:
-    """Store one submission, as the platform told it at `asked_at`; says whether it was new, rebuilt from the
+    """Store one submission as the platform gave it at `asked_at`. Says whether it was new, rebuilt from the
     platform's answers alone, a stray, or known."""
     worker = worker_row(session, at.endpoint, submission.worker)
     assignment = session.scalar(
@@ -230,8 +228,8 @@ class _Found(NamedTuple):
 
 
 def _row_of(session: Session, hit: HitRow, assignment: AssignmentRow | None, form: str) -> _Found:
-    """Which row was answered: what a static HIT shows, else the form that the answers name, else what was
-    handed out."""
+    """Which row was answered: the row of a static HIT, otherwise the form that the answers name, otherwise
+    the row that was handed out."""
     given = hit.row_id
     if given is None and assignment is not None:
         given = assignment.row_id
@@ -256,7 +254,7 @@ def _row_of(session: Session, hit: HitRow, assignment: AssignmentRow | None, for
 
 
 def _settle_row(session: Session, assignment: AssignmentRow, row_id: int) -> None:
-    """Let the assignment hold the row that it answered, unless someone else does."""
+    """Let the assignment hold the row that it answered, unless another one does."""
     if assignment.row_id != row_id:
         assignment.row_id, assignment.holds_row = row_id, False
     if not assignment.holds_row:
@@ -266,7 +264,7 @@ def _settle_row(session: Session, assignment: AssignmentRow, row_id: int) -> Non
 
 
 def _supersede_others(session: Session, endpoint: str, external_id: str, worker_id: int) -> None:
-    """The platform's worker decides: an earlier claim under the same assignment id was returned."""
+    """The platform's worker counts: an earlier claim under the same assignment id was returned."""
     session.execute(
         update(AssignmentRow)
         .where(
@@ -279,8 +277,7 @@ def _supersede_others(session: Session, endpoint: str, external_id: str, worker_
 
 
 def _let_go(session: Session, hit_id: int, asked_at: datetime) -> None:
-    """Free the rows of people whose time was over when the platform was asked, and whose work it does not
-    have."""
+    """Free the rows of workers whose time was over when the platform was asked, and who had not submitted."""
     session.execute(
         update(AssignmentRow)
         .where(
@@ -295,8 +292,8 @@ def _let_go(session: Session, hit_id: int, asked_at: datetime) -> None:
 def _store_responses(
     session: Session, assignment: AssignmentRow, row_id: int, answers: Answers, doubts: list[str]
 ) -> bool:
-    """Store the platform's choices with our server's timing, and how the two differ; says whether our server
-    saw any."""
+    """Store the platform's choices with our server's timing, and how the two differ. Says whether our server
+    saw any answers."""
     server = session.scalar(
         select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "server")
     )
@@ -335,7 +332,7 @@ def _store_responses(
 
 
 def _follow(session: Session, at: StudyAtPlatform, assignment: AssignmentRow, submission: Submission) -> None:
-    """Let our state follow the platform's: nothing is called approved here that is not approved there."""
+    """Let our state follow the platform's: work is approved here only if it is approved there."""
     assignment.state = submission.state
     assignment.submitted_at = submission.submitted_at
     assignment.opened_at = assignment.opened_at or submission.accepted_at

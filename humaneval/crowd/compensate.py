@@ -1,7 +1,7 @@
-"""Pays people who lost work through our fault and have nothing submitted that a bonus could be paid for.
+"""Pays workers who lost work through our fault, and who submitted nothing that a bonus could be paid for.
 
-A HIT that only this one person can see and take, with a single button; it is approved by itself as soon as it
-is submitted. Each step is an outbox row: whoever runs it again goes on, and pays nobody twice.
+Each gets a HIT that only this one worker can see and take, with a single button; it is approved automatically
+when it is submitted. The write is an outbox row: running it again goes on, and pays nobody twice.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ MINUTES = 60
 
 @dataclass(frozen=True, slots=True)
 class Compensated:
-    """A compensation that is up. `made_now` is False where it was before, and its worker can still take
-    it."""
+    """A compensation that is up. `made_now` is False if it was up before and can still be taken."""
 
     worker: str
     cost: Cost
@@ -50,7 +49,7 @@ class Compensated:
 
 
 class _Order(NamedTuple):
-    """A compensation that is intended: what to put up, and for whom."""
+    """A compensation that is intended: the HIT to put up, and its worker."""
 
     intent: Intent
     offer: Offer
@@ -71,7 +70,8 @@ def compensate_worker(
     worker: str = "",
     dry_run: bool = False,
 ) -> Compensated:
-    """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each of them.
+    """Put up a HIT of `amount` for the worker of an assignment that was never submitted, once for each
+    (assignment, worker).
 
     `worker` says whose work it was, if the platform gave one assignment to several people. `dry_run` checks
     everything and does nothing.
@@ -175,14 +175,13 @@ def _payment(
 
 
 def _ran_out(platform: Platform, external_id: str) -> bool:
-    """Whether the time to find the HIT is over, and nobody has taken it. PlatformError where it was deleted
+    """Whether the time to find the HIT is over, and nobody has taken it. PlatformError if it was deleted
     there."""
     standing = platform.standing(external_id)
     if standing is None:
         raise PlatformError(
-            f"{platform.endpoint.name} has no HIT {external_id} any more, with this compensation",
-            "It was deleted there. Whether it was taken before is to be seen in the platform's own books"
-            " alone.",
+            f"{platform.endpoint.name} no longer has the HIT {external_id} with this compensation",
+            "It was deleted there. Only the platform's own books show whether it was taken before.",
         )
     return standing.expired and not standing.in_hand and not submitted(platform, external_id)
 
@@ -211,7 +210,7 @@ def _publish(platform: Platform, order: _Order) -> Published:
 
 
 def settle_compensations(at: StudyAtPlatform) -> int:
-    """Enter in the ledger which compensations the platform has paid. Returns how many are not taken yet."""
+    """Enter the compensations that the platform has paid in the ledger. Returns how many are still due."""
     with reading(at.engine) as session:
         due = session.scalars(
             select(PaymentRow).where(
@@ -246,8 +245,7 @@ def settle_compensations(at: StudyAtPlatform) -> int:
 
 
 def _refuse_if_submitted(at: StudyAtPlatform, assignment: str, worker: str) -> None:
-    """Ask the platform, too: work that nobody has collected yet is submitted all the same, and would be paid
-    twice."""
+    """Ask the platform, too: work that is submitted there and not collected yet would be paid twice."""
     with reading(at.engine) as session:
         work = _lost_work(session, at, assignment, worker)
         whom = external_worker_id(session, work.worker_id)
@@ -281,14 +279,14 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
     if not theirs:
         raise UsageError(
             f"the study has no assignment {assignment!r}{' of this worker' * bool(worker)} at {at.endpoint}",
-            "A compensation is for somebody who had a form of this study open.",
+            "A compensation is for a worker who had a form of this study open.",
         )
     if len(theirs) > 1:
         people = [session.get_one(WorkerRow, one.worker_id).pseudonym for one in theirs]
         raise UsageError(
             f"{at.endpoint} gave assignment {assignment} to {len(people)} people, one after the other:"
             f" {', '.join(people)}",
-            "Say with --worker whose work was lost.",
+            "Name the worker whose work was lost with --worker.",
         )
     (found,) = theirs
     if found.state in ("submitted", "approved", "rejected"):
@@ -298,8 +296,8 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
         )
     if found.lease_until is not None and found.lease_until > now():
         raise UsageError(
-            f"assignment {assignment} can still be sent in, until {found.lease_until:%Y-%m-%d %H:%M} UTC",
-            "It could be paid twice. Compensate it when that time is over.",
+            f"assignment {assignment} can still be submitted until {found.lease_until:%Y-%m-%d %H:%M} UTC",
+            "It could be paid twice. Compensate it after that time.",
         )
     return found
 
@@ -311,7 +309,7 @@ def _offer(at: StudyAtPlatform, key: str, amount: Decimal, reason: str) -> Offer
         key=key,
         title=f"Payment for your work on: {at.settings.hit.title}"[:128],
         description=(
-            "For one person, whose work on an earlier HIT was lost. There is nothing to do but to send it."
+            "For one person, whose work on an earlier HIT was lost. There is nothing to do but submit it."
         ),
         keywords=(f"compensation {key[:7]}",),
         reward=amount,

@@ -1,5 +1,5 @@
-"""What would fail at a platform, found out before anything is published there: addresses, frames, clock,
-keys, money."""
+"""Finds out, before anything is published, what would fail at a platform: addresses, frames, clock, keys,
+money."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
 
 MOST_APART = timedelta(minutes=5)
-"""How far clocks may be apart: signatures of requests carry the time."""
+"""How far clocks may differ: signatures of requests carry the time."""
 SECONDS = 5
 
 
 class Finding(NamedTuple):
-    """One thing looked at. `needed` is False for what only some verbs use."""
+    """The result of one check. `needed` is False if only some verbs need it."""
 
     what: str
     ok: bool
@@ -37,7 +37,7 @@ class Finding(NamedTuple):
 
 
 def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
-    """Everything that can be found out about publishing the study without publishing it."""
+    """Check everything about publishing the study that can be checked without publishing it."""
     endpoint = at.platform.endpoint
     yield _address(endpoint, public_url)
     yield from _form_server(endpoint, public_url)
@@ -66,9 +66,16 @@ def _address(endpoint: Endpoint, public_url: str) -> Finding:
     if endpoint.name in ("local", "link"):
         return Finding("Address", True, True, f"{public_url}, for workers who can reach it")
     if parts.scheme != "https":
-        return Finding("Address", False, True, f"{public_url} is not https: worker sites show no such form")
+        return Finding(
+            "Address",
+            False,
+            True,
+            f"{public_url} is not https: worker sites show forms from https addresses only",
+        )
     if _is_private(parts.hostname or ""):
-        return Finding("Address", False, True, f"{public_url} is this machine or network alone")
+        return Finding(
+            "Address", False, True, f"{public_url} can be reached from this machine or network only"
+        )
     return Finding("Address", True, True, public_url)
 
 
@@ -94,7 +101,7 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
         )
         return
     if not reached:
-        yield Finding("Form server", False, True, f"{public_url} is answered by something else")
+        yield Finding("Form server", False, True, f"something else answers at {public_url}")
         return
     yield Finding("Form server", True, True, f"{public_url} answers")
     if endpoint.worker_sites:
@@ -102,14 +109,17 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
 
 
 def _frames(endpoint: Endpoint, public_url: str) -> Finding:
-    """Whether the worker site may show our pages in a frame, after whatever a proxy adds or takes away."""
+    """Whether the worker site may show our pages in a frame, whatever headers a proxy changes."""
     headers = _headers(f"{public_url}/form/doctor")
     if headers is None:
         return Finding("Frames", False, True, f"{public_url}/form/ does not answer")
     policies = headers.get_all("Content-Security-Policy", [])
     if headers.get("X-Frame-Options"):
         return Finding(
-            "Frames", False, True, "a proxy adds X-Frame-Options, which no worker site gets past: take it out"
+            "Frames",
+            False,
+            True,
+            "a proxy adds X-Frame-Options, so no worker site can show the form: remove it",
         )
     for policy in policies:
         words = next(
@@ -117,7 +127,10 @@ def _frames(endpoint: Endpoint, public_url: str) -> Finding:
         )
         if words and not set(endpoint.worker_sites) <= set(words):
             return Finding(
-                "Frames", False, True, f"its policy does not let {', '.join(endpoint.worker_sites)} frame it"
+                "Frames",
+                False,
+                True,
+                f"its policy does not let {', '.join(endpoint.worker_sites)} show it in a frame",
             )
     return Finding("Frames", True, True, f"{', '.join(endpoint.worker_sites)} may show the form")
 
@@ -126,7 +139,7 @@ def _clock(endpoint: Endpoint) -> Finding:
     headers = _headers(endpoint.api_url)
     said = headers.get("Date") if headers else None
     if said is None:
-        return Finding("Clock", True, False, f"{endpoint.name} does not say what time it is")
+        return Finding("Clock", True, False, f"{endpoint.name} does not give its time")
     apart = abs(datetime.now(UTC) - parsedate_to_datetime(said))
     return Finding(
         "Clock", apart <= MOST_APART, True, f"{apart.total_seconds():.0f} s from {endpoint.name}'s"
@@ -145,22 +158,22 @@ def _headers(url: str) -> Message | None:
 
 
 def _affordable(at: StudyAtPlatform) -> str:
-    """Raises PlatformError where the balance does not carry the study."""
+    """Raises PlatformError if the balance does not cover the study."""
     plan, balance = plan_hits(at, dry_run=True), at.platform.balance()
     if balance is not None and balance < plan.cost.total:
         raise PlatformError(
             f"${balance}, and the study costs ${plan.cost.total}", f"{at.platform.endpoint.add_funds}."
         )
-    return f"${balance}; what is to be put up costs ${plan.cost.total} with ${plan.cost.fees} fees"
+    return f"${balance}; the HITs to put up cost ${plan.cost.total}, of which ${plan.cost.fees} are fees"
 
 
 def _qualifications(at: StudyAtPlatform) -> str:
-    """Raises PlatformError where the study asks for a qualification that the platform does not have."""
+    """Raises PlatformError if the study requires a qualification that the platform does not have."""
     people = known_participants(at)
     missing = [each.id for each in people.qualified if not at.platform.has_list(each.id)]
     if missing:
         raise PlatformError(
             f"{at.endpoint} has no qualification {', '.join(missing)}",
-            "Correct `participants.qualifications` in the study file: nobody could take the HITs.",
+            "Correct `participants.qualifications` in the study file; otherwise nobody can take the HITs.",
         )
-    return f"{len(people.qualified)} of your own are asked for, and there"
+    return f"{len(people.qualified)} of your own are required, and all exist"

@@ -1,4 +1,4 @@
-"""`local`, `sandbox`, `production`: where each one is, and what must not be mixed up."""
+"""The endpoints `local`, `sandbox`, `production` and `link`, and checks that they are not mixed up."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ PRODUCTION = Endpoint(
 
 
 def local(api_url: str, site: str = "") -> Endpoint:
-    """A marketplace of our own at `api_url`; `site` is its address as browsers see it, where that differs."""
+    """A self-hosted marketplace at `api_url`; `site` is its address for browsers, if that differs."""
     if (urlsplit(api_url).hostname or "").endswith("amazonaws.com"):
         raise SettingsError(
-            f"market_url is {api_url}, which is Amazon's and not a marketplace of your own",
+            f"market_url is {api_url}, which is Amazon's and not a self-hosted marketplace",
             "Set HUMANEVAL_MARKET_URL to your marketplace, or use --to sandbox or --to production.",
         )
     origin = (site or api_url).rstrip("/")
@@ -58,7 +58,7 @@ def local(api_url: str, site: str = "") -> Endpoint:
 
 
 def link(public_url: str) -> Endpoint:
-    """Our own form server: people come by links to it, and it is the platform itself."""
+    """Our own form server as the platform: people come to it by links."""
     return Endpoint(
         name="link",
         api_url=public_url,
@@ -71,8 +71,7 @@ def link(public_url: str) -> Endpoint:
 
 
 def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """The endpoint called `name`. Sandbox and production keep their own addresses whatever the
-    environment says."""
+    """The endpoint called `name`. The environment never changes the addresses of sandbox and production."""
     environment = os.environ if environment is None else environment
     if name == "local":
         return local(settings.market_url, settings.market_site)
@@ -86,14 +85,14 @@ def endpoint(name: str, settings: Settings, environment: Mapping[str, str] | Non
         elsewhere = environment.get(variable, "").rstrip("/")
         if elsewhere and elsewhere != PRODUCTION.api_url:
             raise SettingsError(
-                f"{variable} points to {elsewhere}, but you asked for production",
+                f"{variable} points to {elsewhere}, but the endpoint is production",
                 f"Unset {variable}, or use --to local.",
             )
     return PRODUCTION
 
 
 def known(name: str, settings: Settings) -> Endpoint:
-    """The endpoint that a stored row names, whatever the environment says now."""
+    """The endpoint that a stored row names, whatever the environment is now."""
     if name == "link":
         return link(settings.public_url)
     return {"sandbox": SANDBOX, "production": PRODUCTION}.get(name) or local(
@@ -102,7 +101,7 @@ def known(name: str, settings: Settings) -> Endpoint:
 
 
 def require_public_https(endpoint: Endpoint, settings: Settings) -> None:
-    """Annotators of a platform on the web can only be shown a form that has an https address."""
+    """Raise SettingsError if a platform on the web could not show our form, which needs an https address."""
     if endpoint.name not in ("local", "link") and not settings.public_url.startswith("https://"):
         raise SettingsError(
             f"public_url is {settings.public_url}; {endpoint.name} shows forms from https addresses only",

@@ -1,5 +1,5 @@
-"""How long a study's HITs can be found: extend them, or take them down without taking work out of anyone's
-hands."""
+"""Changes how long a study's HITs can be found: extends them, or takes them down. Accepted work can still be
+finished."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from humaneval.store.types import now
 
 
 class Expired(NamedTuple):
-    """How many HITs were taken down, and how many people have an open form and may still submit."""
+    """How many HITs were taken down, and how many workers have an open form and may still submit."""
 
     hits: int
     still_working: int
 
 
 def extend_all(at: StudyAtPlatform, days: float) -> int:
-    """Let every HIT of the study that was published be found for `days` from now; returns how many there
-    are."""
+    """Let every published HIT of the study be found for `days` from now. Returns how many there are."""
     until = now() + timedelta(days=days)
     hits = to_change(at)
     gone = _each(at, hits, lambda hit: at.platform.extend(hit, until), until)
@@ -36,7 +35,7 @@ def extend_all(at: StudyAtPlatform, days: float) -> int:
 
 
 def expire_all(at: StudyAtPlatform) -> Expired:
-    """Take every HIT of the study down. Who has accepted one can finish it and is paid."""
+    """Take every HIT of the study down. A worker who has accepted one can finish it and is paid."""
     hits = to_change(at)
     refuse_gone(at.endpoint, take_down(at, hits), "the others were taken down")
     with reading(at.engine) as session:
@@ -54,8 +53,8 @@ def expire_all(at: StudyAtPlatform) -> Expired:
 
 
 def take_down(at: StudyAtPlatform, hits: Sequence[UpHit]) -> list[str]:
-    """Take `hits` off the list. Returns those that the platform has no more: they do not keep the others
-    up."""
+    """Take `hits` off the list. Returns those that the platform no longer has; the others are still taken
+    down."""
     return _each(at, hits, at.platform.expire, now())
 
 
@@ -77,8 +76,8 @@ def _each(
 
 
 def published(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
-    """The HITs that are up, also one that an interrupted `publish` made and did not record. `dry_run` records
-    none."""
+    """The HITs that are up, with those that an interrupted `publish` made and did not record. `dry_run`
+    records none."""
     found = []
     if dry_run:
         unrecorded = orphans(at).values()
@@ -89,7 +88,7 @@ def published(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
 
 
 def to_change(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
-    """The same; UsageError where there are none."""
+    """As `published`; raises UsageError if there are none."""
     hits = published(at, dry_run=dry_run)
     if not hits:
         with reading(at.engine) as session:

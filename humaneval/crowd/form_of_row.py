@@ -1,4 +1,4 @@
-"""What somebody who has claimed a row is shown: its form, and where its answers go afterwards."""
+"""What a person who has claimed a row is shown: its form, and where its answers go afterwards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from humaneval.study.stored import settings_of
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a form stands: what to show, and where its answers go afterwards."""
+    """An opened form: what to show, and where its answers go afterwards."""
 
     form: Form
     assignment_id: int
@@ -34,9 +34,9 @@ class Place:
     endpoint: str
     hit_key: str
     answered: Mapping[str, str] | None
-    """The answers that are safe already, as they came."""
+    """The answers that are already stored, as they came."""
     passed_on: bool
-    """Whether the platform has given the assignment to somebody else since: what is handed over would be
+    """Whether the platform has since given the assignment to another worker: anything submitted would be
     theirs."""
 
 
@@ -62,9 +62,9 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
 
 
 def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
-    """Whether somebody else has opened a form under the same id of the platform's later than this worker did.
+    """Whether another worker has opened a form under the same assignment id after this one did.
 
-    Some platforms give an assignment that was returned to the next person under the same id.
+    Some platforms give a returned assignment to the next worker under the same id.
     """
     later = select(AssignmentRow.id).where(
         AssignmentRow.endpoint == assignment.endpoint,
@@ -76,7 +76,7 @@ def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
 
 
 def test_words(study: StudyRow, endpoint: str) -> str:
-    """What kind of test the study is at `endpoint`, for its pages; empty for the real thing."""
+    """What kind of test the study is at `endpoint`, for its pages; empty if it is no test."""
     words = ["This is a pilot."] * study.is_test
     if endpoint in TEST_ENDPOINTS:
         words.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
@@ -84,7 +84,7 @@ def test_words(study: StudyRow, endpoint: str) -> str:
 
 
 def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
-    """What row `row_id` of `study` shows at `endpoint`; None shows nothing."""
+    """What row `row_id` of `study` shows at `endpoint`; nothing for None."""
     settings = settings_of(study)
     if endpoint == "link":
         settings = settings.by_link

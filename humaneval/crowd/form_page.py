@@ -1,5 +1,4 @@
-"""The annotator's page, rendered once for every way of delivery; and the XML that a platform wants around
-it."""
+"""The annotator's page, the same for every way of delivery; and the XML that a platform needs around it."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ from humaneval.study.file import StudyFile
 
 MAX_QUESTION_BYTES = 65_535
 FRAME_HEIGHT = 0
-"""Pixels; 0 lets the worker site fit the frame to the window. A frame that is taller than a phone scrolls
-twice."""
+"""In pixels; 0 lets the worker site fit the frame to the window. A frame taller than a phone has two
+scrollbars."""
 _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 _EXTERNAL = f"{_SCHEMAS}/2006-07-14/ExternalQuestion.xsd"
 _HTML = f"{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd"
@@ -25,15 +24,15 @@ _HTML = f"{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd"
 
 @dataclass(frozen=True, slots=True)
 class ShownPassage:
-    """A passage as an annotator may see it: nothing here says who wrote what."""
+    """A passage as an annotator may see it, without any sign of which sentence a machine wrote."""
 
     place: int
     sentences: Sentences
     title: str = ""
     choice: int | None = None
-    """What was chosen before, when the form is shown again."""
+    """The earlier choice, if the form is shown again."""
     seconds: str = ""
-    """How long it was in sight so far, as the browser said it."""
+    """How long it has been in sight so far, as the browser measured it."""
 
 
 EXAMPLE = ShownPassage(
@@ -46,7 +45,7 @@ EXAMPLE = ShownPassage(
         "Inside lay a bundle of letters tied with a blue ribbon.",
     ),
 )
-"""What is shown before a HIT is accepted: never a passage of the study."""
+"""Shown before a HIT is accepted. It is never a passage of the study."""
 
 _RIGHT_TO_LEFT = frozenset(("ar", "arc", "ckb", "dv", "fa", "he", "ku", "ps", "sd", "syr", "ug", "ur", "yi"))
 
@@ -60,7 +59,7 @@ class Form:
     form_hash: str
     simulated: bool = False
     test: str = ""
-    """What kind of test this is, in words for the page; empty for the real thing."""
+    """What kind of test this is, in words for the page; empty if it is no test."""
     consent_given: bool = False
     missing: tuple[int, ...] = ()
     consent_missing: bool = False
@@ -72,20 +71,20 @@ class Delivery:
     """How a form reaches a browser and where it goes from there."""
 
     action: str
-    """Where the form posts to."""
+    """The address that the form posts to."""
     token: str = ""
     """Signed by us; empty on static pages."""
     static: bool = False
-    """The page is all the platform has: assets are inlined and a script fills in the assignment."""
+    """The platform shows the page itself: assets are inlined, and a script fills in the assignment."""
     by_link: bool = False
-    """People came by a link of ours: there is no HIT to return."""
+    """The person came by a link: there is no HIT to return."""
     root: str = "/"
     """Where our server's own addresses begin, as seen from the page."""
 
 
 @cache
 def templates() -> Environment:
-    """The one Jinja environment of the annotators' pages: autoescape always, undefined names are errors."""
+    """The Jinja environment of the annotators' pages. It always autoescapes; undefined names are errors."""
     environment = Environment(
         loader=FileSystemLoader(bundled("hit_templates"), encoding="utf-8"),
         autoescape=True,
@@ -125,7 +124,7 @@ def external_question(url: str, height: int = FRAME_HEIGHT) -> str:
 def html_question(page: str, height: int = FRAME_HEIGHT) -> str:
     """HTMLQuestion XML around a whole static page; characters outside the basic plane as numeric entities.
 
-    The platform stores them so without trouble, while it refuses them raw.
+    The platform stores them in this form, but refuses the raw characters.
     """
     plain = "".join(c if ord(c) < 0x10000 else f"&#x{ord(c):X};" for c in page)
     return _question("HTMLQuestion", _HTML, "HTMLContent", plain, height)
@@ -143,7 +142,6 @@ def _sized(xml: str) -> str:
     if size > MAX_QUESTION_BYTES:
         raise PlatformError(
             f"the question has {size:,} bytes; the platform takes {MAX_QUESTION_BYTES:,}",
-            "Show fewer or shorter passages, or publish without --static so that our own server shows the"
-            " page.",
+            "Show fewer or shorter passages, or publish without --static, so that our server shows the page.",
         )
     return xml

@@ -13,7 +13,7 @@ from humaneval.store.tables import AssignmentRow, HitRow, PassageRow, RowPassage
 
 
 def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
-    """Whether nobody holds the row on this endpoint."""
+    """Whether nobody holds the row at this endpoint."""
     held = select(AssignmentRow.id).where(
         AssignmentRow.endpoint == endpoint, AssignmentRow.row_id == row_id, AssignmentRow.holds_row
     )
@@ -21,8 +21,7 @@ def row_is_free(session: Session, endpoint: str, row_id: int) -> bool:
 
 
 def free_row(session: Session, hit: HitRow, done_rows: Sequence[int], own: int | None) -> int | None:
-    """The first row of the study that nobody holds and that shows no story this worker has met; `own` before
-    others."""
+    """The first free row of the study that shows no story this worker has met; `own` comes before others."""
     held = select(AssignmentRow.id).where(
         AssignmentRow.row_id == RowRow.id, AssignmentRow.endpoint == hit.endpoint, AssignmentRow.holds_row
     )
@@ -39,8 +38,8 @@ def free_row(session: Session, hit: HitRow, done_rows: Sequence[int], own: int |
 
 
 def taken(session: Session, hit: HitRow) -> int:
-    """How many places of a link of ours are taken: no platform counts them for us. A row that is handed out
-    again has its place again."""
+    """How many places of a link are taken; no platform counts them for us. A row that is handed out again
+    frees its place."""
     here = (
         select(func.count())
         .select_from(AssignmentRow)
@@ -50,8 +49,11 @@ def taken(session: Session, hit: HitRow) -> int:
 
 
 def release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
-    """Where every place of the HIT but this one is answered, whoever else has it open has returned it: a platform
-    never has more people at a HIT than it has places. Says whether that let go of a row."""
+    """Release rows of workers who must have returned the HIT. Says whether any row was released.
+
+    If every place of the HIT but one is answered, the other workers with an open form have returned it: a
+    platform never lets more workers into a HIT than it has places.
+    """
     here = (AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row)
     answered = (
         session.scalar(
@@ -60,7 +62,7 @@ def release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
             .where(
                 *here,
                 AssignmentRow.state.in_(DONE),
-                # Answered, never handed over and out of time: that place is on offer again.
+                # Answered, not submitted and out of time: the platform offers that place again.
                 or_(AssignmentRow.state != "answered", AssignmentRow.lease_until >= now),
             )
         )

@@ -1,4 +1,4 @@
-"""Who was paid what, for what: rewards and bonuses, each once; the sum that a study has cost."""
+"""The ledger: rewards and bonuses, each once, and the sum that a study has cost."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ APPROVE = "approve"
 REJECT = "reject"
 BONUS = "bonus"
 INSTEAD = "decided otherwise"
-"""Why a decision is not sent any more."""
+"""Why a decision is no longer sent."""
 
 
 def approval_subject(assignment: AssignmentRow) -> str:
-    """What an approval is about, for the outbox."""
+    """The assignment of a decision, for the outbox."""
     return f"assignment {assignment.external_id} worker {assignment.worker_id}"
 
 
@@ -34,13 +34,13 @@ def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:
 
 
 def assignment_cost(at: StudyAtPlatform, assignments: int) -> Cost:
-    """What one assignment costs of a HIT that has so many."""
+    """What one assignment costs, of a HIT with so many assignments."""
     return hit_cost(at, assignments).each(assignments)
 
 
 def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow) -> None:
-    """Enter the reward of an assignment that the platform has approved, once; an approval that was intended
-    is done."""
+    """Enter the reward of an assignment that the platform has approved, once. An intended approval is thereby
+    done."""
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
     withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), INSTEAD)
     there = session.scalar(
@@ -72,15 +72,17 @@ def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow
 
 
 def rejection_done(session: Session, assignment: AssignmentRow) -> None:
-    """Note that the platform has rejected an assignment: a rejection that was intended is done, an approval
-    is not."""
+    """Record that the platform has rejected an assignment: an intended rejection is done, an approval is
+    withdrawn."""
     settle(session, assignment.endpoint, REJECT, approval_subject(assignment))
     withdraw(session, assignment.endpoint, APPROVE, approval_subject(assignment), INSTEAD)
 
 
 def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> AssignmentRow:
-    """The assignment that counts under a platform's id; says plainly when there is none or it is not
-    submitted."""
+    """The assignment that counts under a platform's id.
+
+    Raises UsageError if there is none, and PlatformError if it is not submitted yet.
+    """
     found = session.scalars(
         select(AssignmentRow)
         .where(
@@ -99,12 +101,12 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
         )
         if elsewhere is not None:
             raise UsageError(
-                f"assignment {external_id} is one of {elsewhere}, not of {at.endpoint}",
-                f"Say so with --to {elsewhere}.",
+                f"assignment {external_id} is at {elsewhere}, not at {at.endpoint}",
+                f"Use --to {elsewhere}.",
             )
         raise UsageError(
             f"the study has no assignment {external_id!r} at {at.endpoint}",
-            "`humaneval review STUDY` lists them; `humaneval collect` brings new ones in.",
+            "`humaneval review STUDY` lists them; `humaneval collect` fetches new ones.",
         )
     if found.state in ("opened", "answered"):
         raise PlatformError(
@@ -114,7 +116,7 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
 
 
 def spent(study: Study, endpoint: str | None = None) -> Cost:
-    """What the study has paid so far, on one endpoint or all."""
+    """What the study has paid so far, at one endpoint or at all."""
     with reading(study.engine) as session:
         query = select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
         if endpoint is not None:

@@ -1,8 +1,8 @@
-"""Links: our own form server as the platform. Open links with a cap, personal links, and panels with their
-own ids.
+"""Links: our own form server as the platform. There are open links with a number of places, personal links,
+and links for panels, which add their own ids.
 
-What a person submits is committed on our server, and that is the submission: nothing is handed over to
-anyone. No money moves here; what people are paid elsewhere can be entered in the ledger.
+The answers that our server has stored are the submission: nothing is sent anywhere else. No money is paid
+here, but payments made elsewhere can be entered in the ledger.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ PAY_THERE = "Pay it where you pay these people, if you do."
 
 
 class Link:
-    """The platform behind links. `pay` "elsewhere" enters rewards in the ledger as made outside; "none"
-    enters nothing."""
+    """The platform behind links. With `pay` "elsewhere", rewards are entered in the ledger as paid outside;
+    with "none", nothing is."""
 
     def __init__(
         self, endpoint: Endpoint, engine: Engine, *, pay: Literal["none", "elsewhere"] = "none"
@@ -88,7 +88,7 @@ class Link:
         yield from submissions
 
     def approve(self, assignment: str, feedback: str = "", *, override: bool = False) -> None:
-        """Nothing is to be done: the approval stands in our own ledger."""
+        """Does nothing: the approval is in our own ledger."""
 
     def reject(self, assignment: str, reason: str) -> None:
         """As `approve`."""
@@ -103,7 +103,7 @@ class Link:
         return iter(())
 
     def extend(self, external_id: str, expires_at: datetime) -> None:
-        """Nothing but our own record of the moment, which the form server reads."""
+        """Does nothing: the form server reads the time from our own record."""
 
     def expire(self, external_id: str) -> None:
         """As `extend`."""
@@ -115,13 +115,15 @@ class Link:
         return Standing(deletable=True, free=0, in_hand=0, expired=True)
 
     def close(self, external_id: str) -> None:
-        """A link that takes nobody new is all the closing there is."""
+        """Does nothing: an expired link takes nobody new."""
 
     def notify(self, worker: str, subject: str, text: str) -> str:
-        raise PlatformError("nobody can be written to by link", "Write to them where you found them.")
+        raise PlatformError(
+            "workers who came by link cannot be written to", "Write to them where you found them."
+        )
 
     def block(self, worker: str, reason: str) -> None:
-        """Nothing but our own record, which the form server reads."""
+        """Does nothing: the form server reads blocks from our own record."""
 
     def unblock(self, worker: str, reason: str) -> None:
         """As `block`."""
@@ -148,23 +150,23 @@ class Link:
         return Cost(reward * assignments if self._pay == "elsewhere" else ZERO, ZERO)
 
     def bonus_cost(self, amount: Decimal) -> Cost:
-        # Asked before anything is written down: a bonus that can never be paid must not stand as due.
+        # Checked before anything is stored: a bonus that can never be paid must not be recorded as due.
         raise PlatformError(NO_BONUS, PAY_THERE)
 
 
 def _published(key: str) -> Published:
-    """The link's id, which exports show, does not give away its address."""
+    """The link's id, which exports show, does not reveal its address."""
     return Published("L" + hashlib.sha256(key.encode()).hexdigest()[:16], key)
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """One link that is to be: whom it is for, and what makes it the same link the next time."""
+    """One link to make: whom it is for, and the subject that gives the same link the next time."""
 
     audience: Literal["open", "personal", "panel"]
     subject: str
     places: int | None = None
-    """For how many. None: as many as it has; a new link as many as the study has rows."""
+    """How many people it takes. None: as many as before; a new link as many as the study has rows."""
 
 
 def open_invitation(places: int | None = None) -> Invitation:
@@ -179,21 +181,22 @@ def panel_invitation(places: int | None = None) -> Invitation:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """A list of people as it was read: its header, and one line a person."""
+    """A list of people as read: its header, and one line for each person."""
 
     header: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
     delimiter: str = ","
 
     def invitations(self, key: bytes) -> list[Invitation]:
-        """One personal link a line, in order. The same line gets the same link whenever the list is read.
+        """One personal link for each line, in order. The same line gets the same link whenever the list is
+        read.
 
-        `key` is the database's own: what is kept of a line says nothing to those who do not have it.
+        `key` is the database's own: without it, what is stored of a line reveals nothing.
         """
         return [Invitation("personal", f"person {_fingerprint(key, line)}", 1) for line in self.lines]
 
     def with_links(self, links: Sequence[str]) -> str:
-        """The list as CSV with a column `link` behind, separated as it was: ready for a mail merge."""
+        """The list as CSV with a last column `link` and the same delimiter, ready for a mail merge."""
         text = io.StringIO()
         writer = csv.writer(text, delimiter=self.delimiter, lineterminator="\r\n")
         writer.writerow([*self.header, LINK_COLUMN])
@@ -206,14 +209,15 @@ def _fingerprint(key: bytes, line: Sequence[str]) -> str:
 
 
 def _same(line: Sequence[str]) -> str:
-    """What is equal for two lines that name the same person: small and capital letters are."""
+    """The same text for two lines that name the same person: case does not matter."""
     return json.dumps([cell.casefold() for cell in line])
 
 
 def read_people(path: Path) -> People:
-    """A CSV with a header and one line a person, for example with names and addresses. Nothing of it is stored.
+    """Read a CSV file with a header and one line for each person, for example with names and addresses.
 
-    Raises InputError for an empty list, a line of another length, and a person who stands in it twice.
+    Nothing of it is stored. Raises InputError for an empty list, a line of another length, and a person who
+    is listed twice.
     """
     try:
         text = unicodedata.normalize("NFC", path.read_text(encoding="utf-8-sig"))
@@ -226,15 +230,17 @@ def read_people(path: Path) -> People:
             for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         ]
     except csv.Error as error:
-        raise InputError(f"{path} is no CSV: {error}", "Check its quotes.") from None
+        raise InputError(f"{path} is not valid CSV: {error}", "Check its quotes.") from None
     rows = [row for row in rows if any(row)]
     if len(rows) < 2:
-        raise InputError(f"{path} names nobody", "One line of column names, then one line a person.")
+        raise InputError(
+            f"{path} names no people", "Write one line of column names, then one line for each person."
+        )
     header, *lines = rows
     if LINK_COLUMN in map(str.lower, header):
         raise InputError(
             f"{path} has a column {LINK_COLUMN!r} already",
-            "Give the list without links: the same people get the same links.",
+            "Give the list without its links: the same people get the same links.",
         )
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, 1):

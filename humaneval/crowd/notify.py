@@ -1,4 +1,4 @@
-"""Writes to the workers of a study: each letter to each of them at most once, unless somebody says again."""
+"""Writes to the workers of a study. Each worker gets each letter at most once, unless --again is given."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Notified:
     before: int
     """Workers who had it already."""
     undelivered: dict[str, str]
-    """Of each worker whom it did not reach, why not."""
+    """For each worker whom it did not reach, the reason."""
     unsure: tuple[str, ...]
-    """Workers of whom nobody knows: the answer was lost. They are not written to again unless it is said."""
+    """Workers who may have it: the platform's answer was lost. Only --again writes to them again."""
 
 
 class _Letter(NamedTuple):
@@ -46,7 +46,7 @@ class _Letter(NamedTuple):
 
 
 class _Letters(NamedTuple):
-    """The letters to send, the workers of whom nobody knows, and how many have theirs."""
+    """The letters to send, the workers who may have theirs, and how many have it."""
 
     due: list[_Letter]
     unsure: list[str]
@@ -62,10 +62,11 @@ def notify_workers(
     again: bool = False,
     dry_run: bool = False,
 ) -> Notified:
-    """Send a letter to `workers`, or to everyone whose work was approved or rejected: a platform writes to no
-    others.
+    """Send a letter to `workers`, or to everyone whose work was approved or rejected: platforms write only to
+    workers like these.
 
-    `again` sends it also to workers who may already have it. With `dry_run`, `sent` counts who would get it.
+    `again` sends it also to workers who may already have it. With `dry_run`, `sent` counts the workers who
+    would get it.
     """
     subject, text = plain_words("subject", subject, MAX_SUBJECT), plain_words("text", text, MAX_LETTER)
     refuse_elsewhere(at)
@@ -140,7 +141,8 @@ def _intended(
 
 
 def _not_sent(engine: Engine, intent: Intent, reason: str) -> None:
-    """The platform took the call and said that this worker did not get it: the next run tries again."""
+    """The platform accepted the call, and said that this worker did not get the letter. The next run tries
+    again."""
     with writing(engine) as session:
         row = session.get_one(OutboxRow, intent.id)
         row.state, row.error = "refused", reason

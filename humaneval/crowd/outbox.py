@@ -1,5 +1,4 @@
-"""Writes to a platform that survive a kill: committed before the call, confirmed after it, never made
-twice."""
+"""Writes to a platform that survive a kill: stored before the call, confirmed after it, never made twice."""
 
 from __future__ import annotations
 
@@ -18,14 +17,14 @@ from humaneval.store.types import now
 T = TypeVar("T")
 
 AS_SQL = {"synchronize_session": False}
-"""For statements about rows that the session holds no objects of: it need not look for them."""
+"""For statements about rows that are not loaded in the session, which then need not look for them."""
 
 TOGETHER = 10
-"""So many calls are made between two commits: two commits for each would take a quarter of a call's time."""
+"""How many calls are made between two commits. Two commits for each would take a quarter of a call's time."""
 
 
 class Intent(NamedTuple):
-    """A write that is to be made: what, about what, and with which token."""
+    """A write to make: its operation, its subject and its token."""
 
     id: int
     operation: str
@@ -53,7 +52,7 @@ _HELD = select(StudyRow.id).where(StudyRow.id == bindparam("study_id")).with_for
 def token_for(endpoint: str, operation: str, subject: str, key: str) -> str:
     """The token of one write: the same for every try, another for every other write. 64 characters.
 
-    `key` is random and stored with what the write is about: databases that count alike never share a token.
+    `key` is random and stored with the subject: two databases with the same ids never share a token.
     """
     return hashlib.sha256("\n".join((endpoint, operation, subject, key)).encode()).hexdigest()
 
@@ -77,7 +76,7 @@ def intend(
     key: str,
     request: Mapping[str, Any],
 ) -> OutboxRow:
-    """Write the intent down in `session`, once: an intent that is there stays as it is."""
+    """Store the intent in `session`, once: an existing intent stays as it is."""
     there = _intended(session, endpoint, operation, subject)
     if there is not None:
         return there
@@ -95,23 +94,22 @@ def intend(
 
 
 def settle(session: Session, endpoint: str, operation: str, subject: str) -> None:
-    """Confirm a write, if it was intended, of which the platform itself shows that it was done."""
+    """Confirm a write, if it was intended, because the platform shows that it was done."""
     row = _intended(session, endpoint, operation, subject)
     if row is not None and row.state != "confirmed":
         row.state, row.error, row.confirmed_at = "confirmed", "", now()
 
 
 def withdraw(session: Session, endpoint: str, operation: str, subject: str, why: str) -> None:
-    """A write that was never confirmed, and that the platform shows not to be done, is not wanted any
-    more."""
+    """Withdraw a write that was never confirmed, because the platform shows that it was not done."""
     row = _intended(session, endpoint, operation, subject)
     if row is not None and row.state == "pending":
         row.state, row.error = "refused", why
 
 
 def pending(session: Session, *, study_id: int, endpoint: str, operation: str) -> list[Intent]:
-    """The writes that are not confirmed yet, in the order in which they were intended. Refused ones are tried
-    again."""
+    """The writes that are not confirmed yet, in the order in which they were intended. Refused writes are
+    tried again."""
     rows = session.scalars(
         select(OutboxRow)
         .where(
@@ -133,13 +131,13 @@ def perform(
     *,
     alone: bool = False,
 ) -> T:
-    """Make the call of `intent`; only when the platform has confirmed it, `record` what it means and confirm
-    the intent.
+    """Make the call of `intent`. When the platform has confirmed it, `record` its result and confirm the
+    intent.
 
-    `record` changes what it must in the same transaction and returns what to keep of the answer. What surely
-    changed nothing at the platform, now or at an earlier try, is noted as refused, with its reason; anything
-    else, a kill too, leaves the intent pending. `alone`: PlatformError, and no call, where another try may
-    have got through or has.
+    `record` runs in the same transaction and returns what to keep of the platform's answer. If it is certain
+    that no try has changed anything at the platform, the intent is refused, with a reason. Otherwise, also
+    after a kill, it stays pending. With `alone`, raises PlatformError, without a call, if another try has or
+    may have got through.
     """
     return next(
         perform_each(
@@ -162,15 +160,15 @@ def perform_each(
 ) -> Iterator[T]:
     """As `perform`, one intent after the other, `TOGETHER` of them between two commits.
 
-    A kill leaves attempts counted that were never made, and calls unconfirmed that were: both are looked up
-    at the platform when the command is run again.
+    After a kill, attempts may be counted that were never made, and calls unconfirmed that were made. Running
+    the command again looks both up at the platform.
     """
     for start in range(0, len(intents), TOGETHER):
         batch = intents[start : start + TOGETHER]
         with writing(engine) as session:
             before = _attempt(session, batch)
             if alone and any(each.unsure or each.state == "confirmed" for each in before.values()):
-                raise PlatformError("another program is doing the same", "Look again in a moment.")
+                raise PlatformError("another program is making the same call", "Try again in a moment.")
         made: list[T] = []
         failure = None
         for intent in batch:
@@ -200,7 +198,7 @@ def perform_each(
 
 
 class _Before(NamedTuple):
-    """How an intent stood before a try. `unsure`: an earlier one may have got through."""
+    """The state of an intent before a try. `unsure`: an earlier try may have got through."""
 
     state: str
     unsure: bool
@@ -208,10 +206,10 @@ class _Before(NamedTuple):
 
 
 def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
-    """Count a try of each of `intents`, committed before the calls; returns how each stood before.
+    """Count a try of each of `intents`, committed before the calls. Returns the state of each before.
 
-    None of them is called refused, nor keeps its reason, while it is tried: after a kill nobody knows. What
-    another program has confirmed meanwhile stays so, here and when the call fails.
+    While an intent is tried it is not refused and has no reason: after a kill, its state is unknown. An
+    intent that another program has confirmed meanwhile stays confirmed, here and if the call fails.
     """
     these = OutboxRow.id.in_([intent.id for intent in intents])
     rows = select(OutboxRow.id, OutboxRow.state, OutboxRow.attempts, OutboxRow.error).where(these)
@@ -233,8 +231,8 @@ def _attempt(session: Session, intents: Sequence[Intent]) -> dict[int, _Before]:
     return before
 
 
-# Made once, with places for values: making a statement takes longer than running it, and loading the row
-# longer still.
+# Statements with parameters, made once: making a statement takes longer than running it, and loading the row
+# takes even longer.
 _OF_INTENT = update(OutboxRow).where(OutboxRow.id == bindparam("of"))
 _CONFIRMED = _OF_INTENT.values(
     state="confirmed", error="", confirmed_at=bindparam("at"), answer=bindparam("said")

@@ -1,8 +1,8 @@
 """Who may take part: one person, one row, across HITs and across studies.
 
-Three things see to it. The form server refuses who has done a form. The platform does not even show a HIT to
-who is on the study's exclusion list, a qualification that everyone gets who has answered. And `collect` looks
-again.
+Three checks ensure this. The form server refuses workers who have done a form. The platform does not show a
+HIT to workers on the study's exclusion list: a qualification that every worker who has answered gets. And
+`collect` checks again.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow,
 from humaneval.study.stored import Study
 
 DONE = ("answered", "submitted", "approved", "rejected")
-"""States of work that counts as having taken part: what was only opened, returned or ran out does not."""
+"""States of work that counts as having taken part: not work that was only opened, returned or expired."""
 
 COMPENSATION = "compensation"
-"""The kind of the payments for work that was lost."""
+"""The kind of payments for lost work."""
 ALLOWED = "allowed"
 LIST = "list"
-"""The operation that makes a study's exclusion list."""
+"""The outbox operation that makes a study's exclusion list."""
 
 
 def forms_done(session: Session, study: Study, endpoint: str, worker_id: int) -> list[AssignmentRow]:
@@ -54,7 +54,7 @@ def forms_done(session: Session, study: Study, endpoint: str, worker_id: int) ->
 
 
 def forms_allowed(session: Session, study: Study, endpoint: str, worker_id: int) -> int:
-    """How many forms a worker may do: as the study says, or as it was when they were last readmitted."""
+    """How many forms a worker may do: as the study says, or as recorded at the last readmission."""
     rows = turns(session, endpoint, EXCLUDE, worker_subject(worker_id, study.id))
     readmitted = [row for row in rows if row.operation == EXCLUDE.off and row.state != "refused"]
     each = study.settings.design.rows_per_annotator
@@ -64,9 +64,9 @@ def forms_allowed(session: Session, study: Study, endpoint: str, worker_id: int)
 
 
 def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -> dict[str, int]:
-    """What is written down of a readmission: how many forms the worker may do from then on.
+    """What is stored with a readmission: how many forms the worker may do from then on.
 
-    As many again for who has done all of theirs; for others it takes an exclusion back, and nothing more.
+    Workers who have done all their forms may do as many again. For others the exclusion is only taken back.
     """
     allowed = forms_allowed(session, study, endpoint, worker_id)
     done = len(forms_done(session, study, endpoint, worker_id))
@@ -75,7 +75,7 @@ def readmission(session: Session, study: Study, endpoint: str, worker_id: int) -
 
 
 def is_compensated(session: Session, assignment: AssignmentRow) -> bool:
-    """Whether what somebody lost of this work is made good, or is to be."""
+    """Whether the worker was compensated for this work, or is about to be."""
     made_good = select(PaymentRow.id).where(
         PaymentRow.assignment_id == assignment.id, PaymentRow.kind == COMPENSATION
     )
@@ -83,9 +83,9 @@ def is_compensated(session: Session, assignment: AssignmentRow) -> bool:
 
 
 def is_kept_out(session: Session, study: Study, endpoint: str, worker_id: int) -> bool:
-    """Whether somebody who has not reached this study's limit may not take part all the same.
+    """Whether a worker below the study's limit is kept out for another reason.
 
-    They are blocked, or on its list, or have taken part in a study that it excludes.
+    The worker is blocked, or on the study's list, or has taken part in a study that it excludes.
     """
     if is_on(session, endpoint, BLOCK, worker_subject(worker_id)):
         return True
@@ -96,7 +96,7 @@ def is_kept_out(session: Session, study: Study, endpoint: str, worker_id: int) -
 
 
 def who_took_part_elsewhere(session: Session, study: Study, endpoint: str) -> set[int]:
-    """The workers who have done a form of a study whose participants this one excludes."""
+    """The workers who have done a form of a study whose participants this study excludes."""
     others = [other.id for other in _excluded_studies(session, study)]
     if not others:
         return set()
@@ -119,8 +119,7 @@ def _excluded_studies(session: Session, study: Study) -> Sequence[StudyRow]:
 
 
 def intend_exclusions(session: Session, study: Study, endpoint: str) -> None:
-    """Intend to put everyone on the study's list who has done all the forms that they may, and is not on
-    it yet."""
+    """Intend to put every worker on the study's list who has done all their forms and is not on it yet."""
     if not _has_list(session, study, endpoint):
         return
     done: dict[int, int] = defaultdict(int)
@@ -143,8 +142,7 @@ class _Turned(NamedTuple):
 
 
 def _last_turns(session: Session, study: Study, endpoint: str) -> dict[int, _Turned]:
-    """Of each worker who was ever put on the study's list or taken off it, what the platform confirmed
-    last."""
+    """For each worker who was ever put on the study's list or taken off it, the last confirmed change."""
     turned = select(OutboxRow.id, OutboxRow.subject, OutboxRow.operation).where(
         OutboxRow.study_id == study.id,
         OutboxRow.endpoint == endpoint,
@@ -156,14 +154,14 @@ def _last_turns(session: Session, study: Study, endpoint: str) -> dict[int, _Tur
 
 
 def _worker_in(subject: str) -> int:
-    """The worker whom a turn of EXCLUDE is about: `study 3 worker 7 #1`."""
+    """The worker in the subject of an exclusion: 7 in `study 3 worker 7 #1`."""
     return int(subject.split()[3])
 
 
 def intend_exclusion(
     session: Session, study: Study, endpoint: str, worker_id: int, forms: int | None = None
 ) -> None:
-    """The same for one worker, who has done `forms` of them (None: count)."""
+    """The same for one worker, who has done `forms` forms (None: count them)."""
     if not _has_list(session, study, endpoint):
         return
     if forms is None:
@@ -187,23 +185,23 @@ def _list_row(session: Session, study: Study, endpoint: str) -> OutboxRow | None
 
 
 class Performed(NamedTuple):
-    """What became of intended exclusions and readmissions."""
+    """How many exclusions and readmissions were done, and why others failed."""
 
     done: int
     failed: tuple[str, ...]
 
 
 def perform_exclusions(at: StudyAtPlatform) -> Performed:
-    """Put on the study's list, and take off it, whom it was intended for. What fails stays intended."""
+    """Put workers on the study's list and take them off it, as intended. What fails stays intended."""
     performed = _perform_all(at)
     if performed is None:
         standing_list(at)
         performed = _perform_all(at)
-    return performed or Performed(0, (f"{at.endpoint} has no list of this study any more",))
+    return performed or Performed(0, (f"{at.endpoint} no longer has a list of this study",))
 
 
 def _perform_all(at: StudyAtPlatform) -> Performed | None:
-    """None where the list itself is gone."""
+    """None if the list itself is gone."""
     with writing(at.engine) as session:
         hold_study(session, at.id)
         rows = session.scalars(
@@ -256,7 +254,7 @@ def make_list(at: StudyAtPlatform) -> str:
         at.engine,
         intent,
         lambda: at.platform.make_list(
-            title, "Given to who has taken part in a study that each person does once."
+            title, "Given to workers who have taken part in a study that each person does once."
         ),
         lambda _, external_id: {"id": external_id},
     )
@@ -264,8 +262,7 @@ def make_list(at: StudyAtPlatform) -> str:
 
 
 def standing_list(at: StudyAtPlatform) -> str:
-    """As `make_list`; in the place of one that somebody deleted at the platform, another, to be filled
-    anew."""
+    """As `make_list`. If somebody deleted the list at the platform, a new one is made, to be filled again."""
     listed = make_list(at)
     if at.platform.has_list(listed):
         return listed
@@ -273,7 +270,7 @@ def standing_list(at: StudyAtPlatform) -> str:
         hold_study(session, at.id)
         row = _list_row(session, at.study, at.endpoint)
         if row is not None and row.answer == {"id": listed}:
-            # A name that was used may not be free again for days.
+            # A used name may not be free again for days.
             row.token = token_for(at.endpoint, LIST, row.subject, secrets.token_urlsafe(18))
             row.state, row.answer, row.attempts = "pending", None, 0
             for turned in _last_turns(session, at.study, at.endpoint).values():
@@ -285,9 +282,9 @@ def standing_list(at: StudyAtPlatform) -> str:
 
 
 def participants_of(at: StudyAtPlatform) -> Participants:
-    """Who may take part in the study on this platform; makes the exclusion lists that it needs, and fills them.
+    """Who may take part in the study on this platform. Makes and fills the exclusion lists that this needs.
 
-    A study that stays with a single HIT makes none of its own: no platform gives one person the same HIT
+    A study that stays with a single HIT needs no list of its own: no platform gives one worker the same HIT
     twice.
     """
     people = known_participants(at)
@@ -300,8 +297,8 @@ def participants_of(at: StudyAtPlatform) -> Participants:
         ).all()
         settings = at.settings
         earlier = settings.participants.exclude_studies
-        # With top-up there will be more HITs; with other requirements these would be another group for
-        # workers.
+        # With top-up there will be more HITs. With other requirements, workers would see them as another
+        # group.
         own = len(hits) > 1 or settings.design.top_up != "never" or _has_list(session, at.study, at.endpoint)
     qualified = list(people.qualified)
     listed = [open_study_at(at.engine, name, at.platform) for name in earlier]
@@ -317,7 +314,7 @@ def participants_of(at: StudyAtPlatform) -> Participants:
 
 
 def known_participants(at: StudyAtPlatform) -> Participants:
-    """Who may take part by the study file alone."""
+    """Who may take part, by the study file alone."""
     people = at.settings.participants
     return Participants(
         people.countries,
@@ -333,13 +330,13 @@ def known_participants(at: StudyAtPlatform) -> Participants:
 
 
 def refuse_unknown_studies(session: Session, study: Study) -> None:
-    """Raise UsageError where the study excludes the participants of one that this database does not have."""
+    """Raise UsageError if the study excludes participants of a study that this database does not have."""
     names = set(study.settings.participants.exclude_studies)
     missing = names - {other.name for other in _excluded_studies(session, study)}
     if missing:
         raise UsageError(
-            f"study {study.name!r} excludes who took part in {', '.join(sorted(missing))}, and there is no"
-            " such study",
-            "`exclude_studies` names studies of this database; `humaneval worker exclude` takes single"
-            " people.",
+            f"study {study.name!r} excludes the participants of a study that does not exist:"
+            f" {', '.join(sorted(missing))}",
+            "`exclude_studies` names studies of this database. Exclude single workers with `humaneval worker"
+            " exclude`.",
         )

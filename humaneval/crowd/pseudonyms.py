@@ -1,5 +1,5 @@
-"""Workers as keyed pseudonyms: the same person keeps one name per database, and nobody can guess whose it
-is."""
+"""Workers as keyed pseudonyms. In a database the same person always has the same pseudonym, and nobody can
+guess whose it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stored_secret(session: Session, name: str) -> bytes:
             with session.begin_nested():
                 session.add(MetaRow(key=name, value=secrets.token_hex(32)))
         except IntegrityError:
-            pass  # another program was faster: its secret is the one
+            pass  # another program was faster, and its secret counts
         row = session.get_one(MetaRow, name)
     return bytes.fromhex(row.value)
 
@@ -33,7 +33,7 @@ def pseudonym(key: bytes, endpoint: str, external_id: str) -> str:
 
 
 def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
-    """The worker with this id on this endpoint, made at first sight."""
+    """The worker with this id at this endpoint, added when first seen."""
     query = (
         select(WorkerRow)
         .join(WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id)
@@ -50,12 +50,12 @@ def worker_row(session: Session, endpoint: str, external_id: str) -> WorkerRow:
             session.flush()
             session.add(WorkerIdentityRow(worker_id=worker.id, endpoint=endpoint, external_id=external_id))
     except IntegrityError:
-        pass  # the same person was seen elsewhere at this moment
+        pass  # another program added the same worker at this moment
     return session.scalars(query).one()
 
 
 def external_worker_id(session: Session, worker_id: int) -> str:
-    """The platform's own id of a worker: for paying, never for exports."""
+    """The platform's own id of a worker, for payments, never for exports."""
     return session.scalars(
         select(WorkerIdentityRow.external_id).where(WorkerIdentityRow.worker_id == worker_id)
     ).one()

@@ -27,7 +27,7 @@ ZERO = Decimal("0.00")
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """What this call put up, what was up before or was found again, and where people can take it."""
+    """What this call put up, what was up before or was found again, and where workers find it."""
 
     made: int
     adopted: int

@@ -47,7 +47,7 @@ class PublishPlan:
     """The platform's fees if one HIT carried all these assignments: from ten on they are higher."""
     expected_minutes: float
     hourly: Decimal
-    """The wage in dollars an hour of somebody who takes the expected minutes."""
+    """The hourly wage, in dollars, of a worker who takes the expected minutes."""
     keys: frozenset[str]
     """The keys of the HITs that the cost covers."""
 
@@ -89,10 +89,7 @@ def plan_hits(
         refuse_unknown_studies(session, at.study)
         _drop_other_plan(session, at, static)
         refuse_closed(at.study, at.endpoint, hits_of(session, at.study, at.endpoint))
-        if invitations:
-            portions = _invited(session, at, invitations)
-        else:
-            portions = _portions(session, at, static)
+        portions = _invited(session, at, invitations) if invitations else _portions(session, at, static)
         lost = (
             lost_assignments(session, at.study, at.endpoint) if at.settings.design.top_up != "never" else []
         )
@@ -194,7 +191,7 @@ def _plan_hit(session: Session, at: StudyAtPlatform, portion: _Portion) -> None:
 
 
 def _portions(session: Session, at: StudyAtPlatform, static: bool) -> list[_Portion]:
-    """For the rows that no HIT of this endpoint carries: all rows at first, later the rows that were added."""
+    """For the rows that no HIT of this endpoint carries: at first all rows, later the added ones."""
     rows, hits = session.scalars(at.study.row_ids).all(), hits_of(session, at.study, at.endpoint)
     if static:
         carried = {hit.row_id for hit in hits}

@@ -1,4 +1,4 @@
-"""Holds our ledger against the platform's own books: bonuses one by one, approvals, and the balance."""
+"""Compares our ledger with the platform's own books: each bonus, the approvals, and the balance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from humaneval.store.types import now
 from humaneval.study.stored import Study
 
 BALANCE = "balance"
-"""Written down once: what the account had before the study's first HIT."""
+"""Stored once: the balance of the account before the study's first HIT."""
 ZERO = Decimal("0.00")
 
 
@@ -31,29 +31,29 @@ class Reconciled(NamedTuple):
     """Our books beside the platform's, in dollars."""
 
     balance: Decimal | None
-    """What the account has now; None where the platform does not say."""
+    """The balance now; None if the platform does not say."""
     balance_before: Decimal | None
-    """What it had before the study's first HIT."""
+    """The balance before the study's first HIT."""
     paid: Decimal
-    """By this study, with fees, by our ledger."""
+    """What this study paid, with fees, by our ledger."""
     held: Decimal
-    """What this study may still cost: free places, work in hand, work that waits for review."""
+    """What this study may still cost: free places, work in progress, and work that waits for review."""
     unexplained: Decimal | None
-    """balance_before − paid − held − balance: what other studies, programs or people took (minus: put in)."""
+    """balance_before − paid − held − balance: what others spent (negative: added)."""
     others: Decimal
-    """What other studies of this database paid at the endpoint since then, with fees; what they hold is not
-    known here."""
+    """What other studies of this database paid at the endpoint since then, with fees. What they may still
+    cost is not known here."""
     bonuses: Decimal
-    """By our ledger, at the HITs whose bonuses the platform lists."""
+    """Bonuses by our ledger, for the HITs whose bonuses the platform lists."""
     bonuses_there: Decimal
-    """By the platform's listing of this study's HITs."""
+    """Bonuses by the platform's listing of this study's HITs."""
     bonuses_unlisted: Decimal
-    """By our ledger, at HITs that the platform has forgotten: nothing can be held against these."""
+    """Bonuses by our ledger, for HITs that the platform no longer knows. They cannot be compared."""
     differences: tuple[str, ...]
 
 
 def note_balance(session: Session, study: Study, endpoint: str, balance: Decimal | None) -> None:
-    """Keep what the account has before the study's first HIT at this endpoint; later calls change nothing."""
+    """Store the balance before the study's first HIT at this endpoint. Later calls change nothing."""
     if balance is None:
         return
     row = intend(
@@ -71,12 +71,12 @@ def note_balance(session: Session, study: Study, endpoint: str, balance: Decimal
 
 @dataclass(slots=True)
 class _There:
-    """What the platform says of the study's HITs."""
+    """What the platform says about the study's HITs."""
 
     held: Decimal = ZERO
-    """What they may still cost."""
+    """What the HITs may still cost."""
     listed: set[int] = field(default_factory=set)
-    """Those whose bonuses the platform lists."""
+    """The HITs whose bonuses the platform lists."""
     bonuses: Counter[tuple[str, Decimal]] = field(default_factory=Counter)
     """(assignment, amount) → how many."""
     states: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class _There:
 
 
 def reconcile(at: StudyAtPlatform) -> Reconciled:
-    """Ask the platform for its books and compare. Changes nothing, here or there."""
+    """Ask the platform for its books and compare. Changes nothing, here or at the platform."""
     refuse_elsewhere(at)
     with reading(at.engine) as session:
         hits = [hit for hit in hits_of(session, at.study, at.endpoint) if hit.external_id is not None]
@@ -120,7 +120,7 @@ def reconcile(at: StudyAtPlatform) -> Reconciled:
 
 
 def _ask(at: StudyAtPlatform, hits: Sequence[HitRow]) -> _There:
-    """What the platform says of these HITs, one after the other."""
+    """Ask the platform for each of these HITs."""
     there = _There()
     for hit in hits:
         external_id = hit.external_id or ""
@@ -143,7 +143,7 @@ def _ask(at: StudyAtPlatform, hits: Sequence[HitRow]) -> _There:
 
 
 def _compensations_due(session: Session, at: StudyAtPlatform) -> Decimal:
-    """What compensations that nobody has taken yet may still cost."""
+    """What compensations may still cost that nobody has taken yet."""
     due = session.scalars(
         select(PaymentRow).where(
             PaymentRow.study_id == at.id,
@@ -180,7 +180,7 @@ def _total(bonuses: Counter[tuple[str, Decimal]]) -> Decimal:
 
 
 def _bonuses(session: Session, at: StudyAtPlatform, hits: set[int]) -> Counter[tuple[str, Decimal]]:
-    """Bonuses that our ledger calls paid, for work on these HITs."""
+    """Bonuses that are paid by our ledger, for work on these HITs."""
     rows = session.execute(
         select(AssignmentRow.external_id, PaymentRow.amount)
         .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
@@ -191,7 +191,7 @@ def _bonuses(session: Session, at: StudyAtPlatform, hits: set[int]) -> Counter[t
 
 
 def _states_differ(session: Session, at: StudyAtPlatform, states: dict[tuple[str, str], str]) -> list[str]:
-    """Work that is approved on one side only: what was submitted there and not collected here is no
+    """Work whose state differs between the platform and our database. Work that is not collected yet is no
     difference."""
     ours = session.execute(
         select(HitRow.external_id, AssignmentRow.external_id, AssignmentRow.state)

@@ -1,5 +1,5 @@
-"""What can be done and undone again, such as a block: outbox rows in turn, of which the last one tells how it
-stands."""
+"""What can be done and undone again, such as a block. Each change is an outbox row; the last one gives the
+present state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from humaneval.store.tables import OutboxRow
 from humaneval.study.stored import Study
 
 OVERTAKEN = "undone before it was confirmed"
-"""Why a turn is not sent any more."""
+"""Why a change is no longer sent."""
 
 
 class Switch(NamedTuple):
@@ -25,18 +25,18 @@ class Switch(NamedTuple):
 
 
 BLOCK = Switch("block", "unblock")
-"""About a worker: everything of the account."""
+"""For a worker: all work of the account."""
 EXCLUDE = Switch("exclude", "readmit")
-"""About a worker and a study: this study, and those that exclude its participants."""
+"""For a worker and a study: this study, and studies that exclude its participants."""
 
 
 def worker_subject(worker_id: int, study_id: int | None = None) -> str:
-    """What a switch is about, for the outbox: a worker everywhere, or in one study."""
+    """The subject of a switch, for the outbox: a worker everywhere, or in one study."""
     return f"worker {worker_id}" if study_id is None else f"study {study_id} worker {worker_id}"
 
 
 def turns(session: Session, endpoint: str, switch: Switch, about: str) -> list[OutboxRow]:
-    """Every turn of a switch, oldest first."""
+    """Every change of a switch, oldest first."""
     return list(
         session.scalars(
             select(OutboxRow)
@@ -51,14 +51,14 @@ def turns(session: Session, endpoint: str, switch: Switch, about: str) -> list[O
 
 
 def last_turn(session: Session, endpoint: str, switch: Switch, about: str) -> OutboxRow | None:
-    """The turn that counts: the last one that the platform did not refuse. One that is only intended
-    counts here."""
+    """The change that counts: the last one that the platform did not refuse. A change that is only intended
+    counts, too."""
     rows = [row for row in turns(session, endpoint, switch, about) if row.state != "refused"]
     return rows[-1] if rows else None
 
 
 def is_on(session: Session, endpoint: str, switch: Switch, about: str) -> bool:
-    """How a switch stands."""
+    """Whether a switch is on."""
     row = last_turn(session, endpoint, switch, about)
     return row is not None and row.operation == switch.on
 
@@ -73,10 +73,10 @@ def turn(
     on: bool,
     request: Mapping[str, Any],
 ) -> Intent | None:
-    """Intend to turn a switch; None where it stands so already. A turn that was interrupted or refused is
+    """Intend to turn a switch on or off; None if it already is. A change that was interrupted or refused is
     tried again.
 
-    What it undoes and was not sent yet is not sent any more.
+    An opposite change that was not sent yet is no longer sent.
     """
     operation, opposite = (switch.on, switch.off) if on else (switch.off, switch.on)
     rows = turns(session, endpoint, switch, about)

@@ -1,4 +1,4 @@
-"""Looks through what was collected: who missed the control, who is excluded, who does not count and why."""
+"""Reviews collected work: which annotators missed the control or are excluded, and why."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_FORM = "matches no form"
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """One assignment as a reviewer sees it. `seconds` is the sum over its passages, where the browser said.
+    """One assignment as a reviewer sees it. `seconds` is the sum over the passages that the browser timed.
 
     A submission that matches no form of the study has no `passages`.
     """
@@ -43,7 +43,7 @@ class Reviewed:
 
 
 def review_work(study: Study, endpoint: str) -> list[Reviewed]:
-    """Every collected assignment, with the exclusions that the study's own rule decides."""
+    """Every collected assignment, with the exclusions by the study's own rule."""
     with writing(study.engine) as session:
         hold_study(session, study.id)
         work = session.scalars(
@@ -80,10 +80,9 @@ def review_work(study: Study, endpoint: str) -> list[Reviewed]:
 
 
 def decide_exclusions(session: Session, study: Study, endpoint: str) -> None:
-    """Note on every collected assignment why it does not count: by the study's own rule, as `score` applies it.
+    """Record on every collected assignment why it does not count, by the study's own rule, as in `score`.
 
-    Who left out a passage, or under the rule "annotator" missed a control, is excluded with all of their
-    forms.
+    Under the rule "annotator", an annotator who missed a control is excluded with all their forms.
     """
     settings = study.settings
     work = session.scalars(
@@ -91,7 +90,7 @@ def decide_exclusions(session: Session, study: Study, endpoint: str) -> None:
             AssignmentRow.study_id == study.id,
             AssignmentRow.endpoint == endpoint,
             AssignmentRow.state.in_(COLLECTED),
-            ~AssignmentRow.is_stray,  # why these do not count was said when they came
+            ~AssignmentRow.is_stray,  # the reason for these was recorded when they came
         )
     ).all()
     answers: dict[int, list[tuple[str, bool]]] = defaultdict(list)
@@ -123,7 +122,7 @@ def decide_exclusions(session: Session, study: Study, endpoint: str) -> None:
 
 
 def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[AssignmentRow]) -> dict[int, str]:
-    """Forms by people who should not have taken part, or not so often: the first ones submitted count."""
+    """Forms by workers who should not have taken part, or not so often. The first forms submitted count."""
     by_worker: dict[int, list[AssignmentRow]] = defaultdict(list)
     for assignment in sorted(work, key=lambda one: (one.submitted_at or one.answered_at or now(), one.id)):
         by_worker[assignment.worker_id].append(assignment)
@@ -140,8 +139,8 @@ def _repeats(session: Session, study: Study, endpoint: str, work: Sequence[Assig
 
 
 def lost_assignments(session: Session, study: Study, endpoint: str) -> list[AssignmentRow]:
-    """Assignments whose places are lost to the study, and not replaced yet: excluded in `review`, rejected,
-    or taken by a submission that matches no form."""
+    """Assignments whose places are lost and not replaced yet: excluded in `review`, rejected, or taken by a
+    submission that matches no form."""
     return list(
         session.scalars(
             select(AssignmentRow)

@@ -1,4 +1,4 @@
-"""How far a study is, counted from its assignments."""
+"""The progress of a study, counted from its assignments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from humaneval.store.types import now
 from humaneval.study.stored import Study
 
 ENOUGH = 3
-"""Submissions from which on a rate means something."""
+"""The fewest submissions from which a rate is estimated."""
 
 
 class EndpointStatus(NamedTuple):
@@ -33,34 +33,32 @@ class EndpointStatus(NamedTuple):
     hits: int
     hits_up: int
     hits_over: int
-    """That were up, and were taken down, ran out, or were deleted."""
+    """HITs that were up, and were taken down, expired, or were deleted."""
     hits_unsent: int
-    """That are planned, and of which the platform was never told: `publish` did not come so far. None once
-    closed."""
+    """Planned HITs that were never sent to the platform, because `publish` was interrupted. 0 once closed."""
     planned: int
-    """Forms that the HITs carry; by link never more than there are rows."""
+    """Forms that the HITs carry; by link at most the number of rows."""
     opened: int
-    """Forms that somebody has open under a lease that runs."""
+    """Forms that somebody has open under a running lease."""
     answered: int
-    """Safe on our server, and as far as we know not yet submitted at the platform; by link, not yet
-    collected."""
+    """Forms whose answers are on our server and, as far as we know, not submitted at the platform; by link,
+    not collected."""
     crowded_out: int
-    """By link: rows that nobody has and nobody will, since answers that came late took their places."""
+    """By link: rows that nobody can take, because late answers took their places."""
     submitted: int
-    """Submitted, whatever was decided since. By link answers are submitted the moment that our server has
+    """Submitted forms, whatever was decided since. By link, answers are submitted as soon as our server has
     them."""
     approved: int
     usable: int
     """Collected and not excluded by `review`."""
     about_done_at: datetime | None
-    """When the rest will be submitted at the rate so far; see `about_done`."""
+    """When the rest will be submitted, at the rate so far; see `about_done`."""
     unconfirmed: int
-    """Writes that were tried and of which nobody knows whether they got through."""
+    """Writes that were tried, and that may or may not have got through."""
     refused: int
-    """Writes that the platform refused, or that never left here, and that are still wanted: nothing was
-    done."""
+    """Writes that are still wanted, but were refused by the platform or never sent: nothing was done."""
     next_auto_approval: datetime | None
-    """When the platform approves the first waiting assignment by itself."""
+    """When the platform automatically approves the first waiting assignment."""
     rewards: Decimal
     """Paid so far, bonuses too."""
     fees: Decimal
@@ -68,21 +66,21 @@ class EndpointStatus(NamedTuple):
     """Both together."""
     rejected: int
     strays: int
-    """Submitted, matching no form of the study, and not decided yet; they are among no other number here."""
+    """Undecided submissions that match no form of the study. No other number here counts them."""
     compensations_due: int
-    """Compensations whose worker has not taken them yet, as far as we know."""
+    """Compensations that their workers have not taken yet, as far as we know."""
     median_minutes: float | None
-    """From opening a form to having its answers; None before anyone has answered."""
+    """From opening a form to having its answers; None while there are no answers."""
     hourly: Decimal | None
-    """The wage in dollars an hour of somebody who took the median time; None also where nothing is paid."""
+    """The hourly wage, in dollars, of a worker who took the median time; None also if nothing is paid."""
     hourly_expected: Decimal
-    """The same for who takes `expected_minutes`."""
+    """The same for a worker who takes `expected_minutes`."""
 
 
 def about_done(submitted: int, planned: int, began: datetime | None, now: datetime) -> datetime | None:
     """When the rest will be submitted if it comes as fast as what was submitted between `began` and `now`.
 
-    None where nothing can be said: fewer than three are submitted, or all.
+    None if there is no estimate: fewer than three are submitted, or all.
 
     >>> from datetime import UTC
     >>> began = datetime(2026, 11, 2, 9, tzinfo=UTC)
@@ -97,8 +95,7 @@ def about_done(submitted: int, planned: int, began: datetime | None, now: dateti
 
 
 def _median_minutes(work: Iterable[AssignmentRow]) -> float | None:
-    """Half of the forms took less. Where our server did not see the answers come, the platform's time
-    stands in."""
+    """The median time of a form. If the answers did not reach our server, the platform's time is used."""
     spans = [
         (answered - line.opened_at).total_seconds() / 60
         for line in work
@@ -108,8 +105,7 @@ def _median_minutes(work: Iterable[AssignmentRow]) -> float | None:
 
 
 def _crowded_out(work: Iterable[AssignmentRow], places: int, rows: int) -> int:
-    """A row goes to the next person when its time is over; where the first one answers all the same, both
-    count."""
+    """A row goes to the next person when its time is over. If the first person still answers, both count."""
     counting = [line for line in work if not line.row_replaced and (line.holds_row or line.state in DONE)]
     late = sum(not line.holds_row for line in counting)
     unheld = rows - (len(counting) - late)
@@ -121,21 +117,21 @@ def _hourly(reward: Decimal, minutes: float | None) -> Decimal | None:
 
 
 class _Records(NamedTuple):
-    """What our database has of a study, at all endpoints."""
+    """What our database has about a study, at all endpoints."""
 
     hits: Sequence[HitRow]
     work: Sequence[AssignmentRow]
     writes: Mapping[tuple[str, str], int]
     """(endpoint, state) → tried writes."""
     unsent: Mapping[str, int]
-    """Endpoint → planned HITs of which the platform was never told."""
+    """Endpoint → planned HITs that were never sent to the platform."""
     due: Mapping[str, int]
     """Endpoint → compensations that nobody has taken yet."""
     rows: int
 
 
 def study_status(study: Study, moment: datetime | None = None) -> list[EndpointStatus]:
-    """One line for each endpoint that the study was published to, or was about to be; `moment` is now."""
+    """One line for each endpoint that the study is published or planned at; `moment` is now by default."""
     moment = moment or now()
     with reading(study.engine) as session:
         records = _records(session, study)

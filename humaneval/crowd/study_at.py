@@ -1,4 +1,4 @@
-"""A study at a platform: what every function works with that asks or tells a platform anything."""
+"""A study at a platform: the value that every function takes that calls a platform."""
 
 from __future__ import annotations
 

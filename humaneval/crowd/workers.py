@@ -1,4 +1,4 @@
-"""The people of a study as its researcher sees them: pseudonyms, what they did, and who is kept out."""
+"""The workers of a study as its researcher sees them: pseudonyms, what they did, and who is kept out."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ class Standing(NamedTuple):
 
     worker: str
     forms: int
-    """Done, whatever was decided since; what was only opened, returned or ran out does not count."""
+    """Forms done, whatever was decided since. Forms only opened, returned or expired do not count."""
     allowed: int
-    """How many forms this worker may do; readmitting who has done them all gives as many again."""
+    """How many forms this worker may do. Readmitting a worker who has done them all allows as many again."""
     approved: int
     rejected: int
     excluded_forms: int
-    """Forms that do not count, by the study's own rule or because the person had taken part before."""
+    """Forms that do not count, by the study's own rule or because the worker had taken part before."""
     paid: Decimal
     last: datetime | None
-    """When they last answered."""
+    """When the worker last answered."""
     blocked: bool
     on_list: bool
     """On the study's exclusion list."""
 
 
 def list_workers(study: Study, endpoint: str) -> list[Standing]:
-    """Everyone who has opened a form of the study at this endpoint, first ones first."""
+    """Every worker who has opened a form of the study at this endpoint, in the order of their arrival."""
     with reading(study.engine) as session:
         people = session.execute(
             select(WorkerRow.id, WorkerRow.pseudonym)
@@ -89,8 +89,8 @@ def list_workers(study: Study, endpoint: str) -> list[Standing]:
 def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False) -> int:
     """The worker whom a pseudonym, or the platform's own id, names at this endpoint.
 
-    `new`: an id that was never seen here is a new worker. Raises UsageError for one of another endpoint, or
-    unknown.
+    With `new`, an unknown id is a new worker. Raises UsageError for a worker of another endpoint, or an
+    unknown one.
     """
     query = select(WorkerRow.id, WorkerIdentityRow.endpoint).join(
         WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id
@@ -105,17 +105,17 @@ def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False)
     if rows and _PSEUDONYM.fullmatch(who):
         raise UsageError(
             f"{who} is a worker of {rows[0].endpoint}, not of {endpoint}",
-            f"Say so with --to {rows[0].endpoint}.",
+            f"Use --to {rows[0].endpoint}.",
         )
     if new and not _PSEUDONYM.fullmatch(who) and _ID.fullmatch(who):
         return worker_row(session, endpoint, who).id
     raise UsageError(
-        f"no worker {who!r} is known at {endpoint}", "`humaneval worker list STUDY` lists a study's people."
+        f"no worker {who!r} is known at {endpoint}", "`humaneval worker list STUDY` lists a study's workers."
     )
 
 
 class Turned(NamedTuple):
-    """How many workers a command changed, and how many stood so already."""
+    """How many workers a command changed, and how many were so already."""
 
     now: int
     before: int
@@ -129,8 +129,8 @@ def block_workers(
     on: bool = True,
     dry_run: bool = False,
 ) -> Turned:
-    """Block workers from everything of this account, or (`on=False`) let them in again. Nothing blocks by
-    itself."""
+    """Block workers from all work of this account, or with `on=False` let them in again. Nothing blocks
+    automatically."""
     reason = plain_words("reason", reason, needed=on)
 
     def act(worker: str) -> None:
@@ -146,10 +146,11 @@ def exclude_workers(
     on: bool = True,
     dry_run: bool = False,
 ) -> Turned:
-    """Put workers on the study's exclusion list, also some who were never seen here; or take them off it.
+    """Put workers on the study's exclusion list, also workers who are new here; or with `on=False` take them
+    off it.
 
-    Who is readmitted after all the forms that the study allows may do as many again, never with a story that
-    they have met; for others it is as if they had never been on the list.
+    A worker who is readmitted after all the forms that the study allows may do as many again, with other
+    stories. For others it is as if they had never been on the list.
     """
 
     def act(worker: str) -> None:

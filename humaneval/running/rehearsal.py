@@ -1,5 +1,5 @@
-"""One pretend worker goes through a copy of a study, on a marketplace and a form server that exist for this
-alone."""
+"""Rehearses a study: a simulated worker goes through a copy of it, on a temporary marketplace and form
+server."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ BATCH = 500
 
 
 def rehearse(study: Study, *, as_new_marketplace: bool) -> Iterator[Finding]:
-    """Walk from publishing to paying; each step is a finding, and the first that fails is the last.
+    """Go from publishing to paying. Each step is a finding; the first one that fails is the last.
 
-    `as_new_marketplace`: workers are asked for what the study asks for. Else only for what a new worker can
-    have.
+    With `as_new_marketplace`, the study's requirements for workers are kept. Otherwise those are dropped that
+    no new worker can meet.
     """
     with TemporaryDirectory(prefix="humaneval-") as folder:
         copy = open_engine(f"sqlite:///{folder}/copy.db")
@@ -83,10 +83,10 @@ def _walk(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
                 preview, key = preview_urls(study, at.platform.endpoint)[0], study_key(study)
                 if not work_through(crowd, preview, key).submitted:
                     raise PlatformError(
-                        "the pretend worker found nothing that it may take",
-                        "Nobody who is new to the marketplace meets [participants] of the study.",
+                        "the simulated worker found no HIT that it may take",
+                        "No worker who is new to the marketplace meets [participants] of the study.",
                     )
-                yield "Taking part", "a pretend worker took a HIT, saw the form, answered and sent"
+                yield "Taking part", "a simulated worker took a HIT, saw the form, answered and submitted"
                 found = collect_work(at)
                 if (found.submissions, found.responses) != (1, study.settings.design.row_size):
                     raise PlatformError(f"collect found {found.submissions} submissions", "Report this.")

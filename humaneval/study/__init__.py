@@ -1,2 +1,5 @@
-"""A stored study: its file, how it is created, read, enlarged, audited, planned and scored. The door is
-`stored`."""
+"""A study: its file, how it is created, opened, enlarged, audited, planned and scored.
+
+The door: `stored` opens a study, and the other modules take the result. `file` reads study files, and
+`create` makes a study.
+"""

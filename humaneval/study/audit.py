@@ -1,4 +1,4 @@
-"""What a study was planned to be against what it became, counted from its rows and answers, not from how they
+"""Compares a study's plan with its outcome. Both are counted from stored rows and answers, not from how they
 were made."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Range(NamedTuple):
 
 
 class AuditCount(NamedTuple):
-    """How evenly something is spread over so many cells: as planned, and in the answers that count."""
+    """How evenly something is spread over `cells` cells: as planned, and in the answers that count."""
 
     what: str
     cells: int
@@ -50,7 +50,7 @@ class AuditCount(NamedTuple):
 
 
 class GeneratorCount(NamedTuple):
-    """Responses to one generator: as planned, and those that count; in all, and by position."""
+    """Responses to one generator, planned and counting: in all, and by position."""
 
     generator: str
     planned: int
@@ -69,8 +69,8 @@ class StoryTwice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What became of the rows. A row is lost when its answers do not count and no others that do have
-    come in."""
+    """How many rows there are in each state. A row is lost if it was answered and none of its answers
+    counts."""
 
     planned: int
     answered: int
@@ -80,8 +80,8 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """A study's plan beside what came of it. Answers count as the study's own exclusion rule decides at
-    `collect`."""
+    """A study's plan and its outcome. The study's own exclusion rule decided, at `collect`, which answers
+    count."""
 
     study: str
     rows: Rows
@@ -176,7 +176,7 @@ def _planned(session: Session, study: Study) -> list[_Passage]:
 
 
 def _endpoints(session: Session, study: Study) -> Sequence[str]:
-    """Where answers came from; rehearsals only where there is nothing else."""
+    """The endpoints of the answers; rehearsals only if there is nothing else."""
     found = session.scalars(
         select(AssignmentRow.endpoint)
         .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(COLLECTED))
@@ -186,7 +186,7 @@ def _endpoints(session: Session, study: Study) -> Sequence[str]:
 
 
 def _counted(session: Session, study: Study, endpoints: Sequence[str]) -> list[_Passage]:
-    """Answers of forms that were neither rejected nor excluded."""
+    """Answers from forms that were neither rejected nor excluded."""
     lines = session.execute(
         select(
             AssignmentRow.id,
@@ -229,7 +229,7 @@ def _answered_rows(session: Session, study: Study, endpoints: Sequence[str]) -> 
 
 
 def _stories_twice(session: Session, study: Study, endpoints: Sequence[str]) -> tuple[StoryTwice, ...]:
-    """Over every answer that came in, whether it counts or not: the worker has met the story."""
+    """Over all answers, whether they count or not: the worker has met the story."""
     met = func.count()
     lines = session.execute(
         select(WorkerRow.pseudonym, StoryRow.key, met)

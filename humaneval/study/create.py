@@ -49,7 +49,7 @@ class Created:
     settings_hash: str
     was_there: bool
     lacking: Mapping[str, int]
-    """For each generator that has any, the blanks left out for all because it has no infill fit for them."""
+    """For each generator, if there are any: the blanks left out for all because it has no suitable infill."""
 
 
 class Filled(NamedTuple):
@@ -79,11 +79,13 @@ class Material(NamedTuple):
 def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Created:
     """Design and store study `name`. Making it again with the same settings changes nothing.
 
-    Infills whose status is neither `ok` nor allowed by the study make it refuse with a count per generator.
+    Raises DesignError, with a count for each generator, if infills have a status that is neither `ok` nor
+    allowed by the study.
     """
     if not re.fullmatch(r"\w([\w .-]*\w)?", name):
         raise UsageError(
-            f"{name!r} cannot be a study's name", "Use letters, digits, hyphens, dots: it also names files."
+            f"{name!r} cannot be the name of a study",
+            "Use letters, digits, hyphens and dots: files are named after it.",
         )
     with writing_alone(engine, f"study {name!r}") as session:
         existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
@@ -114,8 +116,8 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
 
 
 def material_of(session: Session, study: StudyFile, until: datetime | None = None) -> Material:
-    """What there is (what there was at `until`) to make the study from; DesignError where some of it is
-    not fit."""
+    """The stories and infills for the study, as of now or of `until`. Raises DesignError if some are not
+    suitable."""
     stories = _stories(session, study, until)
     filled = _filled(session, study, stories, until)
     usable = shown_statuses(study.design.allow)
@@ -124,7 +126,7 @@ def material_of(session: Session, study: StudyFile, until: datetime | None = Non
 
 
 def design_of(study: StudyFile, material: Material, rows: int) -> Design:
-    """The study's design with so many rows."""
+    """The study's design with `rows` rows."""
     return make_design(
         generators=study.design.generators,
         blanks=material.common.blanks,
@@ -138,10 +140,10 @@ def design_of(study: StudyFile, material: Material, rows: int) -> Design:
 
 
 def _refuse_unequal_processing(session: Session, study: StudyFile) -> None:
-    """Raise DesignError where the texts of two systems were processed differently: their form would tell them
-    apart.
+    """Raise DesignError if the texts of two systems were processed differently: annotators could tell them
+    apart by their form.
 
-    Ready answers (replay) are as they were brought.
+    Replayed infills are left as they were imported.
     """
     query = (
         select(GeneratorRow.name, RunRow.settings)
@@ -156,8 +158,8 @@ def _refuse_unequal_processing(session: Session, study: StudyFile) -> None:
     if len(set(found.values())) > 1:
         described = "; ".join(f"{name}: {steps}" for name, steps in found.items())
         raise DesignError(
-            f"the systems' texts were not processed alike ({described})",
-            "Generate all of them with the same --processing; a name of its own (--as) keeps what there is.",
+            f"the systems' texts were processed differently ({described})",
+            "Generate all of them with the same --processing. A new name (--as) keeps the existing infills.",
         )
 
 
@@ -173,7 +175,7 @@ def _stories(session: Session, study: StudyFile, until: datetime | None) -> dict
     if not stories:
         what = f"of split {study.design.split!r}" if study.design.split else "in the database"
         raise DesignError(
-            f"there are no stories {what}", "`humaneval stories import FILE --split NAME` brings some in."
+            f"there are no stories {what}", "Import some: `humaneval stories import FILE --split NAME`."
         )
     return stories
 
@@ -185,9 +187,9 @@ def _filled(
     missing = [name for name in study.design.generators if name not in known]
     if missing:
         raise DesignError(
-            f"no infills from {', '.join(missing)}",
-            f"Run `humaneval generate --generator KIND --as {missing[0]}` first; there are infills from:"
-            f" {', '.join(sorted(known)) or 'nobody'}.",
+            f"there are no infills from {', '.join(missing)}",
+            f"Run `humaneval generate --generator KIND --as {missing[0]}` first. There are infills from:"
+            f" {', '.join(sorted(known)) or 'no generator'}.",
         )
     there = [InfillRow.created_at <= until] if until is not None else []
     lines = session.execute(
@@ -227,8 +229,8 @@ def _refuse_unfit(filled: Mapping[Cell, Filled], usable: Collection[str]) -> Non
         )
         statuses = sorted({status for counts in unfit.values() for status in counts})
         raise DesignError(
-            f"some infills are not fit to be shown ({listed})",
-            "Mend the generator, or decide to go on with "
+            f"some infills cannot be shown ({listed})",
+            "Correct the generator, or accept these infills with "
             + " ".join(f"--allow '{status}'" for status in statuses)
             + "; the study records it.",
         )
@@ -237,7 +239,7 @@ def _refuse_unfit(filled: Mapping[Cell, Filled], usable: Collection[str]) -> Non
 def _common_blanks(
     study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled], usable: Collection[str]
 ) -> CommonBlanks:
-    """The blanks that the study can show: no passage is dropped for one generator alone."""
+    """The blanks that the study can show. No passage is left out for one generator alone."""
     blanks: dict[str, set[int]] = {}
     lacking: Counter[str] = Counter()
     for story in stories:
@@ -245,7 +247,7 @@ def _common_blanks(
             without = []
             for generator in study.design.generators:
                 infill = filled.get(Cell(story, position, generator))
-                # An empty sentence cannot be marked by anyone, whatever was allowed.
+                # Nobody can mark an empty sentence, whatever statuses are allowed.
                 if infill is None or infill.status not in usable or not infill.text:
                     without.append(generator)
             lacking.update(without)
@@ -257,8 +259,7 @@ def _common_blanks(
 def store_rows(
     session: Session, study_id: int, study: StudyFile, design: Design, material: Material, first: int = 0
 ) -> None:
-    """Write down the design's rows from number `first` (from 0) on, and the passages that are not there
-    yet."""
+    """Store the design's rows from index `first` on, and the passages that are not stored yet."""
     generator_ids = dict(session.execute(select(GeneratorRow.name, GeneratorRow.id)).all())
     there = session.scalars(select(PassageRow).where(PassageRow.study_id == study_id)).all()
     names = {number: name for name, number in generator_ids.items()}

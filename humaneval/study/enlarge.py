@@ -1,8 +1,7 @@
-"""More rows for a study that is made, and perhaps published: its settings and its first rows stay as they
-are.
+"""Adds rows to an existing study, which may be published. Its settings and its first rows do not change.
 
-Each addition is written down with what there was to look at by then: to look at results and to add people
-until they please finds differences that are not there far more often than the level says.
+Each addition is stored with the number of responses by then. Researchers who look at results, and add people
+until they like them, find false differences far more often than the level says.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from humaneval.study.stored import Study, hash_of_rows
 from humaneval.text import counted
 
 WARNING = (
-    "Adding people after a look at the results makes errors more likely than the level says: "
+    "Adding people after looking at the results makes errors more likely than the level says: "
     "say in the paper that their number was fixed beforehand, or report when and why it was raised."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """One time that a study got more rows."""
+    """One addition of rows to a study."""
 
     at: datetime
     rows_before: int
     rows_after: int
     responses_before: int
-    """Responses that there were to look at, of real people or at a rehearsal."""
+    """Responses by then, by real people or at a rehearsal."""
     reason: str
     design_hash: str
 
@@ -73,17 +72,17 @@ def additions_of(study: Study) -> tuple[Addition, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What so many rows more would be, before they are."""
+    """What an addition would be, before it is made."""
 
     rows_before: int
     rows_after: int
     responses_before: int
     earlier: tuple[Addition, ...]
     rewards: Decimal
-    """Of the new rows alone, in dollars, as the fees are: if every one is approved."""
+    """For the new rows alone, in dollars, if all are approved."""
     fees: Decimal
     minutes: float
-    """Of all who fill in the new rows together."""
+    """The time of all annotators of the new rows together."""
 
     @property
     def cost(self) -> Decimal:
@@ -105,7 +104,7 @@ class Proposal:
 
 
 def propose(study: Study, annotators: int) -> Proposal:
-    """What `enlarge` would do, at Mechanical Turk's rates. Writes nothing; raises what `enlarge` raises."""
+    """What `enlarge` would do, at Mechanical Turk's rates. Stores nothing; raises the errors of `enlarge`."""
     hit, masters = study.settings.hit, study.settings.participants.masters
     with reading(study.engine) as session:
         larger = _larger(session, study, annotators)
@@ -122,20 +121,19 @@ def propose(study: Study, annotators: int) -> Proposal:
 
 
 def enlarge(study: Study, annotators: int, reason: str = "", *, rows_before: int | None = None) -> Addition:
-    """Give the study so many more rows. Its design with n + k rows begins with that of n rows.
+    """Add rows for `annotators` more. The design with n + k rows begins with the design with n rows.
 
-    Raises DesignError where the stories or infills that it was made from have changed, so that its first rows
-    cannot be continued; UsageError where `annotators` is no multiple of its responses per passage, where
-    there would be too many rows, or where the study no longer has `rows_before` rows (None: however many it
-    has).
+    Raises DesignError if the stories or infills of the study have changed, so that its first rows cannot be
+    continued. Raises UsageError if `annotators` is not a multiple of the responses per passage, if there
+    would be too many rows, or if the study no longer has `rows_before` rows (None: any number).
     """
     with writing_alone(study.engine, f"study {study.name!r}") as session:
         before, design, material = _larger(session, study, annotators)
         if rows_before not in (None, before):
             raise UsageError(
-                f"study {study.name!r} had {rows_before:,} rows a moment ago and now has {before:,}: somebody else"
-                " enlarged it",
-                "Nothing was added. Run the command again to see what there is now.",
+                f"study {study.name!r} had {rows_before:,} rows a moment ago and now has {before:,}:"
+                " another program enlarged it",
+                "Nothing was added. Run the command again to see the present state.",
             )
         store_rows(session, study.id, study.settings, design, material, first=before)
         row = StudyAdditionRow(
@@ -158,20 +156,20 @@ class _Larger(NamedTuple):
 
 
 def _larger(session: Session, study: Study, annotators: int) -> _Larger:
-    """The study's design with so many rows more; refused where it cannot be, see `enlarge`."""
+    """The study's design with the additional rows. Raises the errors of `enlarge`."""
     name, settings = study.name, study.settings
     several = settings.design.responses_per_passage
     if annotators % several:
         raise UsageError(
-            f"each passage of study {name!r} is judged {several} times, and {annotators} rows do not go"
-            " round",
-            f"Take a multiple: {rounded_up(annotators, several)}.",
+            f"each passage of study {name!r} is judged {several} times, and {annotators} is not a multiple of"
+            f" {several}",
+            f"Add {rounded_up(annotators, several)} rows.",
         )
     before = rows_in(session, study.id)
     row = session.get_one(StudyRow, study.id)
     if before + annotators > MOST_ROWS:
         raise UsageError(
-            f"study {name!r} has {counted(before, 'row')}, and a study has at most {MOST_ROWS:,}:"
+            f"study {name!r} has {counted(before, 'row')}, and a study can have at most {MOST_ROWS:,}:"
             f" {annotators:,} more are too many",
             f"Add at most {max(0, MOST_ROWS - before) // several * several:,}.",
         )
@@ -179,8 +177,8 @@ def _larger(session: Session, study: Study, annotators: int) -> _Larger:
     design = design_of(settings, material, before + annotators)
     if design_hash(design.rows[:before], material) != hash_of_rows(session, row):
         raise DesignError(
-            f"study {name!r} cannot be enlarged: stories or infills that it was made from have changed since",
-            "Make a study of its own for more annotators, with another seed.",
+            f"study {name!r} cannot be enlarged: its stories or infills have changed since it was made",
+            "Make another study for more annotators, with another seed.",
         )
     return _Larger(before, design, material)
 

@@ -1,4 +1,4 @@
-"""The study file: every setting of what is studied, checked, with a hash that freezes it."""
+"""The study file: every setting of a study, checked, with a hash that freezes it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _dollars(value: Any) -> Decimal:
 def _printable(text: str) -> str:
     refused = refused_characters(text)
     if refused:
-        raise ValueError(f"has characters that no page can carry: {refused}")
+        raise ValueError(f"has characters that no page can show: {refused}")
     return text.strip()
 
 
@@ -58,13 +58,13 @@ def rounded_up(number: int, unit: int) -> int:
 
 Dollars = Annotated[Decimal, BeforeValidator(_dollars), Field(ge=0)]
 Whole = Annotated[int, Field(strict=True)]
-"""Not true, which pydantic would take for 1."""
+"""Without true, which pydantic would accept as 1."""
 Printable = Annotated[str, AfterValidator(_printable)]
 Required = Annotated[Printable, AfterValidator(_something)]
 SEEDS = 2**31
-"""Seeds run from minus this to this less one: what every database keeps."""
+"""Seeds run from −SEEDS to SEEDS − 1, which every database can store."""
 MOST_ROWS = 100_000
-"""Rows of a study, whatever was added later."""
+"""The most rows of a study, including added ones."""
 
 
 class _Section(BaseModel):
@@ -92,7 +92,7 @@ class DesignSection(_Section):
     @model_validator(mode="after")
     def _consistent(self) -> DesignSection:
         if twice := [name for name, times in Counter(self.generators).items() if times > 1]:
-            raise TogetherError(f"generators names {', '.join(twice)} twice", "design.generators")
+            raise TogetherError(f"generators lists {', '.join(twice)} twice", "design.generators")
         if (
             not self.positions
             or set(self.positions) - set(POSITIONS)
@@ -108,16 +108,16 @@ class DesignSection(_Section):
             )
         if self.annotators % self.responses_per_passage:
             raise TogetherError(
-                "annotators must be a multiple of responses_per_passage, or some passages would have fewer: "
-                f"{rounded_up(self.annotators, self.responses_per_passage)} would do",
+                "annotators must be a multiple of responses_per_passage, for example "
+                f"{rounded_up(self.annotators, self.responses_per_passage)}",
                 "design.annotators",
                 "design.responses_per_passage",
             )
         if self.control == self.human:
             raise TogetherError("control and human are the same generator", "design.control", "design.human")
         for setting, name in (("control", self.control), ("human", self.human)):
-            # The plain name may be absent: a study without one. Any other name that is absent is a slip of
-            # the pen.
+            # A study without a control or human may keep the default name. Any other missing name is a typing
+            # error.
             if name not in self.generators and name != setting:
                 raise TogetherError(
                     f"{setting} names {name!r}, which is not among the generators",
@@ -128,7 +128,7 @@ class DesignSection(_Section):
 
     @property
     def row_size(self) -> int:
-        """How many passages a row shows."""
+        """The number of passages in a row."""
         return self.passages_per_row or len(self.generators)
 
     def role(self, generator: str) -> Role:
@@ -139,7 +139,7 @@ class DesignSection(_Section):
 
 
 class PageSection(_Section):
-    """What annotators read above the stories."""
+    """The text that annotators read above the stories."""
 
     question: Required = "Which sentence of this story was written by a machine?"
     instructions: Printable = ""
@@ -148,7 +148,7 @@ class PageSection(_Section):
 
 
 class ConsentSection(_Section):
-    """What annotators agree to."""
+    """The text that annotators agree to."""
 
     version: Required = "1"
     text: Printable = ""
@@ -173,17 +173,17 @@ class HitSection(_Section):
 
     @property
     def hourly(self) -> Decimal:
-        """The wage in dollars an hour of someone who takes `expected_minutes`."""
+        """The hourly wage, in dollars, of an annotator who takes `expected_minutes`."""
         return (self.reward * 60 / Decimal(str(self.expected_minutes))).quantize(Decimal("0.01"))
 
     @property
     def lifetime_seconds(self) -> int:
-        """How long the HITs can be found."""
+        """How long the HITs can be found, in seconds."""
         return round(self.lifetime_days * 86_400)
 
 
 class LinkSection(_Section):
-    """People who come by link: what a panel adds to the address, and what happens when they are done."""
+    """Settings for people who come by link: the parameters of a panel, and the page after the form."""
 
     pay: Literal["none", "elsewhere"] = "none"
     worker_parameter: str = Field("PROLIFIC_PID", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
@@ -194,12 +194,12 @@ class LinkSection(_Section):
     @model_validator(mode="after")
     def _two_names(self) -> LinkSection:
         if self.worker_parameter == self.session_parameter:
-            raise ValueError("worker_parameter and session_parameter need different names")
+            raise ValueError("worker_parameter and session_parameter must have different names")
         return self
 
 
 class QualificationSection(_Section):
-    """A qualification of the requester's own, by its id at the platform."""
+    """A qualification of your own, by its id at the platform."""
 
     id: str = Field(pattern="^[A-Z0-9]{1,64}$")
     at_least: Whole | None = None
@@ -209,12 +209,12 @@ class QualificationSection(_Section):
     @model_validator(mode="after")
     def _one_sense(self) -> QualificationSection:
         if self.lacking and self.at_least is not None:
-            raise ValueError("lacking and at_least do not go together")
+            raise ValueError("lacking and at_least cannot be used together")
         return self
 
 
 class ParticipantsSection(_Section):
-    """Who may take part, as far as the platform can tell."""
+    """Who may take part, as far as the platform can check."""
 
     countries: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ()
     min_approved_percent: Whole = Field(0, ge=0, le=100)
@@ -225,7 +225,7 @@ class ParticipantsSection(_Section):
 
 
 class ExclusionRule(_Section):
-    """Which responses do not count; 0 means that a check is not made."""
+    """Which responses do not count; 0 turns a check off."""
 
     missed_control: Literal["annotator", "row", "none"] = "annotator"
     incomplete: bool = True
@@ -241,14 +241,14 @@ class OtherRule(ExclusionRule):
 
 
 class ExclusionsSection(ExclusionRule):
-    """The study's rule, fixed before the first response comes in, and the rules that are shown beside it."""
+    """The study's rule, fixed before the first response arrives, and the rules shown beside it."""
 
     also: tuple[OtherRule, ...] = ()
 
     @model_validator(mode="after")
     def _different_names(self) -> ExclusionsSection:
         if len({rule.name for rule in self.also}) != len(self.also):
-            raise ValueError("also has two rules of one name")
+            raise ValueError("also has two rules with the same name")
         return self
 
 
@@ -256,7 +256,7 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class AnalysisSection(_Section):
-    """What is compared and how: fixed, as the exclusions are, before the first response comes in."""
+    """What is compared and how. Like the exclusions, it is fixed before the first response arrives."""
 
     level: Share = 0.95
     adjust: Literal["holm", "benjamini-hochberg", "none"] = "holm"
@@ -272,7 +272,7 @@ class AnalysisSection(_Section):
 
     @property
     def alpha(self) -> float:
-        """The error that is allowed: 1 − level."""
+        """The allowed error, 1 − level."""
         return 1 - self.level
 
     @model_validator(mode="after")
@@ -280,7 +280,7 @@ class AnalysisSection(_Section):
         if any(a == b for a, b in self.comparisons):
             raise ValueError("comparisons compares a generator with itself")
         if len({frozenset(pair) for pair in self.comparisons}) != len(self.comparisons):
-            raise ValueError("comparisons names a pair twice")
+            raise ValueError("comparisons lists a pair twice")
         if self.expected_score + self.smallest_effect >= 1:
             raise ValueError("expected_score + smallest_effect must stay below 1")
         return self
@@ -308,13 +308,12 @@ class StudyFile(_Section):
                     "design.generators",
                 )
             if self.design.role(name) is Role.CONTROL:
-                raise ValueError("analysis.comparisons names the Control: it is a gate, not a competitor")
+                raise ValueError("analysis.comparisons names the control, which is not compared with systems")
         return self
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The systems that are compared with each other: as declared, or every pair in the generators'
-        order."""
+        """The pairs of systems to compare: as declared, or every pair in the order of the generators."""
         if self.analysis.comparisons:
             return self.analysis.comparisons
         systems = [name for name in self.design.generators if self.design.role(name) is Role.SYSTEM]
@@ -322,13 +321,13 @@ class StudyFile(_Section):
 
     @property
     def hash(self) -> str:
-        """SHA-256 over every setting, in an order that does not depend on the file's."""
+        """SHA-256 over every setting, whatever their order in the file."""
         canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     @property
     def by_link(self) -> StudyFile:
-        """The study as people who come by link are to read it: no reward where nothing is paid."""
+        """The settings for people who come by link: without a reward if nothing is paid."""
         if self.link.pay == "elsewhere":
             return self
         return self.model_copy(update={"hit": self.hit.model_copy(update={"reward": Decimal("0.00")})})
@@ -379,11 +378,10 @@ def read_study_file(
         study = StudyFile.model_validate(values)
     except ValidationError as error:
         raise fault(error, where, preset, laid, overrides or {}) from None
-    # Not a rule of StudyFile: a study that is stored must stay readable.
+    # Not a rule of StudyFile, because stored studies must stay readable.
     if any(study.design.role(name) is Role.HUMAN for pair in study.analysis.comparisons for name in pair):
         raise SettingsError(
-            f"{where}: analysis.comparisons names the Human: it is the ceiling, and its comparisons are a"
-            " family of their own",
-            "below_human = true tests whether each system is below it.",
+            f"{where}: analysis.comparisons names the human, whose comparisons are a separate family",
+            "Set below_human = true to test whether each system scores below it.",
         )
     return ReadStudyFile(study, text)

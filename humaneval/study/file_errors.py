@@ -1,5 +1,4 @@
-"""What is wrong with a study's settings, told by the place where the value was written: option, preset or
-file."""
+"""Errors in a study's settings, reported at the place where the value was written: option, preset or file."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ Layer = Mapping[str, Mapping[str, Any]]
 
 
 class TogetherError(ValueError):
-    """Settings that do not go together; `settings` says which, as `section.name`."""
+    """Settings that contradict each other; `settings` lists them as `section.name`."""
 
     def __init__(self, message: str, *settings: str) -> None:
         super().__init__(message)
@@ -25,7 +24,7 @@ class TogetherError(ValueError):
 def fault(
     error: ValidationError, where: str, preset: str | None, laid: Layer, options: Layer
 ) -> SettingsError:
-    """The first thing that is wrong. `where` is the file, `laid` what the preset sets, `options` the command
+    """The first error. `where` is the file, `laid` the settings of the preset, `options` those of the command
     line."""
     first = error.errors()[0]
     place, reason = _place(first["loc"]), _reason(first)
@@ -39,7 +38,7 @@ def fault(
     if preset and any(_sets(laid, setting) for setting in settings):
         return SettingsError(
             f"the preset {preset} and {where} together: {place}{reason}",
-            "The preset's design goes before the file's.",
+            "The preset's design overrides the file's.",
         )
     return SettingsError(
         f"{where}: {place}{reason}", "`humaneval init` writes a file with every setting explained."
@@ -52,7 +51,7 @@ def _sets(layer: Layer, setting: str) -> bool:
 
 
 def _place(loc: Sequence[int | str]) -> str:
-    """`design.generators, item 4: `: people count from 1. Nothing where the file as a whole is meant."""
+    """`design.generators, item 4: `, counted from 1. Empty for the file as a whole."""
     if not loc:
         return ""
     names = ".".join(str(part) for part in loc[:2])
@@ -82,18 +81,18 @@ REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "int_type": lambda of: "must be a whole number",
     "float_type": lambda of: "must be a number",
     "float_parsing": lambda of: "must be a number",
-    "finite_number": lambda of: "must be a number, and not an endless one",
+    "finite_number": lambda of: "must be a finite number",
     "bool_type": lambda of: "must be true or false",
     "bool_parsing": lambda of: "must be true or false",
     "string_type": lambda of: "must be text",
-    "string_pattern_mismatch": lambda of: f"is not of the form {of['pattern']}",
+    "string_pattern_mismatch": lambda of: f"does not match {of['pattern']}",
     "string_too_long": lambda of: f"may have at most {of['max_length']} characters",
     "tuple_type": lambda of: "must be a list",
-    "too_short": lambda of: f"must name at least {of['min_length']}, and names {of['actual_length']}",
-    "too_long": lambda of: f"may name at most {of['max_length']}, and names {of['actual_length']}",
+    "too_short": lambda of: f"must have at least {of['min_length']} items, but has {of['actual_length']}",
+    "too_long": lambda of: f"may have at most {of['max_length']} items, but has {of['actual_length']}",
     "literal_error": lambda of: f"must be {of['expected']}",
     "enum": lambda of: f"must be {of['expected']}",
     "model_type": lambda of: "must be a section of settings",
     "model_attributes_type": lambda of: "must be a section of settings",
 }
-"""What pydantic finds wrong, in plain words."""
+"""Pydantic's errors in plain words."""

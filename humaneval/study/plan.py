@@ -1,5 +1,4 @@
-"""What can be said of a study before anybody is paid: its plan in numbers, and what cues alone would
-score."""
+"""A study before anybody is paid: its plan in numbers, and the scores that cues alone would give."""
 
 from __future__ import annotations
 
@@ -20,9 +19,10 @@ from humaneval.study.stored import Study
 
 
 def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
-    """The study file's plan; `stories` is how many there are to draw from, 0 where the file alone says.
+    """The plan of a study file.
 
-    `rows` is how many there are, where they are more than the file says.
+    `stories` is the number of stories to draw from; with 0, the file's own number counts. `rows` is the
+    number of rows, if it differs from the file's.
     """
     design, analysis, hit = settings.design, settings.analysis, settings.hit
     missed = settings.exclusions.missed_control
@@ -58,8 +58,7 @@ def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
 
 
 def plan_of_study(study: Study) -> Plan:
-    """The plan of a stored study, with the rows that it has and the stories that are there for more of
-    them."""
+    """The plan of a stored study, with its present rows and the stories that more rows could use."""
     with reading(study.engine) as session:
         stories = max(_stories_left(session, study.settings), _stories_of(session, study))
         return plan_of(study.settings, stories=stories, rows=rows_in(session, study.id))
@@ -81,7 +80,7 @@ def draft(plan: Plan) -> Draft:
     others = plan.generators - plan.always
     named = ["human"] * bool(plan.below_human)
     systems = [f"system {number}" for number in range(1, others - len(named) + 1)]
-    # Where it is not known how many stories there are, each whole block of the design has its own.
+    # If the number of stories is unknown, each whole block of the design has its own.
     block = len(plan.positions) * plan.generators
     stories = plan.stories or block * max(1, -(-plan.annotators // block)) * plan.forms_each
     made = make_design(
@@ -124,8 +123,7 @@ def _stories_of(session: Session, study: Study) -> int:
 
 
 def _stories_left(session: Session, settings: StudyFile) -> int:
-    """How many stories all the study's generators have infills for: as many as more rows could be drawn
-    from."""
+    """How many stories have infills by all the study's generators: those that more rows could use."""
     design = settings.design
     filled = (
         select(InfillRow.story_id)

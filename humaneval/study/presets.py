@@ -1,4 +1,4 @@
-"""Designs of studies by name, and what one of them replaces in a study file."""
+"""Named designs of studies, and the settings of a study file that they replace."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def preset_over(path: Path | None, preset: str | None, options: Collection[str] = ()) -> str:
-    """A sentence about settings of the file `path` that `preset` replaces; nothing where it replaces none.
+    """A sentence about the settings of the file `path` that `preset` replaces; empty if it replaces none.
 
-    `options` are the settings of [design] that the command line replaces anyway.
+    `options` are the settings of [design] that the command line replaces in any case.
     """
     if path is None or preset not in PRESETS:
         return ""
@@ -38,4 +38,4 @@ def preset_over(path: Path | None, preset: str | None, options: Collection[str] 
         for name, value in PRESETS[preset]["design"].items()
         if name not in options and design.get(name, value) != value
     ]
-    return f"--preset {preset} goes before {path}: {', '.join(instead)}." if instead else ""
+    return f"--preset {preset} overrides {path}: {', '.join(instead)}." if instead else ""

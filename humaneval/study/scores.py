@@ -1,4 +1,4 @@
-"""A stored study's scores and analysis, under the rule and with the comparisons that its file fixed."""
+"""A stored study's scores and analysis, with the rule and the comparisons that its file fixed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from humaneval.study.stored import Study
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What a study has to be scored by: its responses and what was fixed before them."""
+    """What a study is scored from: its responses, and the settings fixed before them."""
 
     frame: pd.DataFrame
     settings: StudyFile
@@ -30,19 +30,19 @@ class Collected:
 
     @property
     def rule(self) -> Rule:
-        """The study's own."""
+        """The study's own rule."""
         return rule_from(self.settings.exclusions, tests=self.tests)
 
     @property
     def also(self) -> dict[str, Rule]:
-        """The rules that were declared beside it."""
+        """The other rules that the study declares."""
         return {one.name: rule_from(one, tests=self.tests) for one in self.settings.exclusions.also}
 
     @property
     def declared(self) -> Declared:
-        """The comparisons."""
+        """The comparisons that the study declares."""
         analysis = self.settings.analysis
-        # While a study runs, a generator may not have been judged yet.
+        # While a study runs, some generators may not have been judged yet.
         judged = set(self.frame["generator"])
         pairs = tuple(pair for pair in analysis.comparisons if judged.issuperset(pair))
         return Declared(
@@ -54,13 +54,13 @@ class Collected:
         )
 
     def table(self, level: float | None = None) -> ScoreTable:
-        """The scores; raises as `humaneval.scoring.scores.score` does."""
+        """The scores; raises the errors of `humaneval.scoring.scores.score`."""
         return score(
             self.frame, self.rule, level=level or self.settings.analysis.level, declared=self.declared
         )
 
     def analysis(self, level: float | None = None) -> Analysis:
-        """The scores and everything beside them."""
+        """The scores with all details."""
         return analyse(
             self.frame,
             self.rule,
@@ -82,7 +82,7 @@ def collected(study: Study, *, tests: bool = False, everything: bool = False) ->
 
 
 def no_responses(session: Session, study: StudyRow) -> InputError:
-    """What to say of a study without responses: where it is up, and how to fetch what was submitted there."""
+    """The error for a study without responses: it says where the study is up, and how to fetch responses."""
     endpoints = session.scalars(
         select(HitRow.endpoint).where(HitRow.study_id == study.id).distinct().order_by(HitRow.endpoint)
     ).all()
@@ -98,7 +98,7 @@ def no_responses(session: Session, study: StudyRow) -> InputError:
 
 
 def rule_from(settings: ExclusionRule, *, tests: bool = False) -> Rule:
-    """The rule that a study file states; 0 there means that a check is not made."""
+    """The rule that a study file states; 0 in the file turns a check off."""
     return Rule(
         control=settings.missed_control,
         incomplete=settings.incomplete,

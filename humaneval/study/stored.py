@@ -49,7 +49,7 @@ def study_of(engine: Engine, row: StudyRow) -> Study:
 
 
 _NAMED = select(StudyRow).where(StudyRow.name == bindparam("name"))
-"""Made once: nearly everything begins with it."""
+"""Made once, because nearly every command begins with it."""
 
 
 def get_study(session: Session, name: str) -> StudyRow:

@@ -128,7 +128,7 @@ def test_other_settings_under_the_same_name_are_refused(
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x", " a", "a\n", "-a", "a\x00", "."])
 def test_a_name_that_could_not_name_a_file_is_refused(sqlite_engine: Engine, name: str) -> None:
-    with pytest.raises(UsageError, match="cannot be a study's name"):
+    with pytest.raises(UsageError, match="cannot be the name of a study"):
         create(sqlite_engine, name)
 
 
@@ -364,7 +364,7 @@ def test_systems_whose_texts_were_processed_differently_make_no_study(
         Processed(Scripted("two"), ("stop",)),
     )
     both = {"generators": ["control", "human", "plain", "one"], "annotators": 12}
-    with pytest.raises(DesignError, match="not processed alike") as error:
+    with pytest.raises(DesignError, match="processed differently") as error:
         create(engine, design=both)
     assert "one: stop; plain: none" in error.value.message
     assert "--processing" in error.value.hint

@@ -33,7 +33,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         (r"^\[design\]", "[[design]]", "design: must be a section of settings$"),
         ("^positions = .*", "positions = [1, 6]", "design: positions must be different numbers from 1 to 5"),
         ("^positions = .*", "positions = [2, 2]", "design: positions must be different numbers from 1 to 5"),
-        ("^generators = .*", 'generators = ["a", "a"]', "design: generators names a twice$"),
+        ("^generators = .*", 'generators = ["a", "a"]', "design: generators lists a twice$"),
         ("^generators = .*", 'generators = ["a", ""]', "design.generators, item 2: must not be empty$"),
         (
             "^passages_per_row = .*",
@@ -67,7 +67,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         (
             "^expected_minutes = .*",
             "expected_minutes = inf",
-            "hit.expected_minutes: must be a number, and not an endless one$",
+            "hit.expected_minutes: must be a finite number$",
         ),
         ("^title = .*", f'title = "{"x" * 129}"', "hit.title: may have at most 128 characters$"),
         ("^question = .*", 'question = "  "', "page.question: must not be empty"),
@@ -76,7 +76,11 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         ("^missed_control = .*", 'missed_control = "all"', "exclusions.missed_control: "),
         ("^seed = .*", "seed = ", "not valid TOML"),
         ("^control = .*", 'control = ""', "design.control: must not be empty$"),
-        ("^generators = .*", 'generators = ["a"]', "design.generators: must name at least 2, and names 1$"),
+        (
+            "^generators = .*",
+            'generators = ["a"]',
+            "design.generators: must have at least 2 items, but has 1$",
+        ),
         (
             "^comparisons = .*",
             'comparisons = [["example-good", "zz"]]',
@@ -108,9 +112,9 @@ def test_an_override_of_a_section_that_is_no_section_names_it(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("design", "message"),
     [
-        ({"generators": ["control", "human", "g", "g"]}, "--generators: generators names g twice"),
+        ({"generators": ["control", "human", "g", "g"]}, "--generators: generators lists g twice"),
         ({"generators": ["control", "human", ""]}, "--generators: item 3 must not be empty"),
-        ({"generators": ["g"]}, "--generators: must name at least 2, and names 1"),
+        ({"generators": ["g"]}, "--generators: must have at least 2 items, but has 1"),
         ({"allow": ["nonsense"]}, "--allow: item 1 must be 'ok', 'empty'"),
         ({"annotators": 10**12}, "--annotators: must be at most 100,000"),
     ],

@@ -1,9 +1,9 @@
 """Two boto3 clients for one endpoint, and errors that say in one line what happened and whether anything was
 done.
 
-Calls that carry a token, only read, or set something to a value may be re-sent by botocore after a fault.
-Approvals, rejections, blocks, messages and qualifications carry no token: their client sends once, and a
-repeat is ours to decide.
+Calls that carry a token, only read, or set a value may be sent again by botocore after a fault. Approvals,
+rejections, blocks, messages and qualifications carry no token: their client sends them once, and our own code
+decides on a repeat.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 REGION = "us-east-1"
 CLOSED = "Closed"
-"""The code of an error that says that the service itself is gone."""
+"""The error code of a service that is closed."""
 
 _BAD_KEYS = frozenset(
     {
@@ -52,7 +52,7 @@ class TurkClient:
     def __init__(self, endpoint: Endpoint, profile: str = "", keys: str = "", session: Any = None) -> None:
         """`keys` are ID:SECRET pairs of the local marketplace; the first one signs."""
         self._endpoint = endpoint
-        # Where the service is known to have closed, waiting long for it makes no sense.
+        # If the service is known to have closed, waiting longer is useless.
         tries = 3 if endpoint.closed_since else 8
         with _MAKING:
             session = session or _session(endpoint, profile)
@@ -62,8 +62,8 @@ class TurkClient:
             )
 
     def call(self, what: str, call: Callable[[], T]) -> T:
-        """Make a call; whatever botocore raises becomes a PlatformError that says that it would, or could,
-        not `what`."""
+        """Make a call. An error of botocore becomes a PlatformError that says that the platform would not,
+        or could not, do `what`."""
         where = f"{self._endpoint.name} ({self._endpoint.api_url})"
         try:
             return call()
@@ -71,15 +71,15 @@ class TurkClient:
             code = str(error.response.get("TurkErrorCode") or error.response["Error"]["Code"])
             message = str(error.response.get("Message") or error.response["Error"]["Message"])
             if "<" in message and code.isdecimal():
-                message = f"it answered HTTP {code} with a page, as no marketplace does"
+                message = f"it answered HTTP {code} with a page, which no marketplace does"
             status = error.response["ResponseMetadata"]["HTTPStatusCode"]
             if self._endpoint.closed_since and code.isdecimal() and status in (403, 404, 410):
                 raise self._closed(f"HTTP {status}") from error
             if status >= 500:
                 raise PlatformError(
                     f"{where} did not say whether it could {what}: {message}",
-                    "It may have been done. Run the same command again: what was done is found, and done"
-                    " once.",
+                    "It may have been done. Run the same command again: it looks up what was done, and does"
+                    " nothing twice.",
                     code,
                 ) from error
             raise PlatformError(
@@ -114,21 +114,21 @@ class TurkClient:
         return PlatformError(
             f"Mechanical Turk closed on {self._endpoint.closed_since}: {self._endpoint.api_url} is not in"
             f" service ({how})",
-            "Run a marketplace of your own (`humaneval market serve`, --to local), or use --to link.",
+            "Run your own marketplace (`humaneval market serve`, --to local), or use --to link.",
             CLOSED,
             nothing_done=True,
         )
 
 
 _MAKING = Lock()
-"""A session is not to make two clients at once."""
+"""A session must not make two clients at once."""
 
 
 @cache
 def _local_session() -> Any:
-    """Of every client of our own marketplaces: whatever AWS profile or file there is has nothing to do with them.
+    """The session of every client of a self-hosted marketplace. AWS profiles and files do not affect it.
 
-    Kept, since most of the time that a new client takes goes into reading the service's model, which the
+    It is kept because most of the time for a new client goes into reading the service's model, which the
     session keeps.
     """
     nothing = (None, None, None, None)
@@ -155,7 +155,7 @@ def _client(endpoint: Endpoint, keys: str, session: Any, *, retries: Any) -> MTu
 
 def _hint(code: str, endpoint: Endpoint) -> str:
     if "InsufficientFunds" in code:
-        return f"{endpoint.add_funds}, then run the command again: it goes on where it stopped."
+        return f"{endpoint.add_funds}, then run the command again; it goes on where it stopped."
     if code in _BAD_KEYS:
         if endpoint.name == "local":
             return "Set HUMANEVAL_MARKET_KEYS to ID:SECRET of a key of this marketplace."

@@ -1,4 +1,4 @@
-"""Mechanical Turk, or anything that speaks its protocol, through the real boto3 client."""
+"""Mechanical Turk, or any service that speaks its protocol, through the real boto3 client."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from types_boto3_mturk import MTurkClient
 
 ANNOTATION = "humaneval:"
-"""How the annotation of every HIT of ours begins; nothing else is ever touched."""
+"""The beginning of the annotation of every HIT that we make; other HITs are never touched."""
 
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
-"""An expiry that is surely past: the platform refuses moments near now."""
+"""An expiry that is certainly past: the platform refuses times near now."""
 LAGS = (0.0, 0.2, 1.0, 3.0)
-"""Seconds between looks for a list that exists: the platform's search is behind."""
+"""Seconds between looks for a list that exists: the platform's search lags behind."""
 
 
 class MTurk:
@@ -56,12 +56,12 @@ class MTurk:
 
     @property
     def client(self) -> MTurkClient:
-        """The client whose calls may be re-sent, for reading what this class has no word for."""
+        """The client whose calls may be sent again, for reading what this class does not offer."""
         return self._turk.tokened
 
     @property
     def once(self) -> MTurkClient:
-        """The client that sends a call once, whatever comes back."""
+        """The client that sends each call once, whatever happens."""
         return self._once
 
     def check(self, offer: Offer) -> None:
@@ -94,7 +94,7 @@ class MTurk:
         except PlatformError as error:
             if "HitAlreadyExists" not in error.code and "HITAlreadyExists" not in error.code:
                 raise
-            # An earlier try got through although its answer did not: that HIT is the one.
+            # An earlier try got through although its answer was lost: use that HIT.
             for external_id in re.findall(r"\b[A-Z0-9]{20,40}\b", error.message):
                 hit = self._hit(external_id)
                 return Published(hit["HITId"], hit["HITTypeId"])
@@ -144,8 +144,8 @@ class MTurk:
     def _decide(
         self, what: str, assignment: str, wanted: str, before: Collection[str], call: Callable[[], Any]
     ) -> None:
-        """Look, act, and where it was refused look again: the call may have got through although its
-        answer did not."""
+        """Look up the state, act, and after a refusal look it up again: the call may have got through, and
+        its answer been lost."""
         status = self._status(assignment)
         if status == wanted:
             return
@@ -210,12 +210,12 @@ class MTurk:
                 what, lambda: self.client.update_expiration_for_hit(HITId=external_id, ExpireAt=moment)
             )
         except PlatformError as error:
-            # The client sent it twice and the first got through.
+            # The client sent it twice, and the first one got through.
             if "idempotency token" not in error.message:
                 raise
 
     def knows(self, external_id: str) -> bool:
-        # Asked by every verb, twice by some; what was once there says for good that it is this platform.
+        # Every verb asks, some twice. A HIT that was there once shows that this is the right platform.
         if external_id not in self._known and self._hit_if_there(external_id) is not None:
             self._known.add(external_id)
         return external_id in self._known
@@ -271,8 +271,8 @@ class MTurk:
         return made["QualificationType"]["QualificationTypeId"]
 
     def _list_named(self, name: str) -> str:
-        """The id of our qualification with exactly this name: the platform's search finds more, and in
-        any order."""
+        """The id of our qualification with exactly this name. The platform's search finds others, too, in any
+        order."""
         pages = self._turk.pages(
             "list qualifications",
             "list_qualification_types",

@@ -1,4 +1,4 @@
-"""Who may take a HIT, in Mechanical Turk's words."""
+"""Who may take a HIT, in Mechanical Turk's terms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from humaneval.crowd.platform import Participants
 from humaneval.errors import PlatformError
 
 MOST = 10
-"""Requirements that one HIT can have."""
+"""The most requirements that one HIT can have."""
 
 _APPROVAL_PERCENT = "000000000000000000L0"
 _APPROVED_HITS = "00000000000000000040"
@@ -18,8 +18,8 @@ _SANDBOX_MASTERS = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
 
 
 def requirements(people: Participants, *, sandbox: bool) -> list[dict[str, Any]]:
-    """The QualificationRequirements for `people`. Raises PlatformError where they are more than the platform
-    takes."""
+    """The QualificationRequirements for `people`. Raises PlatformError if there are more than the platform
+    accepts."""
     found: list[dict[str, Any]] = []
     if people.countries:
         locales = [{"Country": country} for country in people.countries]
@@ -43,14 +43,14 @@ def requirements(people: Participants, *, sandbox: bool) -> list[dict[str, Any]]
             )
     if len(found) > MOST:
         raise PlatformError(
-            f"the study asks {len(found)} things of participants; the platform takes {MOST}",
-            "Ask fewer qualifications, or exclude fewer studies.",
+            f"the study has {len(found)} requirements for participants; the platform accepts {MOST}",
+            "Require fewer qualifications, or exclude fewer studies.",
         )
     return found
 
 
 def _requirement(type_id: str, comparator: str, **values: Any) -> dict[str, Any]:
-    """Who does not meet it does not even see the HIT."""
+    """A worker who does not meet it does not even see the HIT."""
     return {
         "QualificationTypeId": type_id,
         "Comparator": comparator,

@@ -140,11 +140,8 @@ def test_C14_the_cost_before_publishing_names_the_fee_that_splitting_avoids_and_
     )
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", platform.endpoint.api_url)
     out = verb("publish", "study", "--dry-run").out
-    assert (
-        "In HITs of 10 assignments or more the fees would be $6.40: so it is split, at most 9 to a HIT."
-        in out
-    )
-    assert "Pay: $8.00 an hour for who takes the 6 minutes that you expect." in out
+    assert "In HITs of 10 assignments or more the fees would be $6.40, so each HIT has at most 9." in out
+    assert "Pay: $8.00 an hour for an annotator who takes the 6 minutes that you expect." in out
 
 
 def test_hourly_pay_is_measured_from_the_times_that_people_took(
@@ -165,7 +162,7 @@ def test_hourly_pay_is_measured_from_the_times_that_people_took(
         Decimal("16.00"),
         Decimal("12.00"),
     )
-    assert "Half took 3 minutes or less: $16.00 an hour, expected $12.00." in verb("status", "study").out
+    assert "Median time 3 minutes: $16.00 an hour, expected $12.00." in verb("status", "study").out
 
 
 def test_the_books_name_what_other_studies_of_the_database_paid_meanwhile(
@@ -223,4 +220,4 @@ def test_bonuses_at_hits_that_were_deleted_stay_in_the_books(
     assert (now.bonuses, now.bonuses_there, now.bonuses_unlisted) == (0, 0, Decimal("0.50"))
     assert now.differences == ()
     told = verb("status", "study", "--reconcile").out
-    assert "$0.50 more by our books, at HITs of which local knows nothing any more." in told
+    assert "$0.50 more by our books, for HITs that local no longer knows." in told

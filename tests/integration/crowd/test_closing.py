@@ -37,11 +37,11 @@ def test_C22_nothing_is_deleted_before_all_of_it_is_collected_and_decided(
 ) -> None:
     up_there = put_up(engine, design={"annotators": 4})
     first = answer(up_there, "Ada")
-    with pytest.raises(PlatformError, match="1 submissions at local were not collected yet"):
+    with pytest.raises(PlatformError, match="1 submissions at local are not collected yet"):
         close(engine, platform)
     collect_work(open_study_at(engine, "study", platform))
     answer(up_there, "Ben")
-    with pytest.raises(PlatformError, match="were not collected yet"):
+    with pytest.raises(PlatformError, match="are not collected yet"):
         close(engine, platform)
     collect_work(open_study_at(engine, "study", platform))
     approve_work(open_study_at(engine, "study", platform), assignments=[first])
@@ -69,7 +69,7 @@ def test_C22_C23_who_is_at_work_is_waited_for(
 ) -> None:
     ada = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
     ada.open()
-    with pytest.raises(PartialError, match="1 people may still send their work: nothing was deleted"):
+    with pytest.raises(PartialError, match="1 people may still submit: nothing was deleted"):
         close(sqlite_engine, platform)
     assert {hit["Expiration"].year for hit in listed()} == {2015}
     assert deleted(troubles) == 0

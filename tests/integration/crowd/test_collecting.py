@@ -332,7 +332,7 @@ def test_one_answer_that_cannot_be_read_does_not_stop_the_others(
             )
     found = collect_work(open_study_at(sqlite_engine, "study", platform))
     assert (found.submissions, found.responses, found.strays) == (3, 4, 1)
-    assert "brings its own XML entities" in found.differences[0]
+    assert "defines XML entities of its own" in found.differences[0]
     excluded = {
         line.external_id: line.excluded for line in review_work(open_study(sqlite_engine, "study"), "local")
     }

@@ -95,7 +95,7 @@ def test_C08_rejected_work_is_left_out_of_scores_and_said_so(
 def test_a_rejection_is_taken_back_and_paid_once(engine: Engine, work: Callable, platform: MTurk) -> None:
     first, _ = work(engine)
     reject_work(open_study_at(engine, "study", platform), assignments=[first], reason=REASON)
-    with pytest.raises(PlatformError, match="rejected work is not approved"):
+    with pytest.raises(PlatformError, match="rejected work cannot be approved this way"):
         approve_work(open_study_at(engine, "study", platform), assignments=[first])
     for expected in (1, 0):
         assert (

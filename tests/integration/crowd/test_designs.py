@@ -80,9 +80,9 @@ def test_an_enlarged_study_begins_with_its_rows_and_is_the_larger_study(
 
 def test_rows_that_do_not_go_round_are_refused(sqlite_engine: Engine, study_factory: Callable) -> None:
     study_factory(sqlite_engine, design=TWICE)
-    with pytest.raises(UsageError, match="judged 2 times, and 3 rows do not go round") as caught:
+    with pytest.raises(UsageError, match="judged 2 times, and 3 is not a multiple of 2") as caught:
         enlarge(open_study(sqlite_engine, "study"), 3)
-    assert caught.value.hint == "Take a multiple: 4."
+    assert caught.value.hint == "Add 4 rows."
 
 
 def test_infills_that_came_later_do_not_matter_and_one_that_changed_forbids_more_rows(
@@ -207,7 +207,7 @@ def test_a_study_has_at_most_so_many_rows_and_grows_only_from_those_that_were_as
     sqlite_engine: Engine, study_factory: Callable
 ) -> None:
     study_factory(sqlite_engine, "study", design={"annotators": 4})
-    with pytest.raises(UsageError, match="has 4 rows, and a study has at most 100,000") as caught:
+    with pytest.raises(UsageError, match="has 4 rows, and a study can have at most 100,000") as caught:
         enlarge(open_study(sqlite_engine, "study"), 99_997)
     assert caught.value.hint == "Add at most 99,996."
     enlarge(open_study(sqlite_engine, "study"), 2, rows_before=4)

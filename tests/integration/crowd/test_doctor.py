@@ -66,15 +66,16 @@ def test_C53_a_pretend_worker_goes_all_the_way_and_leaves_nothing_behind(
     done = verb("doctor", "study", "--json")
     told = {found["what"]: (found["ok"], found["detail"]) for found in done.document}
     assert done.code == 0, told
-    assert told["Taking part"] == (True, "a pretend worker took a HIT, saw the form, answered and sent")
+    assert told["Taking part"] == (
+        True,
+        "a simulated worker took a HIT, saw the form, answered and submitted",
+    )
     assert told["Taking part again"] == (True, "is not possible")
     assert told["Paying"] == (True, "$0.96 with fees, and the books agree")
     for what in ("Address", "Form server", "Frames", "Keys", "Clock", "Balance", "Qualifications"):
         assert told[what][0], told[what]
     said = verb("doctor", "study").out
-    assert (
-        "Nothing stands in the way; nothing was published. Next: humaneval publish study --to local" in said
-    )
+    assert "No problem was found. Nothing was published. Next: humaneval publish study --to local" in said
     assert contents(study) == before
     assert listed() == []
     assert set(troubles.seen) == {"GetAccountBalance", "ListHITs"}
@@ -93,17 +94,17 @@ def test_C53_screening_that_locks_everyone_out_is_found(
     monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", form_server(sqlite_engine).url)
     done = verb("doctor", "study")
     assert done.code == 1
-    assert "MISSING After publishing: the pretend worker found nothing that it may take" in done.out
+    assert "MISSING After publishing: the simulated worker found no HIT that it may take" in done.out
 
 
 @pytest.mark.parametrize(
     ("url", "trouble"),
     [
         ("http://study.example.org", "is not https"),
-        ("https://localhost:8730", "this machine or network alone"),
-        ("https://192.168.1.7", "this machine or network alone"),
-        ("https://[::1]:8730", "this machine or network alone"),
-        ("https://lab.internal", "this machine or network alone"),
+        ("https://localhost:8730", "can be reached from this machine or network only"),
+        ("https://192.168.1.7", "can be reached from this machine or network only"),
+        ("https://[::1]:8730", "can be reached from this machine or network only"),
+        ("https://lab.internal", "can be reached from this machine or network only"),
     ],
 )
 def test_an_address_that_workers_cannot_reach_is_found(
@@ -162,7 +163,7 @@ def test_C33_headers_that_keep_the_form_out_of_the_frame_are_found(
 
 def test_another_server_in_our_place_and_none_at_all_are_found(study: Engine, platform: MTurk) -> None:
     with proxy({}, b"<h1>It works!</h1>") as url:
-        assert "answered by something else" in findings(study, platform, url)["Form server"].detail
+        assert "something else answers" in findings(study, platform, url)["Form server"].detail
     assert "does not answer" in findings(study, platform, url)["Form server"].detail
 
 

@@ -287,7 +287,7 @@ def test_C19_a_variable_that_points_elsewhere_is_an_error_with_production(
     for arguments in (["publish", "study", *live("production")], ["collect", "study"], ["expire", "study"]):
         refused = verb(*arguments, "--to", "production")
         assert refused.code == 2
-        assert f"{variable} points to http://127.0.0.1:8731, but you asked for production" in refused.err
+        assert f"{variable} points to http://127.0.0.1:8731, but the endpoint is production" in refused.err
     assert wire.sent == []
     monkeypatch.setenv(variable, f"https://{SITES['production'][0]}")
     assert verb("publish", "study", "--to", "production", *live("production")).code == 0

@@ -93,7 +93,7 @@ def test_C23_work_that_can_still_be_sent_in_is_not_compensated(
 ) -> None:
     work = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
     work.open()
-    with pytest.raises(UsageError, match="can still be sent in, until"):
+    with pytest.raises(UsageError, match="can still be submitted until"):
         pay(sqlite_engine, platform, work.id)
     assert payments(sqlite_engine) == []
     time_is_over(sqlite_engine)

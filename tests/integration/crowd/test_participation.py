@@ -206,14 +206,14 @@ def test_C55_a_list_is_made_once_and_found_by_its_exact_name(
     plan_hits(open_study_at(sqlite_engine, "study", platform))
     troubles.coming["CreateQualificationType"] = [trouble]
 
-    def publish() -> Any:
+    def publish_it() -> Any:
         return publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
 
     if trouble not in (Trouble.REPLY_LOST, Trouble.DROPPED):
         with pytest.raises(PlatformError):
-            publish_hits()
+            publish_it()
         assert up(open_study(sqlite_engine, "study"), "local") == []
-    assert publish_hits().made == 2
+    assert publish_it().made == 2
     assert len(qualifications(platform)) == 1
     with writing(sqlite_engine) as session:  # as if a kill had come before the confirmation
         row = session.scalars(select(OutboxRow).where(OutboxRow.operation == "list")).one()
@@ -275,7 +275,7 @@ def test_C40_a_study_that_excludes_an_unknown_one_is_not_published(
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk, troubles: Any
 ) -> None:
     study_factory(sqlite_engine, participants={"exclude_studies": ["pilott"]})
-    with pytest.raises(UsageError, match="pilott, and there is no such study"):
+    with pytest.raises(UsageError, match="a study that does not exist: pilott"):
         plan_hits(open_study_at(sqlite_engine, "study", platform))
     assert troubles.seen == []
 
@@ -467,7 +467,7 @@ def test_masters_cost_five_percent_more_and_more_than_ten_requirements_are_refus
     many = [{"id": f"3Q{number}"} for number in range(11)]
     study_factory(sqlite_engine, "many", design={"annotators": 4}, participants={"qualifications": many})
     plan_hits(open_study_at(sqlite_engine, "many", platform))
-    with pytest.raises(PlatformError, match="asks 11 things of participants; the platform takes 10"):
+    with pytest.raises(PlatformError, match="has 11 requirements for participants; the platform accepts 10"):
         publish_hits(open_study_at(sqlite_engine, "many", platform), public_url="http://localhost:9")
     with reading(sqlite_engine) as session:
         assert session.scalars(select(HitRow.external_id)).all() == [None]

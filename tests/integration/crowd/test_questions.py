@@ -220,7 +220,7 @@ def test_C30_emoji_in_what_the_platform_lists_are_refused_before_the_first_call(
     text = "Read & mark 🎉"
     study_factory(sqlite_engine, hit={where: [text] if where == "keywords" else text})
     plan_hits(open_study_at(sqlite_engine, "study", platform))
-    with pytest.raises(UsageError, match=f"the {where} has characters that the platform does not take: 🎉"):
+    with pytest.raises(UsageError, match=f"the {where} has characters that the platform does not accept: 🎉"):
         publish_hits(open_study_at(sqlite_engine, "study", platform), public_url="http://localhost:9")
     assert "CreateHIT" not in troubles.seen
 

@@ -41,8 +41,8 @@ def test_status_says_where_what_and_how_much(
     assert "1 submitted, 1 of them new; 4 responses" in verb("collect", "study").out
     waiting = verb("status", "study").out
     assert "local: 1 of 4 submitted" in waiting
-    assert "approves the first waiting one by itself in 72 hours" in waiting
-    assert "1 wait for approval; local approves the first by itself at" in verb("review", "study").out
+    assert "approves the first waiting one automatically in 72 hours" in waiting
+    assert "1 wait for approval; local approves the first automatically at" in verb("review", "study").out
     assert "1 approved at local now" in verb("approve", "study", work.id).out
     paid = ["bonus", "study", work.id, "--amount", "0.5", "--reason", "Thanks"]
     assert "$0.50 paid at local, and $0.10 in fees" in verb(*paid).out
@@ -154,7 +154,7 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
         ("worker", "block", "study", ada, "--reason", "-"): "1 would be blocked at local",
         ("worker", "unblock", "study", ada): "0 would be unblocked at local; 1 are so already",
         ("worker", "exclude", "study", ada): "0 would be excluded at local; 1 are so already",
-        ("worker", "exclude", "study", ada, "--undo"): "1 would be readmitted at local",
+        ("worker", "include", "study", ada): "1 would be readmitted at local",
     }.items():
         done = verb(*command, "--dry-run")
         assert done.code == 0, (command, done.err)
@@ -168,15 +168,15 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
         ("bonus", "study", first, "--amount", "9" * 20, "--reason", "-"): "is not an amount of money",
         ("bonus", "study", first, "--amount", "1", "--reason", "-", "--purpose", " "): "the purpose is empty",
         ("bonus", "study", first, "--amount", "1", "--reason", "-", "--spend", "2"): "the sum does not match",
-        ("reject", "study", first, "--reason", "\U0001f600"): "characters that the platform does not take",
+        ("reject", "study", first, "--reason", "\U0001f600"): "characters that the platform does not accept",
         ("notify", "study", ada, "--subject", "\U0001f600", "--text", "t"): "characters that the platform",
-        ("approve", "study", first, "--feedback", "x" * 1025): "1,025 characters; the platform takes 1,024",
+        ("approve", "study", first, "--feedback", "x" * 1025): "1,025 characters; the platform accepts 1,024",
     }.items():
         refused = verb(*command, *([] if "--spend" in command else ["--dry-run"]))
         assert refused.code == 2, (command, refused)
         assert words in refused.err
     not_yet = verb("close", "study", "--dry-run")
-    assert (not_yet.code, "1 submissions at local were not collected yet" in not_yet.err) == (1, True)
+    assert (not_yet.code, "1 submissions at local are not collected yet" in not_yet.err) == (1, True)
     assert {operation for operation in troubles.seen if not operation.startswith(reads)} == set()
     assert (everything(sqlite_engine), everything(market_engine)) == before
 
@@ -229,7 +229,7 @@ def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
     ):
         refused = verb(*command)
         assert refused.code == 1, command
-        assert f"local ({elsewhere.url}) has none of the 2 HITs that study 'study' put up" in refused.err
+        assert f"local ({elsewhere.url}) has none of the 2 HITs of study 'study'" in refused.err
         assert "Set HUMANEVAL_MARKET_URL to where they are" in refused.err
         assert everything(sqlite_engine) == before, command
     assert MTurk(local(elsewhere.url)).client.list_hits()["NumResults"] == 0
@@ -276,10 +276,10 @@ def test_the_verbs_about_people_say_what_they_did_once_and_then_that_it_was_so(
     mail = ("notify", "study", "--subject", "s", "--text", "t")
     early = verb(*mail, "--dry-run").out.splitlines()
     assert early[0] == "Would write to 0 at local; 0 had it before. Nothing was sent."
-    assert "Nobody's work is approved or rejected yet" in early[1]
+    assert "No work is approved or rejected yet" in early[1]
     assert "1 rejected at local now" in verb("reject", "study", assignment, "--reason", "No.").out
     assert "0 rejected at local now" in verb("reject", "study", assignment, "--reason", "No.").out
-    assert "Nobody's work is approved or rejected yet" not in verb(*mail, "--dry-run").out
+    assert "No work is approved or rejected yet" not in verb(*mail, "--dry-run").out
     listed = verb("worker", "list", "study", "--json").document["workers"]
     (pseudonym,) = [line["worker"] for line in listed]
     shown = verb("worker", "list", "study").out.splitlines()
@@ -317,5 +317,5 @@ def test_what_is_no_marketplace_is_told_in_a_line_and_not_with_its_page(
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", forms)
     refused = verb("collect", "study")
     assert refused.code == 1
-    assert "answered HTTP 405 with a page, as no marketplace does" in refused.err
+    assert "answered HTTP 405 with a page, which no marketplace does" in refused.err
     assert "<" not in refused.err

@@ -107,7 +107,7 @@ def test_the_list_comes_back_with_a_column_for_the_mail_merge(tmp_path: Path) ->
         (LIST + "ada lovelace,ADA@example.org\n", "persons 1 and 4 are the same"),
         ("Name,E-mail\nAda\n", "person 1 has 1 cells, the header 2"),
         ("Name,Link\nAda,x\n", "has a column 'link' already"),
-        ('Name\n"Ada\n', "is no CSV"),
+        ('Name\n"Ada\n', "is not valid CSV"),
     ],
 )
 def test_lists_that_are_none_are_refused_in_words(tmp_path: Path, text: str, complaint: str) -> None:

@@ -242,7 +242,7 @@ def test_more_people_than_forms_are_counted_out(commands: Callable, command: Com
     commands(design={"annotators": 2})
     (tmp_path / "people.csv").write_text("Name\nAda\nBen\nChi\n")
     said = command("publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv")
-    assert (said.code, said.err) == (0, "3 people for 2 forms: who comes last finds them all taken.\n")
+    assert (said.code, said.err) == (0, "3 people for 2 forms: the last to come find no form left.\n")
     simulated = command("simulate", "study", "--to", "link", "--annotators", "3", "--json").json
     assert (simulated["submitted"], simulated["found_nothing"]) == (2, 1)
     assert "2 of 2 submitted" in command("status", "study").out
