@@ -14,6 +14,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 for _name in THREADS:  # before numpy is loaded, which looks only once
@@ -25,7 +26,12 @@ ENOUGH = 4 * 2**30
 
 
 def pytest_configure() -> None:
-    """Temporary files lie in memory, where there is room and programs may be run from there."""
+    """Temporary files lie in memory, where there is room and programs may be run from there.
+
+    And no example of Hypothesis fails because the machine is busy.
+    """
+    settings.register_profile("any pace", deadline=None)
+    settings.load_profile("any pace")
     if memory_is_roomy():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
