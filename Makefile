@@ -7,9 +7,10 @@ BIN    := $(VENV)/bin
 PIP_ARGS ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt $(PIP_ARGS)
 DEMO   ?= demo
+PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
 # One process more than there are processors: a fifth of the time a test waits for another program.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+WORKERS ?= $(shell expr $(PROCESSORS) + 1)
+PYTEST := $(BIN)/python -m pytest --dist worksteal
 
 .PHONY: demo quick check test test-long test-tools constraints docs clean
 
@@ -18,16 +19,16 @@ demo: $(VENV)/.models
 
 # What one runs at every change, in less than a minute.
 quick: check
-	$(PYTEST) tests/unit
+	$(PYTEST) -n $(PROCESSORS) tests/unit
 
 # All of them. The last line counts what was left out, by its cause.
 test: check test-tools
-	$(PYTEST)
+	$(PYTEST) -n $(WORKERS)
 
 # Every kind of generator learns the echo corpus, Ray loses actors, twenty thousand schedules: about two hours. And
 # the oldest torch and transformers.
 test-long: $(VENV)/.test test-tools
-	$(PYTEST) -m long
+	$(PYTEST) -n $(WORKERS) -m long
 	.ci/oldest models
 
 check: $(VENV)/.test
