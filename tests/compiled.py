@@ -1,7 +1,8 @@
 """Statements and pages are compiled once for all databases and apps of a test process: it takes longer than
 running them.
 
-SQLAlchemy keeps what it compiled by engine and by dialect object, Flask by app, and every test has its own.
+SQLAlchemy keeps what it compiled by engine and by dialect object, Flask by app, and every test has its own. So
+the tests register dialects of their own, which differ in that alone.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import pytest
 from flask import Flask
 from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
+from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import Engine
-from sqlalchemy.util import LRUCache
 
 
 class Pages(BytecodeCache):
@@ -32,19 +33,35 @@ class Pages(BytecodeCache):
         self._kept[bucket.key, bucket.checksum] = bucket.code
 
 
+class _Alike:
+    """A dialect that equals every other one of its class, and whose engines keep what they compiled together."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    @classmethod
+    def engine_created(cls, engine: Engine) -> None:
+        engine.update_execution_options(compiled_cache=STATEMENTS)
+
+
+class SQLite(_Alike, SQLiteDialect_pysqlite):
+    supports_statement_cache = True
+
+
+class PostgreSQL(_Alike, PGDialect_psycopg):
+    supports_statement_cache = True
+
+
+STATEMENTS: dict[Any, Any] = {}
+registry.register("sqlite", __name__, "SQLite")
+registry.register("postgresql.psycopg", __name__, "PostgreSQL")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _one_cache() -> Iterator[None]:
-    cache: LRUCache[Any, Any] = LRUCache(10_000)
-    make = Engine.__init__
-
-    def make_sharing(self: Engine, *args: Any, **options: Any) -> None:
-        make(self, *args, **options)
-        self._compiled_cache = cache
-
     with pytest.MonkeyPatch.context() as patch:
-        for dialect in (SQLiteDialect_pysqlite, PGDialect_psycopg):
-            patch.setattr(dialect, "__eq__", lambda one, other: type(one) is type(other), raising=False)
-            patch.setattr(dialect, "__hash__", lambda one: hash(type(one)), raising=False)
-        patch.setattr(Engine, "__init__", make_sharing)
         patch.setattr(Flask, "jinja_options", {"bytecode_cache": Pages()})
         yield

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from dataclasses import fields
 from importlib.util import find_spec
@@ -11,6 +13,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch", reason="needs torch: pip install -e '.[models]'")
+
+from filelock import FileLock
 
 from generators.checkpoints.sequences import SpecialIds
 from generators.checkpoints.tokenizer import open_tokenizer
@@ -121,8 +125,7 @@ def checkpoints(
     tmp_path_factory: pytest.TempPathFactory, corpus: MaskedCorpus, tokenizer: Any
 ) -> dict[str, Path]:
     """An LM and an ILM, trained until what they write is mostly text."""
-    folder = tmp_path_factory.mktemp("checkpoints")
-    return {kind: trained(folder / kind, kind, corpus, tokenizer) for kind in ("lm", "ilm")}
+    return {kind: trained(tmp_path_factory, kind, corpus, tokenizer) for kind in ("lm", "ilm")}
 
 
 @pytest.fixture(scope="session")
@@ -133,12 +136,20 @@ def four(
     tokenizer: Any,
 ) -> dict[str, Path]:
     """One checkpoint of each strategy."""
-    folder = tmp_path_factory.mktemp("relatives")
-    others = {kind: trained(folder / kind, kind, corpus, tokenizer) for kind in ("lm-rev", "lm-all")}
+    others = {kind: trained(tmp_path_factory, kind, corpus, tokenizer) for kind in ("lm-rev", "lm-all")}
     return {**checkpoints, **others}
 
 
-def trained(folder: Path, kind: str, corpus: MaskedCorpus, tokenizer: Any) -> Path:
-    plan = small_plan(kind, steps=150, learning_rate=5e-3, batch=8, evaluate_every=50)
-    train(folder, plan, small_model(corpus.special), tokenizer, corpus, corpus)
-    return folder
+def trained(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, corpus: MaskedCorpus, tokenizer: Any
+) -> Path:
+    """A copy of the checkpoint that one of the processes of the tests trains for all of them."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    folder = shared / f"trained-{kind}"
+    with FileLock(shared / f"trained-{kind}.lock"):
+        if not folder.exists():
+            plan = small_plan(kind, steps=150, learning_rate=5e-3, batch=8, evaluate_every=50)
+            train(own / kind, plan, small_model(corpus.special), tokenizer, corpus, corpus)
+            (own / kind).rename(folder)
+    return Path(shutil.copytree(folder, tmp_path_factory.mktemp("checkpoint") / kind))

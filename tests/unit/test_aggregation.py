@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -147,7 +148,7 @@ answers = st.lists(
 
 @QUICK
 @given(answers, st.randoms())
-def test_order_and_names_change_nothing(entries: list[tuple[int, int, int]], random: object) -> None:
+def test_order_and_names_change_nothing(entries: list[tuple[int, int, int]], random: Random) -> None:
     def run(columns: list[tuple[int, int, int]], model: object) -> dict[object, dict[object, float]]:
         fit = model(*zip(*columns, strict=True))
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -174,7 +175,7 @@ ratings = st.lists(st.tuples(st.integers(0, 8), st.integers(1, 4)), min_size=1, 
 
 @QUICK
 @given(ratings, st.randoms())
-def test_order_and_labels_change_nothing(entries: list[tuple[int, int]], random: object) -> None:
+def test_order_and_labels_change_nothing(entries: list[tuple[int, int]], random: Random) -> None:
     before = tally(*zip(*entries, strict=True))
     random.shuffle(entries)
     after = tally([f"s{9 - unit}" for unit, _ in entries], ["dcba"[value - 1] for _, value in entries])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -51,7 +53,7 @@ def test_fifteen_p_values_of_the_paper() -> None:
 
 @QUICK
 @given(p_values, st.randoms())
-def test_each_p_value_keeps_its_place(p: list[float], random: object) -> None:
+def test_each_p_value_keeps_its_place(p: list[float], random: Random) -> None:
     order = list(range(len(p)))
     random.shuffle(order)
     for adjust in (bonferroni, holm, benjamini_hochberg):

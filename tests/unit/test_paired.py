@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,7 +128,7 @@ def test_cochrans_q_is_that_of_statsmodels() -> None:
 
 @QUICK
 @given(outcomes, st.randoms())
-def test_cochrans_q_does_not_know_order_nor_names(rows: list[list[int]], random: object) -> None:
+def test_cochrans_q_does_not_know_order_nor_names(rows: list[list[int]], random: Random) -> None:
     before = cochran_q(rows)
     random.shuffle(rows)
     after = cochran_q([[row[2], row[0], row[3], row[1]] for row in rows])

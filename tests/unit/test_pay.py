@@ -6,6 +6,7 @@ import json
 import zipfile
 from datetime import datetime
 from pathlib import Path
+from random import Random
 from statistics import median
 from xml.etree import ElementTree
 
@@ -80,7 +81,7 @@ intervals = st.lists(
 
 @QUICK
 @given(intervals, st.randoms())
-def test_the_union_is_that_of_the_seconds_covered(rows: list[tuple[int, int, int]], random: object) -> None:
+def test_the_union_is_that_of_the_seconds_covered(rows: list[tuple[int, int, int]], random: Random) -> None:
     covered = [
         {s for group, start, length in rows if group == one for s in range(start, start + length)}
         for one in range(4)

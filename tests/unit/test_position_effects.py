@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -67,7 +68,7 @@ def test_one_stratum_is_pearsons_test(table: list[tuple[int, int]]) -> None:
     st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4), st.integers(0, 2)), min_size=1, max_size=60),
     st.randoms(),
 )
-def test_order_and_numbering_change_nothing(rows: list[tuple[int, int, int]], random: object) -> None:
+def test_order_and_numbering_change_nothing(rows: list[tuple[int, int, int]], random: Random) -> None:
     before = position_effect(*zip(*rows, strict=True)).significance
     random.shuffle(rows)
     after = position_effect(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def test_workers_by_chance_are_flagged_as_often_as_the_level_says() -> None:
 
 @QUICK
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), min_size=1, max_size=40), st.randoms())
-def test_order_and_numbering_change_nothing(rows: list[tuple[int, int]], random: object) -> None:
+def test_order_and_numbering_change_nothing(rows: list[tuple[int, int]], random: Random) -> None:
     before = straight_lining(*zip(*rows, strict=True))
     random.shuffle(rows)
     after = straight_lining([f"w{worker}" for worker, _ in rows], [6 - choice for _, choice in rows])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,7 +45,7 @@ def test_mean_ranks_are_those_of_scipy_and_best_sums_to_1(table: np.ndarray) -> 
 
 @QUICK
 @given(replicates, st.randoms())
-def test_order_of_generators_and_replicates_changes_nothing(table: np.ndarray, random: object) -> None:
+def test_order_of_generators_and_replicates_changes_nothing(table: np.ndarray, random: Random) -> None:
     columns = list(range(table.shape[1]))
     random.shuffle(columns)
     before, after = ranks(table), ranks(table[::-1, columns])
