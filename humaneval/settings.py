@@ -1,6 +1,7 @@
-"""Where the toolkit runs: database, addresses, keys. Precedence: flag, environment, humaneval.toml, default.
+"""Settings of the place where the toolkit runs: database, addresses, keys.
 
-The study itself is described in `study.toml` (see `humaneval.study.file`).
+Precedence: flag > environment > humaneval.toml > default. A study file says what is studied instead (see
+`humaneval.study.file`).
 """
 
 from __future__ import annotations
@@ -31,52 +32,49 @@ ENVIRONMENT: dict[str, tuple[str, ...]] = {
     "aws_profile": ("HUMANEVAL_AWS_PROFILE", "AWS_PROFILE"),
     "trusted_proxies": ("HUMANEVAL_TRUSTED_PROXIES",),
 }
-"""The environment variables of each setting. The first one that is set wins."""
+"""Setting → environment variables that set it. The first that is set wins."""
 
 SECRETS = frozenset({"market_keys", "secret_key"})
 """Settings that are read only from the environment and never printed."""
 
 OTHER_VARIABLES = ("HUMANEVAL_CONFIG", "HUMANEVAL_ENDPOINT_", "HUMANEVAL_TEST_")
-"""Variables, or their prefixes, that are not settings: where the file is, and what only the tests read."""
+"""Variables, or prefixes of them, that are not settings: the file's name, and what only the tests read."""
 
 
 class Settings(BaseModel):
-    """Every setting of where the toolkit runs."""
+    """Every setting of the place where the toolkit runs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     database: str = Field(
         "sqlite:///humaneval.db",
-        description="Database of stories, studies and responses: an SQLite file name or a database URL.",
+        description="Database for stories, studies and responses: a file name or a URL.",
     )
     public_url: str = Field(
         "http://localhost:8730",
-        description="Address at which annotators' browsers reach `humaneval serve`.",
+        description="The address at which annotators' browsers reach `humaneval serve`.",
     )
-    host: str = Field("127.0.0.1", description="Address that `humaneval serve` listens on.")
-    port: int = Field(8730, ge=0, le=65535, description="Port that `humaneval serve` listens on.")
+    host: str = Field("127.0.0.1", description="The address that `humaneval serve` listens on.")
+    port: int = Field(8730, ge=0, le=65535, description="The port that `humaneval serve` listens on.")
     market_url: str = Field(
-        "http://127.0.0.1:8731", description="Address of the marketplace for `--to local`."
+        "http://127.0.0.1:8731", description="The address of the marketplace that `--to local` publishes to."
     )
     market_site: str = Field(
-        "", description="Address of the marketplace in annotators' browsers; empty means `market_url`."
+        "", description="The marketplace's address as annotators' browsers see it; empty means `market_url`."
     )
     market_keys: str = Field(
         "",
         description=(
-            "Access keys of the marketplace as ID:SECRET, separated by spaces. It accepts each of them; "
-            "`--to local` signs with the first."
+            "Access keys of the marketplace, ID:SECRET, separated by spaces. The marketplace accepts any;"
+            " `--to local` signs with the first."
         ),
     )
     secret_key: str = Field(
-        "", description="Key that signs the forms; empty means a random key that is kept in the database."
+        "", description="Key that signs the forms; empty means a random key, stored in the database."
     )
-    aws_profile: str = Field("", description="AWS profile for `--to sandbox` and `--to production`.")
+    aws_profile: str = Field("", description="The AWS profile for `--to sandbox` and `--to production`.")
     trusted_proxies: int = Field(
-        0,
-        ge=0,
-        le=5,
-        description="Number of reverse proxies in front of `humaneval serve` whose headers are trusted.",
+        0, ge=0, le=5, description="Number of trusted reverse proxies in front of `humaneval serve`."
     )
 
     @field_validator("port", "trusted_proxies", mode="before")
@@ -137,7 +135,7 @@ def config_text() -> str:
 
 
 class Origin(NamedTuple):
-    """A setting's value, and where it came from."""
+    """A setting with its value and where that came from."""
 
     name: str
     value: str
@@ -153,15 +151,14 @@ class Loaded(NamedTuple):
 
 
 def database_url(value: str) -> str:
-    """The SQLAlchemy URL for a file name, `postgres://…` or `postgresql://…`."""
+    """A SQLAlchemy URL from a file name, `postgres://…` or `postgresql://…`."""
     if postgres := re.match(r"postgres(ql)?(\+\w+)?://", value):
-        # `postgresql://` alone leaves the choice of the driver to SQLAlchemy.
-        return "postgresql+psycopg://" + value[postgres.end() :]
+        return "postgresql+psycopg://" + value[postgres.end() :]  # without +psycopg the driver is open
     return value if "://" in value else f"sqlite:///{value}"
 
 
 def without_password(url: str) -> str:
-    """A database URL that is safe to print.
+    """A database URL without its password, to be printed.
 
     >>> without_password("postgresql+psycopg://ann:pa@ss@db.example.org/studies?password=pass")
     'postgresql+psycopg://ann:***@db.example.org/studies?password=***'
@@ -176,7 +173,10 @@ def load_settings(
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Loaded:
-    """Merge flags, environment and file over the defaults. SettingsError names the setting and its origin."""
+    """Merge flags, environment and file over the defaults.
+
+    Raises SettingsError with the setting and its origin.
+    """
     environment = os.environ if environment is None else environment
     _refuse_unknown_variables(environment)
     if file is None:
@@ -204,7 +204,7 @@ def load_settings(
         reason = first["msg"].removeprefix("Value error, ")
         raise SettingsError(
             f"setting {name!r} (from {origins.get(name, 'default')}): {reason}",
-            f"Meaning: {Settings.model_fields[name].description}",
+            f"It means: {Settings.model_fields[name].description}",
         ) from None
     rows = (
         Origin(
@@ -234,7 +234,7 @@ def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
             and not variable.startswith(OTHER_VARIABLES)
         ):
             listed = ", ".join(sorted(name for name in known if name.startswith("HUMANEVAL_")))
-            raise SettingsError(f"unknown setting {variable} in the environment", f"Settings: {listed}.")
+            raise SettingsError(f"the environment has an unknown setting {variable}", f"Known: {listed}.")
 
 
 def _from_file(file: Path) -> dict[str, object]:
@@ -253,9 +253,9 @@ def _from_file(file: Path) -> dict[str, object]:
         if name in SECRETS:
             raise SettingsError(
                 f"{file} sets {name!r}",
-                f"Secrets are read only from the environment: set {ENVIRONMENT[name][0]} there.",
+                f"Secrets are read from the environment only: set {ENVIRONMENT[name][0]}.",
             )
         if name not in Settings.model_fields:
             known = ", ".join(sorted(set(Settings.model_fields) - SECRETS))
-            raise SettingsError(f"{file} has an unknown setting {name!r}", f"Settings: {known}.")
+            raise SettingsError(f"{file} has an unknown setting {name!r}", f"Known settings: {known}.")
     return values

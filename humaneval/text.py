@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from sentencex import segment
+
 # White space as people understand it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C and U+0085.
 # Those are control characters: they must be refused, not silently dropped.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
@@ -116,8 +118,6 @@ def sentence_spans(text: str) -> list[Span]:
     >>> sentence_spans("  It rained.\u00a0 Why? ")
     [Span(start=2, end=12), Span(start=14, end=18)]
     """
-    from sentencex import segment
-
     # The splitter fails on some white space other than spaces. One space for each keeps the offsets.
     text = _SPACE.sub(" ", text)
     spans = []
@@ -141,10 +141,23 @@ def shown_hash(forms: Iterable[Sequence[str]]) -> str:
     return hashlib.sha256(shown.encode("utf-8")).hexdigest()
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
+def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
+    """A number with its noun, and the verb that agrees with it.
 
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
+    >>> counted(1, "row"), counted(1200, "row"), counted(1, "row", "is", "are")
+    ('1 row', '1,200 rows', '1 row is')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    said = f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{said} {verb if number == 1 else verbs}".strip()
+
+
+def listed(values: Sequence[object], most: int = 5) -> str:
+    """The first `most` of `values`, each at most 40 characters long, and the number of the others.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    shown = [text if text.strip() else "(no name)" for text in map(str, values[:most])]
+    shown = [text if len(text) <= 40 else text[:39] + "…" for text in shown]
+    more = len(values) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from humaneval.errors import InputError, UsageError
-from humaneval.foreign.sheet import listed
 from humaneval.foreign.summaries import ITEM, VALUE, WORKER, Summary
 from humaneval.statistics.arrays import Codes, Floats
 from humaneval.statistics.bootstrap import By, bootstrap
@@ -23,6 +22,7 @@ from humaneval.statistics.regression import (
     logistic,
     two_way_covariance,
 )
+from humaneval.text import listed
 
 COLUMNS = ("method", "difference", "scale", "estimate", "se", "low", "high")
 DIGITS = 6

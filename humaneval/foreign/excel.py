@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from humaneval.errors import InputError, PrerequisiteError, UsageError
-from humaneval.foreign.sheet import listed
+from humaneval.text import listed
 
 LARGEST = 1024**3
 """Bytes: the largest size that a workbook may unpack to."""

@@ -9,8 +9,9 @@ import pandas as pd
 
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.document import Document
-from humaneval.foreign.sheet import Left, Options, Sheet, at, listed, many
+from humaneval.foreign.sheet import Left, Options, Sheet, at
 from humaneval.foreign.unfold import as_text
+from humaneval.text import counted, listed
 
 
 def framed(
@@ -56,7 +57,7 @@ def framed(
             *notes,
             *more,
             *(
-                f"{many(n, 'row', 'ends', 'end')} before the columns {missing}, as is usual in this format"
+                f"{counted(n, 'row', 'ends', 'end')} before the columns {missing}, as is usual in this format"
                 for missing, n in early.items()
             ),
         ),
@@ -126,7 +127,7 @@ def _check_bad(document: Document, bad: list[int], width: int) -> None:
     options: Options = document.options
     if bad and not options.skip_bad:
         raise InputError(
-            f"{document.path}: {many(len(bad), 'row', 'does', 'do')} not have {width} cells as the header"
+            f"{document.path}: {counted(len(bad), 'row', 'does', 'do')} not have {width} cells as the header"
             f" does: {at(bad)}",
             "Correct them, or leave them out with --skip-bad.",
         )

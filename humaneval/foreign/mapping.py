@@ -11,8 +11,9 @@ import pandas as pd
 
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.header import column
-from humaneval.foreign.sheet import Sheet, listed
+from humaneval.foreign.sheet import Sheet
 from humaneval.scoring.judgments import REQUIRED
+from humaneval.text import listed
 
 OPTIONAL = (
     "role",

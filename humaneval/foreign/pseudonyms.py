@@ -12,7 +12,8 @@ from hmac import digest
 import pandas as pd
 
 from humaneval.errors import InputError
-from humaneval.foreign.sheet import Sheet, at, many
+from humaneval.foreign.sheet import Sheet, at
+from humaneval.text import counted
 
 TELLING = 6
 """Characters: an id of this length or more is replaced in the row's other cells, too."""
@@ -34,7 +35,7 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
     rounded = ids.dropna()[ids.dropna().str.fullmatch(ROUNDED)]
     if len(rounded):
         raise InputError(
-            f"{column}: a spreadsheet has rounded {many(len(rounded), 'id')}, "
+            f"{column}: a spreadsheet has rounded {counted(len(rounded), 'id')}, "
             f"for example {rounded.iloc[0]}: {at(list(rounded.index))}",
             "Workers may share a rounded id. Download the file again and do not save it in a spreadsheet.",
         )
@@ -57,7 +58,7 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
     renamed = [names[one] if one is not None else None for one in ids]
     frame[column] = pd.Series(renamed, index=frame.index, dtype=object)
     return replace(sheet, frame=frame.astype(object)).noted(
-        f"{many(hidden, 'other cell')} contained the worker's id, now the pseudonym" if hidden else ""
+        f"{counted(hidden, 'other cell')} contained the worker's id, now the pseudonym" if hidden else ""
     )
 
 

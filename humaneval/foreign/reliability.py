@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from humaneval.foreign.sheet import listed
 from humaneval.foreign.summaries import COLUMN, ITEM, VALUE, WORKER, Summary, need_items, need_workers
 from humaneval.statistics.aggregation import Aggregate, dawid_skene, mace, majority_vote
-from humaneval.text import counted
+from humaneval.text import counted, listed
 
 COLUMNS = ("worker", "answers", "with the majority", "right, by Dawid-Skene", "knows, by MACE")
 SMOOTHING = 0.1

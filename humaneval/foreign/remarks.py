@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from humaneval.foreign.sheet import Sheet, at, listed, many
+from humaneval.foreign.sheet import Sheet, at
+from humaneval.text import counted, listed
 
 FEW = 10
 """Responses: a generator with fewer is named in a note."""
@@ -49,7 +50,7 @@ def _stories_again(frame: pd.DataFrame) -> str:
     stories = list(dict.fromkeys(twice.index.get_level_values("story")))
     where = pd.MultiIndex.from_frame(frame[["worker", "story"]]).isin(twice.index)
     return (
-        f"{many(len(names), 'worker')} saw a story more than once, under different generators. All these"
+        f"{counted(len(names), 'worker')} saw a story more than once, under different generators. All these"
         f" responses count: {listed(names, NAMED)} ({'story' if len(stories) == 1 else 'stories'}"
         f" {listed(stories, NAMED)}; {at(list(frame.loc[where, 'line']), NAMED)})"
     )
@@ -59,7 +60,9 @@ def _unequal(frame: pd.DataFrame) -> str:
     """Workers who judged fewer generators than there are, unless the file says how many they were shown."""
     if "row_passages" in frame.columns:
         empty = int(frame["row_passages"].isna().sum())
-        told = f"row_passages is empty for {many(empty, 'response')}, so no worker is left out as incomplete"
+        told = (
+            f"row_passages is empty for {counted(empty, 'response')}, so no worker is left out as incomplete"
+        )
         return told if empty else ""
     generators = frame["generator"].nunique()
     judged = frame.groupby("worker", sort=False)["generator"].nunique()
@@ -67,7 +70,7 @@ def _unequal(frame: pd.DataFrame) -> str:
     if not fewer:
         return ""
     return (
-        f"{fewer} of {many(len(judged), 'worker')} judged fewer than the {generators} generators. The file"
+        f"{fewer} of {counted(len(judged), 'worker')} judged fewer than the {generators} generators. The file"
         " does not say how many they were shown, so no worker is left out as incomplete. A column"
         " row_passages would say it"
     )
@@ -78,5 +81,5 @@ def _few(frame: pd.DataFrame) -> str:
     few = sizes[sizes < FEW]
     if few.empty or (sizes < FEW).all():
         return ""
-    told = ", ".join(f"{name} has {many(int(n), 'response')}" for name, n in few.items())
+    told = ", ".join(f"{name} has {counted(int(n), 'response')}" for name, n in few.items())
     return f"{told}: too few for a useful score"

@@ -11,7 +11,8 @@ import pandas as pd
 
 from humaneval.errors import InputError
 from humaneval.foreign.header import column
-from humaneval.foreign.sheet import Left, Sheet, many
+from humaneval.foreign.sheet import Left, Sheet
+from humaneval.text import counted
 
 
 def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str]) -> Sheet:
@@ -45,7 +46,7 @@ def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str])
         + tuple(Left(left.cause, tuple(f"{label}:{line}" for line in left.lines)) for left in again.left_out),
     ).noted(
         *(f"{label}: {note}" for note in again.notes),
-        f"{label}: {many(len(common), 'item', 'replaces', 'replace')} those of the first file"
+        f"{label}: {counted(len(common), 'item', 'replaces', 'replace')} those of the first file"
         + (f", {fresh} {'is' if fresh == 1 else 'are'} new" if fresh else ""),
     )
 

@@ -14,9 +14,10 @@ from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.mapping import PLACE, Mapping, numbered
 from humaneval.foreign.remarks import with_remarks, with_row_passages
-from humaneval.foreign.sheet import Options, Sheet, at, listed, many
+from humaneval.foreign.sheet import Options, Sheet, at
 from humaneval.foreign.times import duration, moment, zone
 from humaneval.scoring.judgments import NO, REQUIRED, YES
+from humaneval.text import counted, listed
 
 ENDPOINT = "imported"
 """The endpoint of every imported response, so that it cannot be taken for one of ours."""
@@ -81,7 +82,7 @@ def responses(
     options = options or Options()
     same = list(sheet.frame.index[sheet.frame.duplicated()])
     if same_rows:
-        told = f"{many(len(same), 'repeated row')}, equal in every column"
+        told = f"{counted(len(same), 'repeated row')}, equal in every column"
         sheet = sheet.noted(f"{told}: scores count each once ({at(same)})" if same else "")
     else:
         sheet = sheet.without("repeated row", same)
@@ -129,7 +130,7 @@ def _readable(
         told = "; ".join(f"{cause} ({at(lines, MENDED)})" for cause, lines in found.items())
         unreadable = pd.DataFrame(bad).any(axis=1)
         raise InputError(
-            f"{many(int(unreadable.sum()), 'response')} cannot be read: {told}", _hint(found, from_zero)
+            f"{counted(int(unreadable.sum()), 'response')} cannot be read: {told}", _hint(found, from_zero)
         )
     frame = frame.assign(**places)
     for cause, rows in bad.items():
@@ -168,7 +169,7 @@ def _long(sheet: Sheet, mapping: Mapping) -> tuple[pd.DataFrame, Sheet]:
     )
     text = frame.drop(columns="line").map(_stripped)
     note = (
-        f"{many(len(numbers), 'passage')} a row: {many(len(sheet.frame), 'row')} give {len(frame)}"
+        f"{counted(len(numbers), 'passage')} a row: {counted(len(sheet.frame), 'row')} give {len(frame)}"
         if wide
         else ""
     )
@@ -214,7 +215,7 @@ def _dropped(sheet: Sheet, frame: pd.DataFrame, rows: pd.Series[bool], cause: st
     part = int((~gone.isin(whole)).sum())
     sheet = sheet.without(cause, [line for line in whole if line in sheet.frame.index])
     lines = list(dict.fromkeys(line for line in gone if line in staying))
-    return sheet.noted(f"{many(part, 'passage')} left out: {cause} ({at(lines)})" if part else "")
+    return sheet.noted(f"{counted(part, 'passage')} left out: {cause} ({at(lines)})" if part else "")
 
 
 def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.DataFrame, Sheet]:
@@ -242,7 +243,7 @@ def _values(frame: pd.DataFrame, sheet: Sheet, options: Options) -> tuple[pd.Dat
         if lost.any():
             hint = " (give --time-zone)" if name.endswith("_at") and here is None else ""
             sheet = sheet.noted(
-                f"{name}: {many(int(lost.sum()), 'cell')} cannot be read{hint}, left empty; for example "
+                f"{name}: {counted(int(lost.sum()), 'cell')} cannot be read{hint}, left empty; for example "
                 f"{old[lost].iloc[0]!r} (line {frame.loc[lost, 'line'].iloc[0]})"
             )
         if name == "test":
@@ -262,7 +263,7 @@ def _once(
     clash = passage.isin(distinct[distinct.duplicated()])
     n = passage[clash].nunique()
     lines = at(list(frame.loc[clash, "line"]), MENDED)
-    what = f"{many(n, 'passage', 'has', 'have')} two different answers by one worker"
+    what = f"{counted(n, 'passage', 'has', 'have')} two different answers by one worker"
     if n and contradictions == "refuse":
         raise InputError(
             f"{what}: {lines}",
@@ -285,7 +286,7 @@ def _said_again(frame: pd.DataFrame, clash: pd.Series[bool], sheet: Sheet) -> Sh
     if not n:
         return sheet
     return sheet.noted(
-        f"{many(n, 'passage', 'was', 'were')} answered again by the same worker: "
+        f"{counted(n, 'passage', 'was', 'were')} answered again by the same worker: "
         f"scores count the first answer ({at(list(frame.loc[again, 'line']))})"
     )
 

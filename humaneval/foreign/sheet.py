@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-SHOWN = 5
-"""How many lines a message names at most."""
+from humaneval.text import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +78,11 @@ class Sheet:
         return replace(self, frame=frame, left_out=(*self.left_out, Left(cause, gone)))
 
 
-def listed(values: Sequence[object], shown: int = SHOWN) -> str:
-    """The first few of `values`, and the number of the others.
-
-    >>> listed([1, 2, 3], shown=2)
-    '1, 2 and 1 more'
-    """
-    text = ", ".join(str(value) for value in values[:shown])
-    return text if len(values) <= shown else f"{text} and {len(values) - shown} more"
-
-
-def many(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
-    """A number with its noun and verb.
-
-    >>> many(1, "row"), many(2, "row"), many(1, "row", "is", "are")
-    ('1 row', '2 rows', '1 row is')
-    """
-    said = f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-    return f"{said} {verb if number == 1 else verbs}".strip()
-
-
-def at(lines: Sequence[object], shown: int = SHOWN) -> str:
+def at(lines: Sequence[object], most: int = 5) -> str:
     """Line numbers for a message, each once.
 
     >>> at([3]), at([3, 9, 3])
     ('line 3', 'lines 3, 9')
     """
     different = list(dict.fromkeys(lines))
-    return f"line{'s' * (len(different) > 1)} {listed(different, shown)}"
+    return f"line{'s' * (len(different) > 1)} {listed(different, most)}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from humaneval.foreign.sheet import Sheet, listed
+from humaneval.foreign.sheet import Sheet
+from humaneval.text import listed
 
 DONE = {"submitted", "approved", "accepted", "awaiting review", "partially approved", "complete", "completed"}
 

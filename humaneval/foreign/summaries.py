@@ -13,7 +13,7 @@ import pandas as pd
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign.header import column
 from humaneval.foreign.mapping import PLACE, numbered
-from humaneval.foreign.sheet import Sheet, listed, many
+from humaneval.foreign.sheet import Sheet
 from humaneval.statistics.agreement import (
     Coefficient,
     fleiss_kappa,
@@ -22,6 +22,7 @@ from humaneval.statistics.agreement import (
     percentage_agreement,
     tally,
 )
+from humaneval.text import counted, listed
 
 TIE = "(tie)"
 LINE, COLUMN, NUMBER, VALUE, WORKER, ITEM = "(line)", "(column)", "(number)", "(value)", "(worker)", "(item)"
@@ -254,7 +255,7 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
     if known:
         again = pd.DataFrame({"item": item, "worker": frame[WORKER]}).duplicated()
         notes += (
-            [f"{many(int(again.sum()), 'repeated answer')} by the same worker to the same item: left out"]
+            [f"{counted(int(again.sum()), 'repeated answer')} by the same worker to the same item: left out"]
             if again.any()
             else []
         )

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from humaneval.foreign.sheet import at, many
+from humaneval.foreign.sheet import at
+from humaneval.text import counted
 
 LEAVES = 60
 """A JSON cell with more values than this is a log (of clicks, say), not an answer. It stays as it is."""
@@ -95,7 +96,7 @@ def unfolded(frame: pd.DataFrame, names: list[str], whole: str = "taskAnswers") 
         broken = list(frame.index[looks & ~is_json])
         if broken:
             notes.append(
-                f"{name}: {many(len(broken), 'cell', 'begins', 'begin')} like JSON but cannot be read, and"
+                f"{name}: {counted(len(broken), 'cell', 'begins', 'begin')} like JSON but cannot be read, and"
                 f" {'stays' if len(broken) == 1 else 'stay'} text: {at(broken)}"
             )
         if not is_json.any():
@@ -135,8 +136,8 @@ def _with_answers(
     if others:
         lines = list(frame.index[is_json])
         notes.append(
-            f"{name}: {many(len(lines), 'cell')} of JSON ({at(lines)});"
-            f" {many(others, 'other cell', 'stays', 'stay')} text"
+            f"{name}: {counted(len(lines), 'cell')} of JSON ({at(lines)});"
+            f" {counted(others, 'other cell', 'stays', 'stay')} text"
         )
     place = list(frame.columns).index(name)
     old = frame.drop(columns=[one for one in new if one in frame.columns] + ([] if name in new else [name]))

@@ -1,4 +1,7 @@
-"""Upgrades a database to the tables of this version, checks it, and makes backups."""
+"""Upgrades a database to the tables of this version, checks it, and makes backups.
+
+Alembic is imported where it is used: it is slow to import, and a current database does not need it.
+"""
 
 from __future__ import annotations
 

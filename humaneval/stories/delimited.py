@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from humaneval.errors import InputError
 from humaneval.stories.fields import record_of
-from humaneval.stories.headings import Columns, known_names, listed, of_responses, resolve
+from humaneval.stories.headings import Columns, known_names, of_responses, resolve
 from humaneval.stories.result import Record, Records
+from humaneval.text import listed
 
 DELIMITERS = ",;\t|"
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5"
@@ -60,7 +61,7 @@ def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] 
     columns = resolve(header, mapping)
     check_columns(columns, header, name)
     kind = {"cloze": "Story Cloze CSV", "five": "ROCStories CSV"}.get(columns.shape, "CSV")
-    notes = [f"columns not used: {listed(columns.ignored)}"] if columns.ignored else []
+    notes = [f"columns not used: {listed(columns.ignored, 8)}"] if columns.ignored else []
     rows = list(_rows(lines, delimiter, len(header)))
     cells = {field: header.index(column) for field, column in columns.of.items()}
     surplus = [header.index(column) for column in columns.surplus]
@@ -85,19 +86,19 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
     there = f"its columns are {listed(names, most=25)}"
     if columns.unknown:
         raise InputError(
-            f"{file} has no column {listed(columns.unknown)}; {there}",
+            f"{file} has no column {listed(columns.unknown, 8)}; {there}",
             "Correct --map: it takes names as they are in the file.",
         )
     if columns.twice:
         raise InputError(
-            f"{file} has the column {listed(columns.twice)} twice", "Rename or delete one of them."
+            f"{file} has the column {listed(columns.twice, 8)} twice", "Rename or delete one of them."
         )
     answers = of_responses(names)
     if columns.shape and not (answers and columns.shape == "text"):
         return
     if answers:
         raise InputError(
-            f"{file} looks like a table of responses ({listed(answers)}), not of stories; {there}",
+            f"{file} looks like a table of responses ({listed(answers, 8)}), not of stories; {there}",
             "To score responses: humaneval score --responses FILE.",
         )
     if set(columns.missing) == {"answer"}:
@@ -108,7 +109,7 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
     extra = f"; unknown: {listed(columns.ignored, most=25)}" if columns.ignored else ""
     there = f"; found: {listed(list(columns.of.values()), most=25)}" if columns.of else ""
     raise InputError(
-        f"{file} is missing columns: {listed(columns.missing)}{there}{extra}",
+        f"{file} is missing columns: {listed(columns.missing, 8)}{there}{extra}",
         "Name the columns with the sentences: --map id=COLUMN,sentence1=COLUMN,…,sentence5=COLUMN.",
     )
 

@@ -145,17 +145,5 @@ def of_responses(names: Sequence[str]) -> list[str]:
     return [name for name in names if _RESPONSES.search(name.lower())]
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """`names` for a message: the first few, and the number of the others.
-
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    shown = [name if name.strip() else "(no name)" for name in names[:most]]
-    shown = [name if len(name) <= 40 else name[:39] + "…" for name in shown]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())

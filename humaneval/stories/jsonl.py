@@ -11,8 +11,9 @@ from typing import Any
 from humaneval.errors import InputError
 from humaneval.stories.delimited import check_columns
 from humaneval.stories.fields import kind_of, record_of
-from humaneval.stories.headings import Columns, listed, resolve
+from humaneval.stories.headings import Columns, resolve
 from humaneval.stories.result import Record, Records
+from humaneval.text import listed
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n,]*")
@@ -65,7 +66,7 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
         if isinstance(found.value, _Repeated):
             record.trouble = f"the field {found.value.twice!r} occurs twice"
         elif not columns.shape:
-            record.trouble = f"missing: {listed(columns.unknown or columns.missing)}"
+            record.trouble = f"missing: {listed(columns.unknown or columns.missing, 8)}"
         else:
             usable = True
             records[-1] = _record(found, columns)
@@ -77,7 +78,7 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
             f" {records[0].trouble if records else 'it is empty'}",
             'Write one object a line: {"id": "…", "sentences": ["…", "…", "…", "…", "…"]}.',
         )
-    notes = (f"fields not used: {listed(list(unused))}",) if unused else ()
+    notes = (f"fields not used: {listed(list(unused), 8)}",) if unused else ()
     return Records("JSONL", records, notes=notes)
 
 

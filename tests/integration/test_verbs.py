@@ -61,7 +61,7 @@ def test_a_story_with_an_id_that_is_taken_changes_nothing(command: Command) -> N
     )
     said = command("stories", "import", "stories.csv")
     assert said.code == 1
-    assert "story 'g1' is in the database with other sentences" in said.err
+    assert "story 'g1' is already in the database with other sentences" in said.err
     assert [s["id"] for s in command("stories", "list", "--json").json["stories"]] == ["g1"]
 
 

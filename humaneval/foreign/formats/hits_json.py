@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from humaneval.foreign.document import Document
 from humaneval.foreign.header import from_records
-from humaneval.foreign.sheet import Options, Sheet, many
+from humaneval.foreign.sheet import Options, Sheet
+from humaneval.text import counted
 
 NAME = "hits-json"
 LISTS = ("Answers", "Assignments")
@@ -38,7 +39,7 @@ def read(document: Document, options: Options) -> Sheet:
             roles[role] = found
     empty = sum(not _answers(value) for value in document.json.values())
     return replace(sheet, roles=roles).noted(
-        f"{many(empty, 'HIT', 'has', 'have')} no answers" if empty else ""
+        f"{counted(empty, 'HIT', 'has', 'have')} no answers" if empty else ""
     )
 
 

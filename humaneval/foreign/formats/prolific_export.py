@@ -9,8 +9,9 @@ from pathlib import Path
 from humaneval.errors import UsageError
 from humaneval.foreign.document import Document, open_document
 from humaneval.foreign.header import framed
-from humaneval.foreign.sheet import Options, Sheet, many
+from humaneval.foreign.sheet import Options, Sheet
 from humaneval.foreign.submission_status import leave_out
+from humaneval.text import counted
 
 NAME = "prolific"
 ROLES = {
@@ -60,7 +61,7 @@ def submissions(document: Document) -> Sheet:
     }
     cells = int(withdrawn.to_numpy().sum())
     return replace(sheet, frame=frame, roles=roles, time_zone="UTC").noted(
-        f"{many(cells, 'cell')} withdrawn by the participants, read as blank" if cells else ""
+        f"{counted(cells, 'cell')} withdrawn by the participants, read as blank" if cells else ""
     )
 
 
@@ -86,8 +87,10 @@ def only_counted(sheet: Sheet, column: str, export: Path, options: Options) -> S
         ids = ids[~gone]
     silent = set(state) - set(ids)
     return sheet.noted(
-        f"{many(len(unknown), 'worker')} not in Prolific's export: kept" if unknown else "",
-        f"{many(len(silent), 'worker')} in Prolific's export without an answer that counts" if silent else "",
+        f"{counted(len(unknown), 'worker')} not in Prolific's export: kept" if unknown else "",
+        f"{counted(len(silent), 'worker')} in Prolific's export without an answer that counts"
+        if silent
+        else "",
     )
 
 

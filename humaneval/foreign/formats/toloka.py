@@ -7,9 +7,10 @@ from dataclasses import replace
 from humaneval.errors import InputError
 from humaneval.foreign.document import Document
 from humaneval.foreign.header import framed
-from humaneval.foreign.sheet import Options, Sheet, many
+from humaneval.foreign.sheet import Options, Sheet
 from humaneval.foreign.submission_status import leave_out
 from humaneval.foreign.unfold import from_python, unfolded
+from humaneval.text import counted
 
 NAME = "toloka"
 ROLES = {
@@ -51,8 +52,10 @@ def read(document: Document, options: Options) -> Sheet:
         roles={role: name for role, name in ROLES.items() if name in frame.columns},
     ).noted(
         *notes,
-        f"{many(changed, 'cell')} with Python's b'…', read as text" if changed else "",
-        f"{many(int(golden.sum()), 'answer')} to control questions (GOLDEN:), kept" if golden.any() else "",
+        f"{counted(changed, 'cell')} with Python's b'…', read as text" if changed else "",
+        f"{counted(int(golden.sum()), 'answer')} to control questions (GOLDEN:), kept"
+        if golden.any()
+        else "",
     )
     return leave_out(
         sheet,
