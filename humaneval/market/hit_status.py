@@ -13,8 +13,8 @@ from humaneval.market.journal import post
 from humaneval.market.tables.account import Entry
 from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.database import Transaction
-from humaneval.market.tables.uploads import Upload
 from humaneval.market.tables.hits import Hit
+from humaneval.market.tables.uploads import Upload
 
 
 @dataclass(frozen=True, slots=True)
