@@ -1,4 +1,5 @@
-"""What cannot be trained on is said in one line: file, document, cause. What can is trained on and scored."""
+"""Texts that cannot be trained on are refused in one line with file, document and cause; others are trained
+on and scored."""
 
 from __future__ import annotations
 
@@ -269,7 +270,8 @@ def test_a_checkpoint_names_its_masks_and_what_it_was_trained_on(
 
 
 def test_a_full_disk_leaves_the_state_and_the_checkpoint_before(train_small: Trained, tmp_path: Path) -> None:
-    """A file of the state cannot grow to its size; the checkpoint's, a third of it, can."""
+    """The file of the state cannot be written completely; that of the checkpoint, a third of its size,
+    can."""
     resource = pytest.importorskip("resource", reason="this system has no limit on the size of files")
     settings = {"learning_rate": 5e-3}
     train_small(tmp_path, "lm", steps=10, **settings)

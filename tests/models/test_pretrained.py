@@ -1,4 +1,5 @@
-"""Pre-trained models: opened whole or refused in words, enlarged without a change to what they know."""
+"""Pre-trained models: opened completely or refused with a reason, and enlarged without a change to the old
+rows."""
 
 from __future__ import annotations
 
@@ -129,7 +130,7 @@ def test_parts_and_old_formats_hold_the_same_model(gpt2: Path, tokenizer: Any, t
         f"transformer.h.{n}.attn.{b}": torch.ones(1) for n in (0, 1) for b in ("bias", "masked_bias")
     }
     torch.save(state, old / "pytorch_model.bin", _use_new_zipfile_serialization=False)
-    # As the hub's gpt2 names them: without the prefix, with the buffers of old.
+    # The names in the hub's gpt2: without the prefix, with old buffers.
     bare = keep(tmp_path / "bare", model, tokenizer)
     named = {name.removeprefix("transformer."): tensor for name, tensor in distinct(model).items()}
     save_file(named | {"h.0.attn.bias": torch.ones(1)}, bare / "model.safetensors", metadata={"format": "pt"})
@@ -229,7 +230,7 @@ def test_a_model_that_looks_ahead_is_refused(tokenizer: Any, tmp_path: Path) -> 
 
 
 def test_a_model_that_says_it_is_of_another_kind_is_refused_as_such(tokenizer: Any, tmp_path: Path) -> None:
-    """BERT as it is published: the library would open it, and miss weights."""
+    """BERT as published: the library would open it with weights missing."""
     settings = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
     model = BertForMaskedLM(BertConfig(vocab_size=tokenizer.get_vocab_size(), **settings))
     folder = keep(tmp_path / "bert", model, tokenizer)
@@ -409,7 +410,7 @@ def test_sentences_are_filled_in_only_by_a_model_with_blanks_for_them(tokenizer:
 
 
 def test_G07_the_range_of_transformers_is_bounded_and_both_its_ends_are_tried() -> None:
-    """`.ci/run` runs the models' tests with the oldest that is allowed, too."""
+    """`.ci/run` also runs the tests of models with the oldest version that is allowed."""
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (bounds,) = (r for r in wanted["optional-dependencies"]["models"] if r.startswith("transformers"))
     oldest, below = re.fullmatch(r"transformers>=([\d.]+),<(\d+)", bounds).groups()

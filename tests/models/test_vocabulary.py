@@ -1,5 +1,4 @@
-"""Tokenizers: GPT-2's and its like are read as they are, text is only text, and what is not byte-level is
-refused."""
+"""Tokenizers: those like GPT-2's are read as they are, text is only text, and others are refused."""
 
 from __future__ import annotations
 
