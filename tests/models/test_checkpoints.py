@@ -162,7 +162,7 @@ def _cut(folder: Path) -> None:
             lambda folder: (folder / "config.json").write_text("{}"),
             "config.json does not describe a language model",
         ),
-        (lambda folder: (folder / TOKENIZER).write_text("{"), "tokenizer.json holds no tokenizer"),
+        (lambda folder: (folder / TOKENIZER).write_text("{"), "tokenizer.json is not a tokenizer"),
         (lambda folder: (folder / CARD).write_text("[]"), "infilling.json is damaged"),
         (lambda folder: (folder / CARD).write_bytes(b"\xff\xfe"), "infilling.json is damaged"),
         (
