@@ -92,7 +92,8 @@ def _setting(name: str) -> tuple[Any, list[list[int]], list[int], SpecialIds]:
 
 
 def plain(model: Any, ids: Sequence[int], length: int) -> list[int]:
-    """The whole text anew for every token, logits of all places, the whole vocabulary sorted."""
+    """Reads the whole text again for every token, with logits of all places and the whole vocabulary
+    sorted."""
     chance = torch.Generator().manual_seed(0)
     row = list(ids)
     with torch.inference_mode():

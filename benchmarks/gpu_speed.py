@@ -86,8 +86,8 @@ def speed(setting: Setting) -> None:
 
 
 def peak_of(device: str) -> tuple[str, float]:
-    """Of a device by the name that its driver gives: the card as PEAKS calls it, and its operations a second;
-    infinite, so that no MFU is reported, for one that is not there."""
+    """The card of a device in PEAKS, by the name that its driver gives, and its operations per second. For an
+    unknown card they are infinite, so that no MFU is reported."""
     known = {} if any(build in device for build in SLOWER) else PEAKS
     return next(
         ((card, peak) for card, peak in known.items() if card in device), (f"{device}: unknown", math.inf)

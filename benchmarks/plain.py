@@ -95,7 +95,7 @@ def _story(x: list[int], spans: Sequence[TokenSpan], special: SpecialIds) -> Row
 
 
 def fits(x: Sequence[int], spans: Sequence[TokenSpan]) -> bool:
-    """Whether c S x E, the longest format, has room."""
+    """Whether c S x E, the longest format, fits."""
     masked = sum(last - first for _, first, last in spans)
     return (len(x) - masked + len(spans)) + 1 + len(x) + 1 <= LENGTH
 
@@ -126,7 +126,7 @@ def loss(model: Any, ids: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
 
 
 def optimizer(model: Any, learning_rate: float = 5e-5) -> torch.optim.Optimizer:
-    """AdamW as the paper's code has it: constant rate, no decay."""
+    """AdamW as in the paper's code: constant rate, no decay."""
     import torch
 
     return torch.optim.AdamW(
@@ -153,7 +153,7 @@ def step(model: Any, rows: Sequence[Row], adam: torch.optim.Optimizer, clip: flo
 
 
 def shuffled(count: int, seed: int) -> list[int]:
-    """A fresh order."""
+    """A new order."""
     order = list(range(count))
     random.Random(seed).shuffle(order)
     return order

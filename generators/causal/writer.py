@@ -20,7 +20,7 @@ from generators.checkpoints.weights import positions
 from generators.devices import pick_device
 from generators.options import read_options, refuse_unless
 from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Stop, Written, draw
-from generators.sampling.filling import Draft, ModelGenerator, Shared
+from generators.sampling.filling import UNENDED, Draft, ModelGenerator, Shared
 from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import UsageError
 from humaneval.text import normalise, split_sentences
@@ -134,7 +134,7 @@ class Writer(ABC):
         if written.held and gap.type not in ("word", "ngram") and not whole:
             return Draft(text, InfillStatus.CUT, f"cut off at {gap.max_words} words", extra)
         if not (written.ended or written.held) and not self.complete(written):
-            return Draft(text, InfillStatus.CUT, "no end within the longest length", extra)
+            return Draft(text, InfillStatus.CUT, UNENDED, extra)
         return Draft(text, extra=extra)
 
     def encode(self, text: str) -> list[int]:

@@ -18,6 +18,8 @@ from humaneval.domain import Blank, Filling, Gap, GappedText, Infill, InfillStat
 from humaneval.text import normalise
 
 OK = InfillStatus.OK
+UNENDED = "no end within the longest length"
+"""The detail of an answer that is cut because it did not end."""
 WINDOW = 4
 """Batches that are sorted by length together, so that the texts of a batch are about equally long."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from generators.devices import pick_device
 from generators.options import read_options, refuse_unless
-from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
+from generators.sampling.filling import UNENDED, Draft, Filler, ModelGenerator, Shared
 from generators.self_attention.casing import detokenise, truecase
 from generators.self_attention.template import SEGMENT, Template, template_of
 from generators.self_attention.vocabulary import words_of
@@ -110,7 +110,7 @@ class SelfAttentionFiller:
         extra = {"words": len(words), "logprob": round(answer.logprob, 4), "repeats": repeats(words)}
         if answer.ended:
             return Draft(detokenise(cased), extra=extra)
-        return Draft(detokenise(cased), InfillStatus.CUT, "no end within the longest length", extra)
+        return Draft(detokenise(cased), InfillStatus.CUT, UNENDED, extra)
 
 
 def repeats(words: Sequence[str]) -> bool:

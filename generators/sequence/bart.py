@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generators.options import read_options
-from generators.sampling.filling import Draft, Shared
+from generators.sampling.filling import UNENDED, Draft, Shared
 from generators.sequence.alignment import align
 from generators.sequence.encoder_decoder import Drawn, Source, draw_pairs, open_pair
 from generators.sequence.pair_filler import PairFiller, Seq2SeqOptions, generators_of, refused
@@ -69,7 +69,7 @@ class BartFiller(PairFiller):
     def answers(self, drawn: Drawn, pieces: Sequence[Sequence[int]], gaps: Sequence[Gap]) -> list[Draft]:
         """A draft for each gap, if the rest of the text came back."""
         if not drawn.ended:
-            return [Draft("", InfillStatus.CUT, "no end within the longest length")] * len(gaps)
+            return [Draft("", InfillStatus.CUT, UNENDED)] * len(gaps)
         aligned = align(pieces, drawn.ids)
         if aligned.edits * EDITS > sum(map(len, pieces)):
             detail = f"the model did not keep the context: {aligned.edits} tokens differ"

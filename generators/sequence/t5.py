@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generators.options import read_options
-from generators.sampling.filling import Draft, Shared
+from generators.sampling.filling import UNENDED, Draft, Shared
 from generators.sequence.encoder_decoder import Drawn, Source, draw_pairs, open_pair
 from generators.sequence.pair_filler import PairFiller, Seq2SeqOptions, generators_of, refused
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
@@ -78,7 +78,7 @@ class T5Filler(PairFiller):
                 continue
             draft = self.answer(gap, parts[sentinel], {})
             if sentinel == last and not drawn.ended and draft.status is InfillStatus.OK:
-                draft = draft._replace(status=InfillStatus.CUT, detail="no end within the longest length")
+                draft = draft._replace(status=InfillStatus.CUT, detail=UNENDED)
             drafts.append(draft)
         return drafts
 

@@ -127,7 +127,9 @@ def score(
     scored."""
     examples = masked_once(documents, checkpoint, granularity, seed=seed)
     if not examples.examples:
-        raise nothing_left(f"none of the {len(documents)} documents can be scored on {granularity}", examples)
+        raise nothing_left(
+            f"none of the {len(documents)} documents can be scored with granularity {granularity}", examples
+        )
     strategy = checkpoint.card.kind
     if positions(checkpoint.model) < CONTEXT_LENGTH:
         raise UsageError(f"{name} reads only {positions(checkpoint.model)} tokens, not {CONTEXT_LENGTH}")

@@ -97,7 +97,7 @@ def _settings(given: dict[str, Any], corpus: str) -> dict[str, Any]:
     """The preset's settings, and over them those that are given."""
     preset = given["preset"] or ("stories" if corpus == "texts" else corpus)
     if preset not in PRESETS:
-        raise UsageError(f"the preset {preset} is only for sa", f"There are {', '.join(PRESETS)}.")
+        raise UsageError(f"the preset {preset} is only for sa", f"Choose one of {', '.join(PRESETS)}.")
     size = given["vocabulary"]
     if size is not None and not FEWEST_TOKENS <= size <= MOST_TOKENS:
         raise UsageError(

@@ -63,7 +63,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     """The preset's settings, and over them those that are given."""
     preset = given["preset"] or "paper"
     if preset not in PRESETS:
-        raise UsageError(f"the preset {preset} is not for sa", f"There are {', '.join(PRESETS)}.")
+        raise UsageError(f"the preset {preset} is not for sa", f"Choose one of {', '.join(PRESETS)}.")
     return PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""Small models on a corpus made in the test: nothing is fetched, and everything is over in seconds."""
+"""Small models on a corpus made in the test: nothing is fetched, and everything takes seconds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.conftest import lacking
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> None:
-    """The tests run side by side: two threads each would only wait for each other."""
+    """Tests run in parallel: two threads for each would only wait for each other."""
     import torch
 
     torch.set_num_threads(1)
@@ -97,14 +97,14 @@ Trained = Callable[..., Progress]
 
 
 def small_model(special: SpecialIds, **settings: Any) -> Any:
-    """Untrained; settings of the architecture by name, others are passed over."""
+    """An untrained model; settings of the architecture by name, others are ignored."""
     known = {field.name for field in fields(Architecture)}
     chosen = {name: value for name, value in {**SMALL, **settings}.items() if name in known}
     return new_model(Architecture(**chosen), special, 0)
 
 
 def small_plan(strategy: str, **settings: Any) -> Plan:
-    """Settings of the plan by name, others are passed over."""
+    """A plan; its settings by name, others are ignored."""
     known = {field.name for field in fields(Plan)}
     return Plan(strategy, **{name: value for name, value in {**SMALL, **settings}.items() if name in known})
 

@@ -1,4 +1,4 @@
-"""A corpus in which one sentence follows from the others: who fills it exactly has read them."""
+"""A corpus in which one sentence follows from the others: a model that fills it exactly has read them."""
 
 from __future__ import annotations
 

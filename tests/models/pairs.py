@@ -111,7 +111,7 @@ def train_pair(
 
 
 def written_on(prompt: Sequence[int], answer: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The pair that teaches a causal model to go on from a prompt."""
+    """The pair that teaches a causal model to continue a prompt."""
     return [*prompt, *answer], [-100] * len(prompt) + [*answer]
 
 

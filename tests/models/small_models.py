@@ -1,4 +1,4 @@
-"""Small models in the layouts that real ones come in, and tokenizers to go with them."""
+"""Small models in the layouts of real ones, and their tokenizers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def write_pair(folder: Path, vocab: dict[str, int], merges: list[tuple[str, str]
 
 
 class RunsOnUnpickling:
-    """Unpickled, it makes a file: what must never happen."""
+    """Creates a file when it is unpickled, which must never happen."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker

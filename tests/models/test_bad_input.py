@@ -1,4 +1,5 @@
-"""What cannot be trained on is said in one line: file, document, cause. What can is trained on and scored."""
+"""Texts that cannot be trained on are refused in one line with file, document and cause; others are trained
+on and scored."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""BERT: as many pieces as the original, in five orders; text is text, and what is no masked model is refused
-in words."""
+"""BERT: as many pieces as the original, in five orders; text is only text, and other models are refused with
+a reason."""
 
 from __future__ import annotations
 

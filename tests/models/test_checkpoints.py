@@ -1,4 +1,4 @@
-"""Checkpoints: what is damaged, foreign or of another kind is refused in words."""
+"""Checkpoints: damaged, foreign and other kinds of checkpoints are refused with a reason."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _cut(folder: Path) -> None:
             lambda folder: (folder / "config.json").write_text("{}"),
             "config.json does not describe a language model",
         ),
-        (lambda folder: (folder / TOKENIZER).write_text("{"), "tokenizer.json holds no tokenizer"),
+        (lambda folder: (folder / TOKENIZER).write_text("{"), "tokenizer.json is not a tokenizer"),
         (lambda folder: (folder / CARD).write_text("[]"), "infilling.json is damaged"),
         (lambda folder: (folder / CARD).write_bytes(b"\xff\xfe"), "infilling.json is damaged"),
         (
@@ -191,7 +191,7 @@ def _other(folder: Path) -> Any:
 def test_a_save_that_is_stopped_at_any_point_leaves_the_old_set_or_the_new(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stops before the first touch of the disk, then before the second, and so on until a save is through."""
+    """Stops before the first write to the disk, then before the second, and so on until a save completes."""
     old = load(folder)
     model, tokenizer, card = _other(folder)
     real = {name: getattr(Path, name) for name in ("mkdir", "write_text", "rename", "replace", "rmdir")}
@@ -221,7 +221,7 @@ def test_a_save_that_is_stopped_at_any_point_leaves_the_old_set_or_the_new(
         new = found.hash != old.hash
         assert (found.card.training == {"step": 2}) is new
         seen.add("new" if new else "old")
-        # Whatever was left behind, the next save is through.
+        # Whatever files are left, the next save completes.
         save(copy, model, tokenizer, card)
         assert load(copy).card.training == {"step": 2}
         assert not (copy / NEXT).exists()
@@ -264,7 +264,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_leaves_the_checkpoint_whole(folder: Path, small_disk: Path) -> None:
-    """With more and more room: each save fails at another file, and the last is through."""
+    """With more and more space: each save fails at another file, and the last one completes."""
     ours = shutil.ignore_patterns("state.*", "log.*")
     home = Path(shutil.copytree(folder, small_disk / "run", ignore=ours))
     before, changed = load(home).hash, _other(home)

@@ -1,4 +1,4 @@
-"""Drawing from a model: batches equal single rows, and every limit that can be asked for is kept."""
+"""Drawing from a model: batches equal single rows, and every limit is kept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def small(make: Any) -> PreTrainedModel:
 
 @pytest.mark.parametrize("make", [tiny_gpt2, tiny_llama])
 def test_G15_left_padded_batches_give_the_logits_of_single_rows(make: Any) -> None:
-    """Rows of different lengths, token after token, some of them leaving on the way, against whole uncached
+    """Rows of different lengths, token by token, some of them leaving the batch, compared with uncached
     passes."""
     model = small(make)
     more = torch.tensor([[21, 22, 23], [24, 25, 26], [27, 28, 29], [30, 31, 32]])
@@ -228,7 +228,8 @@ def test_G02_an_infill_begins_as_it_is_told(kind: str, four: dict[str, Path]) ->
     gap = Gap(beginning="Suddenly it")
     context = ("The Trip\nAnna left. ", " She slept.")
     found = [answer for (answer,) in generator.fill(text(context, gap, sample=n) for n in range(1, 17))]
-    # So small a model writes bytes that make no character now and then, on another machine at another draw.
+    # Such a small model sometimes writes bytes that are not a character; at which draw depends on the
+    # machine.
     written = [answer.text for answer in found if answer.status is not InfillStatus.UNPRINTABLE]
     assert len(written) >= 8
     for answer in written:

@@ -1,5 +1,5 @@
-"""Masked examples: as many and as long as the reference's, kept once, and the same however the work is
-shared."""
+"""Masked examples: the same number and lengths as the reference's, kept once, and the same with any number of
+processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HIERARCHICAL = load_mask("hierarchical")
 def test_the_masked_validation_stories_have_the_references_figures(
     seed: int, test_data: Path, gpt2_tokenizer: Any
 ) -> None:
-    """Its own run over the same 1,866 stories: 29,849 examples, and these lengths."""
+    """The reference's run over the same 1,866 stories: 29,849 examples of these lengths."""
     special = SpecialIds(50_257)
     documents = real_documents(test_data, "valid.csv")
     corpus = mask_corpus(documents, gpt2_tokenizer, special, HIERARCHICAL, seed=seed)
@@ -120,7 +120,7 @@ def test_examples_that_are_there_are_reused_and_others_are_made(corpus: MaskedCo
     assert len(made) == 1
     kept_corpus(tmp_path / "kept", "two", make)
     assert len(made) == 2
-    # Killed while it was written: the words come last.
+    # After a kill while it was written: the description is written last.
     (tmp_path / "kept" / WORDS).unlink()
     kept_corpus(tmp_path / "kept", "two", make)
     (tmp_path / "kept" / WORDS).write_text('{"key": "tw')
@@ -152,7 +152,7 @@ def test_sixteen_copies_of_the_papers_stories_would_take_less_than_300_megabytes
 def test_batches_depend_on_seed_and_number_alone(corpus: MaskedCorpus) -> None:
     run = training_batches(corpus, "ilm", seed=3, size=48)
     batches = [next(run) for _ in range(25)]
-    # Number 13 runs on over the end of the first pass: 640 examples.
+    # Batch 13 spans the end of the first pass, after 640 examples.
     for number in (0, 13, 24):
         later = next(training_batches(corpus, "ilm", seed=3, size=48, start=number))
         assert (later.ids == batches[number].ids).all()

@@ -1,5 +1,5 @@
-"""Fill in the middle: every family's prompt id by id, its ends, nothing special in an answer, and a model
-that learns it."""
+"""Fill in the middle: the prompt of every family id by id, its ends, no control tokens in answers, and a
+model that learns it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks, tokens and examples: what a model is shown, and which of it counts."""
+"""Masks, tokens and examples: what a model reads, and which tokens count."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ Masks = Sequence[Sequence[Sequence[MaskedSpan]]]
 
 
 def as_the_baseline_does(tokens: Sequence[Tokens], masks: Masks, special: SpecialIds) -> None:
-    """Ids, types, merged spans and what fits are the baseline's, for every strategy."""
+    """Ids, types, merged spans and examples that fit equal those of the baseline, for every strategy."""
     masked, merged = mask_tokens(tokens, masks, special)
     ours = {strategy: list(encode(strategy, masked, special)) for strategy in STRATEGIES}
     number = 0
@@ -206,7 +206,7 @@ def test_the_longest_format_decides_for_all_what_fits_the_context() -> None:
 def test_what_is_too_long_is_left_out_for_every_strategy_alike_and_counted(
     bundled: tuple[Document, ...],
 ) -> None:
-    """With so few words in the vocabulary, most stories fit only where much of them is masked."""
+    """With such a small vocabulary, most stories fit only if much of them is masked."""
     tokenizer = train_tokenizer([document.text for document in bundled], 600)
     special = SpecialIds(tokenizer.get_vocab_size())
     endless = story_document(Story("x", ("word " * 400,) * 5))

@@ -1,5 +1,5 @@
-"""The flat forward pass: nobody sees another's text, nothing is computed otherwise than padded, and
-perplexity of it."""
+"""The flat forward pass: no example sees another, results equal those of padded rows, and perplexity is
+right."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def beside(*documents: Masked) -> Masked:
 
 
 def with_other(masked: Masked, tokens: slice) -> Masked:
-    """The document with other tokens in some places, and as many."""
+    """The document with other tokens in some places, and the same number of tokens."""
     ids = masked.ids.copy()
     ids[tokens] = (ids[tokens] + 7) % SPECIAL.size
     return masked._replace(ids=ids)
@@ -64,7 +64,7 @@ def masked_losses(model: Any, strategy: str, masked: Masked) -> torch.Tensor:
 
 @pytest.fixture(params=[tiny_gpt2, tiny_llama], ids=["flat GPT-2", "padded Llama"])
 def model(request: pytest.FixtureRequest) -> Any:
-    """Both ways of computing it; with weights large enough for context to matter."""
+    """Both models, with weights large enough for the context to matter."""
     made = request.param(SPECIAL.total, initializer_range=0.5).eval()
     assert is_plain_gpt2(made) is (request.param is tiny_gpt2)
     return made
@@ -144,7 +144,7 @@ def test_a_batch_filled_up_to_a_fixed_shape_has_the_same_loss(strategy: str, cor
         with torch.inference_mode():
             wanted_loss = float(weighted_loss(model, place(batch, "cpu")))
             assert float(weighted_loss(model, filled)) == pytest.approx(wanted_loss, rel=1e-5)
-            # One that has no room for the batch changes nothing.
+            # A capacity that is too small for the batch changes nothing.
             small = place(batch, "cpu", capacity=64)
             assert float(weighted_loss(model, small)) == pytest.approx(wanted_loss, rel=1e-6)
     assert len(shapes) == 1
@@ -173,7 +173,7 @@ def test_a_model_that_knows_nothing_has_the_vocabulary_as_perplexity_and_all_sco
         assert one.with_ends == pytest.approx(corpus.special.total, rel=1e-6, abs=1e-3)
         assert one.examples == corpus.examples
     masked = corpus.take(range(corpus.examples)).masked_tokens().sum()
-    # What an example begins with is predicted by nothing: no answer is.
+    # The first token of an example is not predicted, so it is never an answer.
     assert {one.tokens for one in found.values()} == {int(masked)}
     assert math.isnan(found["lm"].context)
     assert math.isnan(found["lm-rev"].context)
@@ -195,7 +195,7 @@ def test_perplexity_does_not_depend_on_the_size_of_batches_and_scores_the_last_o
 
 
 def says(probabilities: list[float]) -> Any:
-    """A model that gives every token the same probability wherever it stands."""
+    """A model that gives each token the same probability at every place."""
     model = tiny_gpt2(len(probabilities))
     with torch.no_grad():
         model.transformer.wte.weight.zero_()
@@ -208,8 +208,8 @@ def says(probabilities: list[float]) -> Any:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_perplexity_is_a_mean_over_tokens_not_over_documents(strategy: str) -> None:
-    """Four masked tokens of probability 1/2 and one of 1/8: 2 ** ((4 * 1 + 3) / 5), whoever masks how
-    many."""
+    """Four masked tokens of probability 1/2 and one of 1/8: 2 ** ((4 * 1 + 3) / 5), in whichever example they
+    are."""
     special = SpecialIds(2, ("word",))
     model = says([1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8])
     zero = np.zeros(2, dtype=np.int64)

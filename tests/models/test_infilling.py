@@ -1,4 +1,5 @@
-"""Infilling with our own checkpoints: seeded, batched without trace, blind to what it must not see."""
+"""Infilling with our own checkpoints: it depends on the seed, not on the batch, and not on text that must not
+be seen."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Instruct models: the chat's control tokens as ids, the request as text, replies read strictly, one more
-asking."""
+"""Instruct models: control tokens are ids, the request is text, replies are read strictly, and asked for
+twice at most."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_chat_is_ids_and_the_request_is_text(folder: Path, tokenizer: Any) -
         *(close, *read("\n").ids, start),
         *read("assistant\n").ids,
     ]
-    # What closes a turn ends a reply, though the files call another token the end.
+    # The token that closes a turn ends a reply, although the files name another end token.
     assert filler.rules.ends == (end, close)
     assert start in filler.rules.forbidden
 

@@ -1,5 +1,5 @@
-"""`humaneval train` as a program of its own: killed at any moment, or shared by several processes, it ends
-the same."""
+"""`humaneval train` as a separate program: after kills at any moment, or with several processes, the result
+is the same."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def lines(folder: Path) -> int:
 def test_a_run_that_is_killed_again_and_again_ends_with_the_weights_of_one_that_was_not(
     command: Command, tmp_path: Path
 ) -> None:
-    """Three kills at moments drawn anew in each run of the test: somewhere within a step, an evaluation or a
+    """Three kills at random moments, different in each run of the test: within a step, an evaluation or a
     save."""
     arguments = [*TRAIN, "--steps", "80", "--evaluate-every", "4", "--out"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"

@@ -1,4 +1,4 @@
-"""Models in the line: what a small ILM really writes, and what a study makes of it."""
+"""Models in the whole pipeline: what a small ILM writes, and how a study treats it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss: the paper's two means, whichever way a batch is cut up, and over what it should be."""
+"""The loss: the paper's two means over the right tokens, however a batch is divided."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_G29_micro_batches_change_neither_loss_nor_gradient(strategy: str, corpu
 def test_G05_G06_the_first_loss_is_finite_and_near_the_log_of_the_vocabulary(
     strategy: str, corpus: MaskedCorpus
 ) -> None:
-    """Both means are; a format without a context has one only, and nothing that is no number."""
+    """Both means are; a format without a context has only one, and no NaN."""
     model = small_model(corpus.special)
     batch = next(training_batches(corpus, strategy, seed=0, size=24))
     means = 2 if strategy in ("ilm", "lm-all") else 1
@@ -162,7 +162,7 @@ def test_G27_the_end_of_an_answer_is_learned_and_so_is_the_token_with_the_id_of_
 def test_G27_a_model_that_has_learned_its_answers_by_heart_ends_them(
     corpus: MaskedCorpus, tokenizer: Any
 ) -> None:
-    """Behind a whole answer E is the likeliest token, and within one it is not."""
+    """After a whole answer E is the likeliest token, and within an answer it is not."""
     model = new_model(Architecture(2, 32, 2, 0.0, 0.0), corpus.special, 0)
     adam = torch.optim.AdamW(model.parameters(), lr=1e-2)
     batch = next(training_batches(corpus, "ilm", seed=0, size=8))

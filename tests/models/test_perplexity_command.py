@@ -288,7 +288,10 @@ def test_documents_that_are_too_long_are_counted(
     (tmp_path / "test.txt").write_text(texts[1], encoding="utf-8")
     said = command("perplexity", checkpoints["lm"], "--documents", tmp_path)
     assert said.code == 1
-    assert "none of the 1 documents can be scored by sentence: 1 documents longer than the con" in said.err
+    assert (
+        "none of the 1 documents can be scored with granularity sentence: 1 documents longer than the con"
+        in said.err
+    )
 
 
 @pytest.mark.parametrize(

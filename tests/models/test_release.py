@@ -1,4 +1,4 @@
-"""The paper's published checkpoints: opened as they are, without a look into their pickle."""
+"""The paper's published checkpoints: opened as they are, without opening their pickle."""
 
 from __future__ import annotations
 

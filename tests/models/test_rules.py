@@ -1,4 +1,4 @@
-"""Our own generators keep the rules that every generator has to keep."""
+"""Our own generators follow the rules for every generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SA: positions and masks as described, answers that do not depend on company, and text as people write
+"""SA: positions and masks as described, answers that do not depend on the batch, and text as people write
 it."""
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def corpus(bundled: tuple[Document, ...], vocabulary: Vocabulary) -> Corpus:
 
 @pytest.fixture(scope="module")
 def model(vocabulary: Vocabulary) -> SelfAttention:
-    """Untrained, and its words far apart: what it writes is varied and long."""
+    """An untrained model with distant embeddings, so that its answers are varied and long."""
     found = new_model(TINY, vocabulary, 3).eval()
     with torch.no_grad():
         found.words.weight *= 2
@@ -102,7 +102,7 @@ def test_the_template_of_two_blanks_is_the_one_computed_by_hand() -> None:
     assert found.segments == [0, 0, 0, 1, 2, 2, 2, 3, 4, 4]
     assert found.offsets == [0, 1, 2, 0, 0, 1, 2, 0, 0, 1]
     assert found.positions == [0, 1, 2, 256, 512, 513, 514, 768, 1024, 1025]
-    # The first blank is filled: its words are text, and the one that is left is segment 1.
+    # The first blank is filled: its words are text, and the open one is segment 1.
     merged = template_of([[10, 11, 20, 12, 13, 14], [15]])
     assert merged.segments == [0, 0, 0, 0, 0, 0, 0, 1, 2, 2]
     assert merged.offsets == [0, 1, 2, 3, 4, 5, 6, 0, 0, 1]

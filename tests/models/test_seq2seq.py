@@ -1,5 +1,5 @@
-"""T5 and BART: answers found by sentinel or by alignment, batched without trace, control strings read as
-text."""
+"""T5 and BART: answers are found by sentinel or by alignment, do not depend on the batch, and control strings
+are text."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def t5_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bart_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Taught to write a few texts anew, with a word in the gaps of each."""
+    """Taught to write a few texts again, with a word in the gaps of each."""
     folder = tiny_bart(tmp_path_factory.mktemp("bart") / "tiny-bart", bytes_tokenizer())
     filler = made(folder, build_bart).filler
     pairs = []

@@ -31,7 +31,7 @@ TIMES = ("seconds", "tokens_per_second", "fraction")
 
 
 def same_state(first: Path, second: Path) -> None:
-    """Weights and optimizer, bit for bit, and the logs but for the clock."""
+    """Weights and optimizer are equal bit for bit, and so are the logs except for times."""
     one, other = (load_file(folder / STATE_TENSORS) for folder in (first, second))
     assert one.keys() == other.keys()
     assert any(name.startswith("optimizer.") for name in one)
@@ -85,7 +85,7 @@ def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(
 def test_a_run_killed_between_its_log_and_its_state_ends_with_the_same_log(
     train_small: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The state is saved last: what the log says beyond it is cut, even half a line."""
+    """The state is saved last: lines of the log after it are cut, even half a line."""
     train_small(tmp_path / "whole", "ilm", steps=15)
     train_small(tmp_path / "killed", "ilm", steps=10)
 

@@ -1,4 +1,4 @@
-"""Mask functions of one's own, and the two samples."""
+"""Custom mask functions, and the two samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents: paragraphs and sentences at their exact places in a text that nothing changes."""
+"""Documents: paragraphs and sentences at their exact places in the unchanged text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks: their distribution against what it must be, the reference's draws, and what cannot be used."""
+"""Masks: their distribution, the draws of the reference, and masks that cannot be used."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mask_of(*spans: tuple[str, int, int]) -> tuple[MaskedSpan, ...]:
 
 
 def exact(p: float) -> dict[tuple[MaskedSpan, ...], float]:
-    """The probability of every mask of SMALL, by going through all draws."""
+    """The probability of every mask of SMALL, by enumerating all draws."""
 
     def walk(words: list[tuple[int, int]]) -> Iterator[tuple[list[tuple[str, int, int]], float]]:
         if not words:
@@ -75,7 +75,7 @@ def test_every_mask_of_a_small_document_has_its_exact_probability(p: float, pari
     count = 40_000
     seen = Counter(tuple(draw(rng)) for _ in range(count))
     assert set(seen) <= set(expected)
-    # Chi-square needs some five of each: the rarest masks are taken together.
+    # Chi-square needs about five of each, so the rarest masks are pooled.
     common = [mask for mask, chance in expected.items() if chance * count >= 5]
     observed = [seen[mask] for mask in common]
     chances = [expected[mask] * count for mask in common]
@@ -103,7 +103,7 @@ def test_skipping_ahead_masks_as_one_draw_a_node_does() -> None:
 
 
 class Stream:
-    """A random stream that gives what it is told, and writes down what it is asked for."""
+    """A random stream that gives set numbers, and records the requests."""
 
     def __init__(self, values: Iterable[float]) -> None:
         self.values = iter(values)
@@ -283,7 +283,7 @@ def test_a_mask_function_is_loaded_by_its_name_and_has_all_five_types(name: str)
 
 @dataclass(frozen=True)
 class Faulty:
-    """A mask function that draws what it is told."""
+    """A mask function that draws set masks."""
 
     draws: Callable[[], Any]
     name: str = "faulty"

@@ -1,4 +1,4 @@
-"""Words: where they lie, and that NLTK finds the same ones."""
+"""Words: their places, which are those that NLTK finds."""
 
 from __future__ import annotations
 

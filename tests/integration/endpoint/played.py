@@ -1,4 +1,4 @@
-"""What a server that plays an OpenAI-compatible one is asked and says."""
+"""Requests to a server that plays an OpenAI-compatible one, and its replies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY = "sk-secret-0123456789abcdef"
 
 
 class Asked(NamedTuple):
-    """A request as it came in."""
+    """A request as it was received."""
 
     path: str
     body: dict[str, Any]
@@ -23,7 +23,7 @@ class Asked(NamedTuple):
 
 
 class Says(NamedTuple):
-    """What the server answers."""
+    """A reply of the server."""
 
     values: Any = None
     status: int = 200
@@ -55,8 +55,8 @@ def answers(*texts: str) -> Says:
 
 
 def good(asked: Asked) -> Says:
-    """Fills every blank well: a sentence that depends on the request's seed, and for a suffix its last
-    word."""
+    """Fills every blank well: with a sentence that depends on the request's seed, and for a suffix with its
+    last word."""
     if asked.path.endswith("/chat/completions"):
         count = len(re.findall(r"^\[+blank \d+\]+:", asked.body["messages"][1]["content"], re.MULTILINE))
         return answers(*(f"It was number {asked.body.get('seed')} of {n}." for n in range(count)))
@@ -65,7 +65,7 @@ def good(asked: Asked) -> Says:
 
 @dataclass
 class PlayedServer:
-    """`play` answers each request; `asked` is what came in."""
+    """`play` answers each request; `asked` has the requests."""
 
     url: str = ""
     play: Callable[[Asked], Says] = good
@@ -74,7 +74,7 @@ class PlayedServer:
 
     @property
     def stories(self) -> list[Asked]:
-        """The requests that were no trial."""
+        """The requests other than the trial."""
         return [asked for asked in self.asked if "Tom was very hungry" not in str(asked.body)]
 
 

@@ -1,4 +1,4 @@
-"""What the server is asked, what becomes of its answers, and that nothing is asked twice."""
+"""Requests to the server, the use of its answers, and that no request is made twice."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Fill = Callable[..., tuple[Filling, ...]]
 
 @pytest.fixture
 def fill(build: Build, server: PlayedServer) -> Fill:
-    """The fillings of a text by a server that was good in the trial and then says what is given, in turn."""
+    """The fillings of a text by a server that passes the trial, then gives these replies in turn."""
 
     def run(*says: Says, text: GappedText = ONE, kind: str = "chat", **options: Any) -> tuple[Filling, ...]:
         server.play = good

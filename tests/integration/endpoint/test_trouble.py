@@ -1,4 +1,5 @@
-"""Servers that are down, slow, busy, dear or strange: one clear line, nothing lost, the key never shown."""
+"""Servers that are down, slow, busy, expensive or strange: one clear line, nothing is lost, the key is never
+shown."""
 
 from __future__ import annotations
 
