@@ -1,4 +1,4 @@
-"""What every verb needs: settings, the open database, a platform, and one way to print."""
+"""What every verb needs: settings, the opened database, a platform, and one way to print."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class App:
 
     @cached_property
     def engine(self) -> Engine:
-        """The database at the current revision. An empty one gets its tables."""
+        """The database, of the current revision; an empty one gets its tables."""
         from humaneval.store.engine import open_engine
         from humaneval.store.migrate import open_current
 
@@ -107,7 +107,7 @@ def with_app(function: F) -> F:
 
 
 SEED = click.IntRange(-(2**31), 2**31 - 1)
-"""A random seed: a whole number that every database can store."""
+"""What every database keeps as a whole number."""
 
 SIMULATED = "Simulated annotators: these numbers say nothing about people."
 
@@ -120,9 +120,9 @@ def is_simulated(app: App, study: str) -> bool:
 
 
 def spending(function: F) -> F:
-    """Give a verb --live and --spend, without which it spends no real money."""
-    live = click.option("--live", is_flag=True, help="Spend real money.")
-    spend = click.option("--spend", metavar="SUM", help="Exact sum in dollars that this may spend.")
+    """Give a verb --live and --spend, without which no real money goes out."""
+    live = click.option("--live", is_flag=True, help="Yes, spend real money.")
+    spend = click.option("--spend", metavar="SUM", help="The exact sum in dollars that this may spend.")
     return live(spend(function))
 
 
@@ -152,7 +152,7 @@ to_option = click.option(
     type=click.Choice(["local", "sandbox", "production", "link"]),
     default="local",
     show_default=True,
-    help="Platform of the study.",
+    help="Which marketplace.",
 )
 
 
@@ -167,7 +167,8 @@ def say(message: str = "", *, err: bool = False) -> None:
 
 
 def console() -> Console:
-    """A console for tables: colours on a terminal, plain text in a pipe. Brackets in text stay brackets."""
+    """A terminal for tables: colours where there is one, plain text in a pipe. Brackets in text are only
+    brackets."""
     from rich.console import Console
 
     return Console(file=sys.stdout, highlight=False, soft_wrap=False, markup=False, emoji=False)
