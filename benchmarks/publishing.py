@@ -24,7 +24,8 @@ from sqlalchemy import Engine
 from humaneval.crowd.endpoints import local
 from humaneval.crowd.form_page import external_question
 from humaneval.crowd.mturk.platform import MTurk
-from humaneval.crowd.publish import plan_hits, publish_hits
+from humaneval.crowd.publish import publish_hits
+from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.domain import GeneratorRequest
 from humaneval.infills.generate import blanks_of, build, run

@@ -64,8 +64,8 @@ def publish(
 ) -> None:
     """Publish STUDY as HITs of at most 9 assignments each, below the platform's higher fee; or as links.
 
-    With --to link, people come to our own form server: by an open link for anybody, by a personal link for
-    each line of --people, or by one for a panel that adds its ids to the address.
+    With --to link, people come to our own form server. The link is open to anybody, or personal for each line
+    of --people, or for a panel that adds its ids to the address.
     """
     if endpoint == "link":
         if static or options.live or options.spend:

@@ -1,4 +1,4 @@
-"""Finds HITs of ours that are up although the call that made them was never recorded."""
+"""Finds HITs of the study that are up although the call that made them was never recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from humaneval.store.types import now
 
 
 class Orphan(NamedTuple):
-    """A HIT of ours that is up, and that our database does not record as up."""
+    """A HIT that is up, and that our database does not record as up."""
 
     hit_id: int
     key: str

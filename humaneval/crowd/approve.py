@@ -175,7 +175,8 @@ def _to_approve(
     ]
     if late:
         raise PlatformError(
-            f"rejections cannot be undone {UNDO_DAYS} days after the submission: {', '.join(late)}",
+            f"a rejection can be undone for {UNDO_DAYS} days after the submission: too late for"
+            f" {', '.join(late)}",
             "Pay the worker with `humaneval bonus` instead. Nothing was approved.",
         )
     return [assignment for assignment in found if assignment.state in ("submitted", "rejected")]

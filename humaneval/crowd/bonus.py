@@ -34,7 +34,7 @@ class BonusPaid(NamedTuple):
     state: str
 
 
-class Terms(NamedTuple):
+class _Terms(NamedTuple):
     """What a bonus is, in dollars, and why it is paid. The worker reads the reason."""
 
     amount: Decimal
@@ -64,7 +64,7 @@ def pay_bonus(
     with writing(at.engine) as session:
         hold_study(session, at.id)
         work = find_assignment(session, at, assignment)
-        payment = _payment(session, at, work, purpose, Terms(amount, cost.fees, reason))
+        payment = _payment(session, at, work, purpose, _Terms(amount, cost.fees, reason))
         state = payment.state
         if dry_run:
             session.rollback()
@@ -89,7 +89,7 @@ class _Bonus(NamedTuple):
 
 
 def _payment(
-    session: Session, at: StudyAtPlatform, work: AssignmentRow, purpose: str, terms: Terms
+    session: Session, at: StudyAtPlatform, work: AssignmentRow, purpose: str, terms: _Terms
 ) -> PaymentRow:
     """The ledger's line for this bonus, made if it is not there. UsageError if it has another amount."""
     payment = session.scalar(

@@ -281,9 +281,10 @@ def _unanswered(session: Session, hit: HitRow, worker_id: int) -> AssignmentRow 
 
 
 def _release(session: Session, visit: _Visit) -> None:
-    """Release rows that are no longer in use: those whose lease ran out, those that this worker left
-    unanswered elsewhere in the study, and those of an earlier worker under the same assignment id. Platforms
-    reuse such ids."""
+    """Release rows whose lease ran out, and rows that this worker left unanswered elsewhere in the study.
+
+    Release also the row of an earlier worker under the same assignment id: platforms reuse such ids.
+    """
     session.execute(
         update(AssignmentRow)
         .where(

@@ -51,8 +51,8 @@ def taken(session: Session, hit: HitRow) -> int:
 def release_returned(session: Session, hit: HitRow, now: datetime) -> bool:
     """Release rows of workers who must have returned the HIT. Says whether any row was released.
 
-    If every place of the HIT but one is answered, the other workers with an open form have returned it: a
-    platform never lets more workers into a HIT than it has places.
+    If every place of the HIT but one is answered, the other workers with an open form have returned it.
+    A platform never lets more workers into a HIT than it has places.
     """
     here = (AssignmentRow.hit_id == hit.id, AssignmentRow.holds_row)
     answered = (

@@ -39,8 +39,8 @@ def assignment_cost(at: StudyAtPlatform, assignments: int) -> Cost:
 
 
 def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow) -> None:
-    """Enter the reward of an assignment that the platform has approved, once. An intended approval is thereby
-    done."""
+    """Enter the reward of an assignment that the platform has approved, once. An intended approval is
+    then done."""
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
     withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), INSTEAD)
     there = session.scalar(

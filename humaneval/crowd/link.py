@@ -161,7 +161,7 @@ def _published(key: str) -> Published:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """One link to make: whom it is for, and the subject that gives the same link the next time."""
+    """One link to make: its audience, and the subject that gives the same link the next time."""
 
     audience: Literal["open", "personal", "panel"]
     subject: str

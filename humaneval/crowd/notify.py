@@ -32,7 +32,7 @@ class Notified:
     before: int
     """Workers who had it already."""
     undelivered: dict[str, str]
-    """For each worker whom it did not reach, the reason."""
+    """For each worker without the letter, the reason."""
     unsure: tuple[str, ...]
     """Workers who may have it: the platform's answer was lost. Only --again writes to them again."""
 

@@ -28,7 +28,7 @@ _PSEUDONYM = re.compile("w[0-9a-f]{12}")
 _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,128}")
 
 
-class Standing(NamedTuple):
+class WorkerSummary(NamedTuple):
     """One worker of a study."""
 
     worker: str
@@ -48,7 +48,7 @@ class Standing(NamedTuple):
     """On the study's exclusion list."""
 
 
-def list_workers(study: Study, endpoint: str) -> list[Standing]:
+def list_workers(study: Study, endpoint: str) -> list[WorkerSummary]:
     """Every worker who has opened a form of the study at this endpoint, in the order of their arrival."""
     with reading(study.engine) as session:
         people = session.execute(
@@ -68,7 +68,7 @@ def list_workers(study: Study, endpoint: str) -> list[Standing]:
                 .where(PaymentRow.endpoint == endpoint, PaymentRow.state == "paid")
             ).all()
             found.append(
-                Standing(
+                WorkerSummary(
                     worker=pseudonym,
                     forms=len(forms),
                     allowed=forms_allowed(session, study, endpoint, worker_id),

@@ -26,8 +26,8 @@ from humaneval.study.stored import Study, hash_of_rows
 from humaneval.text import counted
 
 WARNING = (
-    "Adding people after looking at the results makes errors more likely than the level says: "
-    "say in the paper that their number was fixed beforehand, or report when and why it was raised."
+    "Adding people after looking at the results makes errors more likely than the level says. "
+    "Say in the paper that their number was fixed beforehand, or report when and why it was raised."
 )
 
 

@@ -22,7 +22,7 @@ from humaneval.store.stories import add_stories
 from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
 from humaneval.study.audit import audit
 from humaneval.study.create import Created, create_study
-from humaneval.study.file import read_study_file
+from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.stored import get_study, open_study, study_key
 from humaneval.text import shown_hash
 
@@ -321,6 +321,23 @@ def test_the_consent_names_minutes_and_reward(sqlite_engine: Engine, filled: Cal
     assert settings.consent_text == "About 7.5 minutes for $1.25. {other} {7.5}"
     assert "About 7.5 minutes for $1.25." in page(sqlite_engine)
     assert str(settings.hit.hourly) == "10.00"
+
+
+def test_settings_are_parsed_once_for_each_stored_hash(
+    sqlite_engine: Engine, filled: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    create(sqlite_engine, design=three(seed=1), name="one")
+    create(sqlite_engine, design=three(seed=2), name="two")
+    one, two = (open_study(sqlite_engine, name) for name in ("one", "two"))
+    assert (one.settings.design.seed, two.settings.design.seed) == (1, 2)
+
+    def parse(_: object) -> StudyFile:
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(StudyFile, "model_validate", parse)
+    assert open_study(sqlite_engine, "one") == one
+    assert open_study(sqlite_engine, "one").settings is one.settings
 
 
 def test_the_preset_is_the_papers_design(

@@ -92,7 +92,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients that wait for nothing, and HITs of three places."""
     monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda _: None))
     monkeypatch.setattr("humaneval.crowd.mturk.platform.time", SimpleNamespace(sleep=lambda _: None))
-    monkeypatch.setattr("humaneval.crowd.publish.MAX_ASSIGNMENTS", 3)
+    monkeypatch.setattr("humaneval.crowd.publish_plan.MAX_ASSIGNMENTS", 3)
 
 
 @pytest.fixture

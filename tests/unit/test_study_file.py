@@ -48,7 +48,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         (
             "^responses_per_passage = .*",
             "responses_per_passage = 3",
-            "design: annotators must be a multiple .*: 42 would",
+            "design: annotators must be a multiple .*, for example 42",
         ),
         (
             "^responses_per_passage = .*",
@@ -89,7 +89,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         (
             "^comparisons = .*",
             'comparisons = [["example-good", "human"]]',
-            r"study\.toml: analysis\.comparisons names the Human",
+            r"study\.toml: analysis\.comparisons names the human",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_of_settings_that_do_not_go_together_the_option_is_named(tmp_path: Path)
 def test_what_a_preset_replaces_in_a_file_is_said(tmp_path: Path) -> None:
     path = edited(tmp_path, "^annotators = 40", "annotators = 41")
     said = preset_over(path, "acl2020", {"stories"})
-    assert said == f"--preset acl2020 goes before {path}: generators, annotators = 100 (not 41)."
+    assert said == f"--preset acl2020 overrides {path}: generators, annotators = 100 (not 41)."
     assert preset_over(None, "acl2020") == preset_over(path, None) == ""
 
 

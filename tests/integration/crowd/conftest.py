@@ -88,8 +88,8 @@ def market(market_engine: Engine, troubles: Troubles, balance: Decimal | None) -
 
 @pytest.fixture
 def die(platform: MTurk) -> Callable[..., Any]:
-    """Dies at the nth call of an operation: `before-send` before the request leaves, `response-received` when the
-    marketplace has done its work and the answer does not arrive any more."""
+    """Dies at the nth call of an operation: `before-send` before the request leaves, `response-received` when
+    the marketplace has done its work and the answer no longer arrives."""
 
     @contextmanager
     def dying(when: str, operation: str, nth: int = 1, client: Any = None) -> Iterator[None]:

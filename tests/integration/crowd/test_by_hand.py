@@ -54,9 +54,9 @@ def test_C22_a_hit_that_was_deleted_by_hand_does_not_keep_the_others_up(
     first = hit_ids(sqlite_engine)[0]
     delete_by_hand(platform, first)
     gone = forget(sqlite_engine, 0) if how == "forgotten" else first
-    with pytest.raises(PartialError, match=f"has no HIT {gone} any more; the others were extended"):
+    with pytest.raises(PartialError, match=f"no longer has the HIT {gone}; the others were extended"):
         extend_all(open_study_at(sqlite_engine, "study", platform), 3)
-    with pytest.raises(PartialError, match=f"has no HIT {gone} any more; the others were taken down"):
+    with pytest.raises(PartialError, match=f"no longer has the HIT {gone}; the others were taken down"):
         expire_all(open_study_at(sqlite_engine, "study", platform))
     assert [hit["HITStatus"] for hit in listed()] == ["Reviewable", "Reviewable"]
     with pytest.raises(PartialError):
@@ -97,7 +97,7 @@ def test_C22_a_hit_that_is_gone_does_not_stop_what_collect_does_after_the_answer
     )
     assert form is not None
     taken.submit_directly({})
-    with pytest.raises(PartialError, match="has no HIT"):
+    with pytest.raises(PartialError, match="no longer has the HIT"):
         collect_work(open_study_at(sqlite_engine, "study", platform))
     assert payment_state(sqlite_engine) == "paid"
     assert would_collect(open_study_at(sqlite_engine, "study", platform)).submissions == 0
@@ -158,7 +158,7 @@ def test_C23_a_compensation_that_was_deleted_by_hand_is_not_paid_again_and_does_
     pay(sqlite_engine, platform, lost.id)
     gone = compensation(listed)["HITId"]
     delete_by_hand(platform, gone)
-    with pytest.raises(PlatformError, match=f"has no HIT {gone} any more"):
+    with pytest.raises(PlatformError, match=f"no longer has the HIT {gone}"):
         pay(sqlite_engine, platform, lost.id)
     there = platform.submissions
 

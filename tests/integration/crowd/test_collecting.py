@@ -312,7 +312,7 @@ def test_a_hit_that_the_platform_has_no_more_does_not_stop_the_others(
     person("Ada").accept(f"{market.url}/hits/{listed()[2]['HITId']}").submit_directly(
         form_fields(sqlite_engine, 5)
     )
-    with pytest.raises(PartialError, match="has no HIT 3GONE"):
+    with pytest.raises(PartialError, match="no longer has the HIT 3GONE"):
         collect_work(open_study_at(sqlite_engine, "study", platform))
     assert {line["row"] for line in responses(sqlite_engine)} == {5}
 

@@ -227,5 +227,5 @@ def test_C19_work_of_one_environment_is_not_touched_through_another(
     ):
         refused = verb(*command, "--to", "sandbox")
         assert refused.code == 2
-        assert f"assignment {first} is one of local, not of sandbox" in refused.err
+        assert f"assignment {first} is at local, not at sandbox" in refused.err
     assert troubles.seen == []

@@ -244,7 +244,7 @@ def test_C42_what_comes_back_from_the_sandbox_is_a_test_and_from_production_is_n
     [
         ([], "production spends real money: $3.84"),
         (["--spend", COST], "production spends real money: $3.84"),
-        (["--live"], "there is no terminal to ask at"),
+        (["--live"], "there is no terminal to ask on"),
         (["--live", "--spend", "3.83"], "this costs $3.84, not '3.83'"),
         (["--live", "--spend", ""], "this costs $3.84"),
         (["--live", "--spend", "3.841"], "finer than a cent"),

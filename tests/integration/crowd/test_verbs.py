@@ -163,7 +163,7 @@ def test_every_dry_run_says_what_it_would_do_and_writes_nothing_anywhere(
     assert told == {"study": "study", "endpoint": "local", "would_reject": [first]}
     for command, words in {
         ("compensate", "study", first, "--amount", "1", "--reason", "-"): f"assignment {first} was submitted",
-        ("bonus", "study", first, "--amount", "-1", "--reason", "-"): "a bonus of -1.00 makes no sense",
+        ("bonus", "study", first, "--amount", "-1", "--reason", "-"): "a bonus cannot be negative: -1.00",
         ("bonus", "study", "nope", "--amount", "1", "--reason", "-"): "has no assignment 'nope'",
         ("bonus", "study", first, "--amount", "9" * 20, "--reason", "-"): "is not an amount of money",
         ("bonus", "study", first, "--amount", "1", "--reason", "-", "--purpose", " "): "the purpose is empty",
@@ -230,7 +230,7 @@ def test_C19_a_study_that_is_up_at_another_marketplace_is_not_touched_from_here(
         refused = verb(*command)
         assert refused.code == 1, command
         assert f"local ({elsewhere.url}) has none of the 2 HITs of study 'study'" in refused.err
-        assert "Set HUMANEVAL_MARKET_URL to where they are" in refused.err
+        assert "Set HUMANEVAL_MARKET_URL to where the HITs are" in refused.err
         assert everything(sqlite_engine) == before, command
     assert MTurk(local(elsewhere.url)).client.list_hits()["NumResults"] == 0
     monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)

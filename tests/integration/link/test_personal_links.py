@@ -101,9 +101,9 @@ def test_the_list_comes_back_with_a_column_for_the_mail_merge(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "names nobody"),
-        ("Name\n", "names nobody"),
-        ("Name\n \n", "names nobody"),
+        ("", "names no people"),
+        ("Name\n", "names no people"),
+        ("Name\n \n", "names no people"),
         (LIST + "ada lovelace,ADA@example.org\n", "persons 1 and 4 are the same"),
         ("Name,E-mail\nAda\n", "person 1 has 1 cells, the header 2"),
         ("Name,Link\nAda,x\n", "has a column 'link' already"),
