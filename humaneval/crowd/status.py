@@ -9,15 +9,14 @@ from decimal import Decimal
 from statistics import median
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 
 from humaneval.crowd.addresses import PUBLISH
 from humaneval.crowd.ledger import INSTEAD, spent
 from humaneval.crowd.participants import DONE
 from humaneval.crowd.reversible import OVERTAKEN
 from humaneval.store.engine import reading
-from humaneval.store.queries import rows_in
-from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
+from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow, RowRow
 from humaneval.store.types import now
 from humaneval.study.stored import get_study, settings_of
 
@@ -154,7 +153,7 @@ def study_status(engine: Engine, name: str, moment: datetime | None = None) -> l
             )
         )
         writes = Counter((endpoint, state) for endpoint, state in outbox)
-        rows = rows_in(session, study)
+        rows = session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id))
     lines = []
     for endpoint in dict.fromkeys(hit.endpoint for hit in hits):
         mine = [hit for hit in hits if hit.endpoint == endpoint]

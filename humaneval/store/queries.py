@@ -39,11 +39,6 @@ _PASSAGES = (
 """How many passages each row has."""
 
 
-def rows_in(session: Session, study: StudyRow) -> int:
-    """How many rows the study has, those that `study enlarge` added too."""
-    return session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
-
-
 _RESPONSE = {
     "worker": WorkerRow.pseudonym,
     "story": StoryRow.key,

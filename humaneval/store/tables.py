@@ -11,7 +11,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
+from humaneval.domain import POSITIONS, InfillStatus, Role
 from humaneval.store.types import Base, between, now, one_of
 
 
@@ -41,7 +41,8 @@ class StoryRow(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
     @property
-    def sentences(self) -> Sentences:
+    def sentences(self) -> tuple[str, str, str, str, str]:
+        """The story's five sentences, in order."""
         return self.sentence1, self.sentence2, self.sentence3, self.sentence4, self.sentence5
 
 

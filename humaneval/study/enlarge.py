@@ -19,8 +19,7 @@ from humaneval.design.rows import Design
 from humaneval.errors import DesignError, UsageError
 from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.store.engine import reading, writing_alone
-from humaneval.store.queries import rows_in
-from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow, StudyRow
+from humaneval.store.tables import AssignmentRow, ResponseRow, RowRow, StudyAdditionRow, StudyRow
 from humaneval.study.file import MOST_ROWS, StudyFile, rounded_up
 from humaneval.study.stored import (
     Material,
@@ -180,7 +179,7 @@ def _larger(session: Session, study: StudyRow, annotators: int) -> _Larger:
             " round",
             f"Take a multiple: {rounded_up(annotators, several)}.",
         )
-    before = rows_in(session, study)
+    before = _count(session, select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id))
     if before + annotators > MOST_ROWS:
         raise UsageError(
             f"study {name!r} has {counted(before, 'row')}, and a study has at most {MOST_ROWS:,}:"

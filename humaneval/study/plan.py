@@ -11,15 +11,7 @@ from humaneval.domain import Role
 from humaneval.planning.cues import CueScore, Shown, cue_scores, word_counts
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
-from humaneval.store.queries import rows_in
-from humaneval.store.tables import (
-    SENTENCE_COLUMNS,
-    GeneratorRow,
-    InfillRow,
-    PassageRow,
-    StoryRow,
-    StudyRow,
-)
+from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RowRow, StoryRow, StudyRow
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import get_study, settings_of
 
@@ -68,8 +60,9 @@ def plan_of_study(engine: Engine, name: str) -> Plan:
     with reading(engine) as session:
         study = get_study(session, name)
         settings = settings_of(study)
+        rows = session.scalar(select(func.count()).where(RowRow.study_id == study.id))
         stories = max(_stories_left(session, settings), _stories_of(session, study))
-        return plan_of(settings, stories=stories, rows=rows_in(session, study))
+        return plan_of(settings, stories=stories, rows=rows or 0)
 
 
 def draft(plan: Plan) -> tuple[tuple[tuple[Cell, ...], ...], tuple[str, str]]:
@@ -146,4 +139,11 @@ def _stories_left(session: Session, settings: StudyFile) -> int:
 
 
 def _sentences(session: Session) -> list[str]:
-    return [sentence for row in session.execute(select(*SENTENCE_COLUMNS)) for sentence in row]
+    fields = (
+        StoryRow.sentence1,
+        StoryRow.sentence2,
+        StoryRow.sentence3,
+        StoryRow.sentence4,
+        StoryRow.sentence5,
+    )
+    return [sentence for row in session.execute(select(*fields)) for sentence in row]

@@ -15,10 +15,9 @@ from sqlalchemy import Engine, bindparam, func, select
 from sqlalchemy.orm import Session, selectinload
 
 from humaneval.design.rows import Cell, Design, make_design
-from humaneval.domain import shown_statuses
+from humaneval.domain import InfillStatus
 from humaneval.errors import DesignError, UsageError
 from humaneval.store.engine import reading, writing, writing_alone
-from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
     GeneratorRow,
     InfillRow,
@@ -112,7 +111,7 @@ def material_of(session: Session, study: StudyFile, until: datetime | None = Non
     not fit."""
     stories = _stories(session, study, until)
     filled = _filled(session, study, stories, until)
-    usable = shown_statuses(study.design.allow)
+    usable = {str(InfillStatus.OK), *map(str, study.design.allow)}
     _refuse_unfit(filled, usable)
     return Material(stories, filled, *_common_blanks(study, stories, filled, usable))
 
@@ -342,7 +341,7 @@ def store_rows(
 
 
 def _shown(story: StoryRow, position: int, text: str) -> Iterable[str]:
-    sentences = list(story.sentences)
+    sentences = [story.sentence1, story.sentence2, story.sentence3, story.sentence4, story.sentence5]
     sentences[position - 1] = text
     return sentences
 
@@ -361,7 +360,7 @@ def hash_of_rows(session: Session, study: StudyRow) -> str:
 
 
 def _summary(session: Session, study: StudyRow, lacking: Mapping[str, int] | None = None) -> Created:
-    rows = rows_in(session, study)
+    rows = session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
     passages = (
         session.scalar(select(func.count()).select_from(PassageRow).where(PassageRow.study_id == study.id))
         or 0
@@ -394,7 +393,9 @@ def row_count(engine: Engine, name: str) -> int:
     """How many rows the study called `name` has."""
     with reading(engine) as session:
         study = get_study(session, name)
-        return rows_in(session, study)
+        return (
+            session.scalar(select(func.count()).select_from(RowRow).where(RowRow.study_id == study.id)) or 0
+        )
 
 
 def mark_simulated(engine: Engine, name: str) -> None:

@@ -21,7 +21,8 @@ _log = logging.getLogger(__name__)
 
 
 class Excluder:
-    """A thread with a queue. `platform` returns the platform of an endpoint and study, with our keys."""
+    """A thread with a queue. `platform` gives the platform behind an endpoint's name, with the
+    requester's keys."""
 
     def __init__(self, engine: Engine, platform: Callable[[str, str], Platform]) -> None:
         self._engine, self._platform = engine, platform
