@@ -3,8 +3,8 @@ download.
 
 The rule gives what NLTK's `word_tokenize` (Punkt, then its Treebank tokenizer; Apache 2.0,
 github.com/nltk/nltk) gives for more than 99.9 % of sentences of the ROC stories;
-tests/integration/test_nltk.py compares them. Punctuation marks are words; `didn't` is did + n't, `cannot` is can + not, and a period is a
-word only where a sentence ends.
+tests/integration/test_nltk.py compares them. Punctuation marks are words; `didn't` is did + n't, `cannot` is
+can + not, and a period is a word only where a sentence ends.
 """
 
 from __future__ import annotations
