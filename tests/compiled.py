@@ -1,8 +1,8 @@
 """Statements and pages are compiled once for all databases and apps of a test process: it takes longer than
 running them.
 
-SQLAlchemy keeps what it compiled by engine and by dialect object, Flask by app, and every test has its own. So
-the tests register dialects of their own, which differ in that alone.
+SQLAlchemy keeps what it compiled by engine and by dialect object, Flask by app, and every test has its own.
+So the tests register dialects of their own, which differ in that alone.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Pages(BytecodeCache):
 
 
 class _Alike:
-    """A dialect that equals every other one of its class, and whose engines keep what they compiled together."""
+    """A dialect that equals every other of its class, and whose engines keep what they compiled together."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)

@@ -1,9 +1,9 @@
 """Where the words of a sentence lie, by one rule: it needs no package and no download.
 
 The rule gives what NLTK's `word_tokenize` (Punkt, then its Treebank tokenizer; Apache 2.0,
-github.com/nltk/nltk) gives for more than 99.9 % of sentences of the ROC stories; tests/unit/test_words.py
-compares them. Punctuation marks are words; `didn't` is did + n't, `cannot` is can + not, and a period is a
-word only at the end of a sentence.
+github.com/nltk/nltk) gives for more than 99.9 % of sentences of the ROC stories;
+tests/integration/test_nltk.py compares them. Punctuation marks are words; `didn't` is did + n't, `cannot` is
+can + not, and a period is a word only at the end of a sentence.
 """
 
 from __future__ import annotations
