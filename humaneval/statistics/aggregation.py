@@ -64,7 +64,7 @@ class Aggregate:
         """
         known = np.asarray(truth).tolist()
         if len(known) != len(self.stimuli):
-            raise InputError(f"{len(known)} true values do not belong to {len(self.stimuli)} stimuli")
+            raise InputError(f"{len(known)} true values do not match {len(self.stimuli)} stimuli")
         top = np.isclose(self.posterior, self.posterior.max(axis=1, keepdims=True))
         place = {value: index for index, value in enumerate(self.values)}
         right = [

@@ -88,7 +88,8 @@ class PairedDifference:
 def score_interval(
     outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, level: float = 0.95
 ) -> ScoreInterval:
-    """The score of one generator: Wilson's interval where each worker and each story occurs once, else at n/DEFF.
+    """The score of one generator: Wilson's interval where each worker and each story occurs once, else at
+    n/DEFF.
 
     DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller
     2011), each G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n² over its G clusters, over that of unrelated
@@ -151,7 +152,7 @@ def paired_difference(
     generators = np.repeat(np.array(["a", "b"], dtype=object), [np.size(outcomes_a), np.size(outcomes_b)])
     table = cells(outcomes, np.concatenate(labels[:2]), np.concatenate(labels[2:]), generators)
     if len(table.names) < 2:
-        raise InputError("A difference needs responses to both generators")
+        raise InputError("a difference needs responses to both generators")
     return paired_differences(table, [("a", "b")], level, alternative, seed)[0]
 
 
@@ -201,7 +202,7 @@ def _positions(names: Sequence[Any], pairs: Iterable[tuple[Any, Any]] | None) ->
         for name in pair:
             if name not in place:
                 raise UsageError(
-                    f"No generator is called {name!r}", f"There are: {', '.join(map(str, names))}."
+                    f"no generator is called {name!r}", f"There are: {', '.join(map(str, names))}."
                 )
         if pair[0] == pair[1]:
             raise UsageError(f"{pair[0]!r} cannot be compared with itself")

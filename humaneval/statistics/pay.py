@@ -110,7 +110,7 @@ def hourly_pay(
     return Pay(
         work_time,
         (
-            NotEstimable("times of acceptance and submission are not known")
+            NotEstimable("the times of acceptance and submission are unknown")
             if spans is None
             else _union(who, number, paid, *spans)
         ),
@@ -130,7 +130,8 @@ def _union(who: Codes, number: int, paid: Floats, start: Floats, end: Floats) ->
 def union_of_intervals(groups: Codes, start: Floats, end: Floats, number: int) -> Floats:
     """The length that the intervals start..end of each group 0..number−1 cover together, (number).
 
-    >>> union_of_intervals(np.array([0, 0, 1]), np.array([0.0, 5.0, 0.0]), np.array([10.0, 20.0, 4.0]), 2).tolist()
+    >>> start, end = np.array([0.0, 5.0, 0.0]), np.array([10.0, 20.0, 4.0])
+    >>> union_of_intervals(np.array([0, 0, 1]), start, end, 2).tolist()
     [20.0, 4.0]
     """
     if not start.size:
@@ -169,6 +170,6 @@ def _seconds(times: ArrayLike, name: str) -> Floats:
     try:
         moments = pd.to_datetime(column, utc=True)
     except (ValueError, TypeError) as error:
-        raise InputError(f"The {name} are no times: {error}") from error
+        raise InputError(f"the {name} are not times: {error}") from error
     seconds = (moments - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
     return np.asarray(seconds, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Whether it matters where a sentence stands or when a passage is shown: picking bias, position, learning."""
+"""Effects of the position of a sentence and of the order of passages: picking bias, position, learning."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def picking_bias(choices: ArrayLike, places: int = 5) -> PickingBias:
     15.0
     """
     if places < 2:
-        raise UsageError(f"{places} places leave no choice", "Give 2 or more.")
+        raise UsageError(f"{places} positions leave no choice", "Give 2 or more.")
     picked = whole_numbers(choices, "choices", 1, places)
     n = same_length(choices=picked)
     counts = np.bincount(picked - 1, minlength=places)
@@ -95,7 +95,7 @@ def position_effect(
         (
             _mantel_haenszel(total, found)
             if shown.size > 1
-            else NotEstimable(f"the machine's sentence is at position {shown[0]} in all of the passages")
+            else NotEstimable(f"the machine's sentence is at position {shown[0]} in all passages")
         ),
     )
 
@@ -177,7 +177,7 @@ def learning(
     centred = place - middle[stratum]
     scale = float(np.sqrt(np.square(centred).mean()))
     if scale <= 1e-12 * (1 + float(np.abs(place).max())):
-        return NotEstimable("all passages were shown at the same place in the order")
+        return NotEstimable("all passages were shown at the same place of the order")
     fit = _trend(outcome, centred / scale, stratum, worker)
     if isinstance(fit, NotEstimable):
         return fit

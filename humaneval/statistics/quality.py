@@ -29,7 +29,7 @@ from humaneval.statistics.arrays import (
 )
 
 READING_SPEED = 12.0
-"""Words a second beyond which nobody has read a passage; a practised reader takes in 4 to 5."""
+"""Words per second beyond which nobody has read a passage; a practised reader reads 4 to 5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class StraightLining:
     most: Codes
     """How often the most frequent answer was given."""
     p: Floats
-    """The probability that somebody who answers by chance gives some answer that often, 0..1."""
+    """The probability that an annotator who answers by chance gives some answer that often, 0..1."""
 
     def flags(self, level: float = 0.001) -> Flags:
         """Workers with p below `level`."""
@@ -77,10 +77,10 @@ class Speed:
     """How fast each response was given; entries belong to the responses."""
 
     words_per_second: Floats
-    """NaN where the time is not known, infinite for no time at all."""
+    """NaN if the time is unknown, infinite for no time at all."""
     too_fast: Flags
     unknown: Flags
-    """Responses whose time is not known; they are never too fast."""
+    """Responses whose time is unknown; they are never too fast."""
 
 
 def speed(words: ArrayLike, seconds: ArrayLike, limit: float = READING_SPEED) -> Speed:
@@ -94,7 +94,9 @@ def speed(words: ArrayLike, seconds: ArrayLike, limit: float = READING_SPEED) ->
     [True, False, False]
     """
     if not limit > 0:
-        raise UsageError(f"{limit:g} words a second is no limit", "Give a number above 0, for example 12.")
+        raise UsageError(
+            f"{limit:g} words per second is not a limit", "Give a number above 0, for example 12."
+        )
     length, taken = numbers_or_missing(words, "numbers of words"), numbers_or_missing(seconds, "seconds")
     same_length(words=length, seconds=taken)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -123,10 +125,10 @@ def copied_texts(texts: ArrayLike, least_words: int = 4) -> Copies:
     [True, True, False]
     """
     if least_words < 1:
-        raise UsageError(f"{least_words} words are no text", "Give 1 or more.")
+        raise UsageError(f"{least_words} words do not make a text", "Give 1 or more.")
     column = pd.Series(np.asarray(texts, dtype=object).reshape(-1))
     if column.empty:
-        raise InputError("There is nothing to compare: no texts")
+        raise InputError("there is nothing to compare: no texts")
     words = [str(text).casefold().split() for text in column.fillna("")]
     long_enough = np.array([len(text) >= least_words for text in words])
     codes = encoded([" ".join(text) for text in words]).codes
@@ -155,7 +157,7 @@ def completeness(workers: ArrayLike, generators: ArrayLike, expected: int | None
     by_worker, by_generator = labels(workers, "workers"), labels(generators, "generators")
     same_length(workers=by_worker.codes, generators=by_generator.codes)
     if expected is not None and expected < 1:
-        raise UsageError(f"{expected} expected generators are none", "Give 1 or more.")
+        raise UsageError(f"the number of expected generators is {expected}", "Give 1 or more.")
     pairs = pd.unique(by_worker.codes * by_generator.number + by_generator.codes)
     judged = np.bincount(pairs // by_generator.number, minlength=by_worker.number)
     wanted = by_generator.number if expected is None else expected

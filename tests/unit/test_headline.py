@@ -171,13 +171,13 @@ def test_unpaired_workers_are_said_to_be_so() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     table = cells([1, 0], ["a", "b"], [1, 2], ["x", "y"])
-    with pytest.raises(UsageError, match="No generator is called 'z'"):
+    with pytest.raises(UsageError, match="no generator is called 'z'"):
         paired_differences(table, [("x", "z")])
     with pytest.raises(UsageError, match="compared with itself"):
         paired_differences(table, [("x", "x")])
     with pytest.raises(UsageError, match="not a level"):
         paired_differences(table, level=1.0)
-    with pytest.raises(InputError, match="Outcomes are 0 or 1"):
+    with pytest.raises(InputError, match="outcomes must be 0 or 1"):
         cells([2, 0], ["a", "b"], [1, 2], ["x", "y"])
     with pytest.raises(InputError, match="do not belong together"):
         cells([1, 0], ["a"], [1, 2], ["x", "y"])
