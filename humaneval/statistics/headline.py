@@ -52,7 +52,7 @@ class ScoreInterval:
     stories: int
     interval: Interval
     method: str
-    """"wilson", or "wilson, n / design effect" where workers or stories recur."""
+    """"wilson", or "wilson, n / design effect" if workers or stories recur."""
     design_effect: float
     note: str = ""
     """What the interval cannot know, in a sentence; empty where there is nothing to say."""
@@ -120,12 +120,12 @@ def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, .
             effect = 1.0
         elif fewest == 1 or x in (0.0, size):
             effect = size / fewest
-            note = f"How alike the answers are cannot be estimated: {size:g} count as {fewest}."
+            note = f"The correlation of the answers cannot be estimated, so {size:g} count as {fewest}."
         else:
             unrelated = x / size * (1.0 - x / size) / (size - 1.0)
             effect = float(min(max(1.0, variance[code] / unrelated), size))
         if not note and not plain and fewest < FEWEST:
-            note = f"With {workers} workers and {stories} stories the interval tends to be too narrow."
+            note = f"With {workers} workers and {stories} stories, the interval tends to be too narrow."
         interval = wilson(x / effect, size / effect, level)
         results.append(
             ScoreInterval(
@@ -273,7 +273,9 @@ def _difference(
         effective, method, t = most, PAIRED, float(special.ndtri((1.0 + level) / 2.0))
     elif fewest == 1 or spread < ROUNDING or facts.variances[a, b] < ROUNDING**2:
         effective = min(float(fewest), most)
-        note = f"How alike the answers are cannot be estimated: {most:g} pairs count as {effective:g}."
+        note = (
+            f"The correlation of the answers cannot be estimated, so {most:g} pairs count as {effective:g}."
+        )
     else:
         effective = min(spread / float(facts.variances[a, b]), 2.0 * most)
     if not pairs:
@@ -281,9 +283,7 @@ def _difference(
     test, p, computation, used = _test(table, a, b, paired_once, alternative, seed)
     deciding = workers if test == WITHIN_WORKER else fewest
     if test in (WITHIN_WORKER, WITHIN_BOTH) and deciding <= HOPELESS:
-        note = (
-            f"{note} With so few clusters ({deciding}) p cannot fall below {2.0 ** (1 - deciding):g}.".strip()
-        )
+        note = f"{note} With so few clusters ({deciding}), p cannot fall below {2.0 ** (1 - deciding):g}.".strip()
     return PairedDifference(
         table.names[a],
         table.names[b],
