@@ -283,7 +283,8 @@ def _difference(
     test, p, computation, used = _test(table, a, b, paired_once, alternative, seed)
     deciding = workers if test == WITHIN_WORKER else fewest
     if test in (WITHIN_WORKER, WITHIN_BOTH) and deciding <= HOPELESS:
-        note = f"{note} With so few clusters ({deciding}), p cannot fall below {2.0 ** (1 - deciding):g}.".strip()
+        least = 2.0 ** (1 - deciding)
+        note = f"{note} With so few clusters ({deciding}), p cannot fall below {least:g}.".strip()
     return PairedDifference(
         table.names[a],
         table.names[b],
