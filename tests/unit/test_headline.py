@@ -152,7 +152,7 @@ def test_one_worker_cannot_tell_and_the_result_says_so() -> None:
     row = paired_difference([1, 1, 1], ["ann"] * 3, [1, 2, 3], [0, 0, 0], ["ann"] * 3, [4, 5, 6])
     assert row.p == pytest.approx(1.0)
     assert "3 pairs count as 1" in row.note
-    assert "(1) p cannot fall below 1." in row.note
+    assert "(1), p cannot fall below 1." in row.note
     assert row.interval.low < 0
 
 
