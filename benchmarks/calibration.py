@@ -135,7 +135,7 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def published_shuffle(rng: np.random.Generator) -> bool:
-    """Does any Holm-adjusted difference show once the labels of the published table are permuted within worker?
+    """Does any Holm-adjusted difference show if the labels of the published table are permuted within worker?
 
     Which of the 95 annotators missed which generator is not known: it is drawn. The two families are the
     fifteen pairs of systems, and each system below Human, one-sided.

@@ -74,7 +74,7 @@ def tally(
     """Count ratings, one entry a rating; missing ratings are simply not there, stimuli may have any number.
 
     `scale` lists all values that could have been given, in any order; without it those that were given count
-    as the scale, which matters for AC1 and Randolph's κ only. Raises InputError where lengths differ, nothing
+    as the scale, which matters for AC1 and Randolph's κ only. Raises InputError if lengths differ, nothing
     is given, a label is missing, a value is not on the scale, or (with `raters`) a rater rated a stimulus
     twice: such pairs are no agreement between people.
     """

@@ -28,7 +28,7 @@ EMPTY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """Replicated scores, replicates × generators; nan where a replicate drew no response to a generator."""
+    """Replicated scores, replicates × generators; nan if a replicate drew no response to a generator."""
 
     names: tuple[Any, ...]
     scores: Floats
@@ -85,7 +85,7 @@ def bootstrap(
     stories (the pigeonhole bootstrap, Owen 2007): conservative, since it counts the variation of single
     responses about three times. "responses" ignores clusters, for comparison: intervals far too narrow.
 
-    Raises InputError where lengths differ, nothing is given, or the clusters drawn from are a single one.
+    Raises InputError if lengths differ, nothing is given, or the clusters drawn from are a single one.
     """
     y = np.asarray(outcomes, dtype=np.float64)
     by_worker, by_story, by_generator = (

@@ -82,7 +82,7 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
     """Add up responses, given as four columns of one length; labels may be anything that can be told apart.
 
     Outcomes are 0 and 1 (or false and true). Generators keep the order of their first appearance. Takes about
-    as long as reading each column of labels once. Raises InputError where lengths differ, nothing is given,
+    as long as reading each column of labels once. Raises InputError if lengths differ, nothing is given,
     or an outcome is neither 0 nor 1.
     """
     y = np.asarray(outcomes, dtype=np.float64)

@@ -72,7 +72,7 @@ def chance_ceiling(picks: ArrayLike, positions: ArrayLike) -> float | NotEstimab
     machine's.
 
     q and r are the shares of `picks` and `positions`, counts of one length m. If either is uniform it is 1 −
-    1/m, whatever the other. Picks should be those where no machine wrote. Raises InputError where lengths
+    1/m, whatever the other. Picks should be those where no machine wrote. Raises InputError if lengths
     differ or a count is negative.
 
     >>> round(chance_ceiling([30, 10, 10, 10, 40], [20, 20, 20, 20, 20]), 12)

@@ -55,7 +55,7 @@ class ScoreInterval:
     """"wilson", or "wilson, n / design effect" if workers or stories recur."""
     design_effect: float
     note: str = ""
-    """What the interval cannot know, in a sentence; empty where there is nothing to say."""
+    """What the interval cannot know, in a sentence; empty if there is nothing to say."""
 
     @property
     def score(self) -> float:
@@ -77,7 +77,7 @@ class PairedDifference:
     computation: str
     """How p was computed: "exact", "Edgeworth expansion" or "Monte Carlo"."""
     seed: int | None
-    """Of the Monte Carlo draws; None where there were none."""
+    """Of the Monte Carlo draws; None if there were none."""
     pairs: int
     """Pairs of a response to `a` and one to `b` by the same worker."""
     effective_pairs: float

@@ -135,7 +135,7 @@ def mixed_model(
     of all parameters (from 1,500 workers and stories on: of the effects alone). lme4's glmer(nAGQ = 1) fits
     the same model.
 
-    Raises InputError where the model is not estimable: one worker, one story, no worker or no story with a
+    Raises InputError if the model is not estimable: one worker, one story, no worker or no story with a
     second response, or a generator whose outcomes are all equal.
     """
     y = np.asarray(outcomes, dtype=np.float64)

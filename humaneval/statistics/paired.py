@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
 def pairs(first: ArrayLike, second: ArrayLike) -> Pairs:
     """Count pairs of outcomes (0 or 1); entry i of both columns belongs to one annotator.
 
-    Raises InputError where the lengths differ, nothing is given, or an outcome is neither 0 nor 1.
+    Raises InputError if the lengths differ, nothing is given, or an outcome is neither 0 nor 1.
 
     >>> pairs([1, 1, 0, 0], [1, 0, 0, 0])
     Pairs(both=1, first_only=1, second_only=0, neither=2)
@@ -134,7 +134,7 @@ def newcombe_paired(table: Pairs, level: float = 0.95) -> Interval:
 
     The unpaired interval's roots with −2φ times the product of their parts, φ the correlation of the pairs,
     whose numerator ad − bc is lowered by n/2, not below 0, where it is positive (Newcombe 1998, method 10 for
-    paired proportions). Raises InputError where the table is empty or holds no counts, UsageError for a wrong
+    paired proportions). Raises InputError if the table is empty or holds no counts, UsageError for a wrong
     level.
 
     >>> [round(end, 4) for end in newcombe_paired(Pairs(1, 1, 7, 12))]

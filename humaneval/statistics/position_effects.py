@@ -75,7 +75,7 @@ def position_effect(
     Strata with a single outcome or a single position tell nothing and add nothing. Responses count as
     unrelated.
 
-    `detected` are 0 or 1, `positions` whole numbers from 1. Raises InputError where lengths differ, nothing
+    `detected` are 0 or 1, `positions` whole numbers from 1. Raises InputError if lengths differ, nothing
     is given or something is missing.
     """
     outcome = zeros_and_ones(detected, "outcomes")
@@ -149,7 +149,7 @@ def learning(
 
     One entry a response: outcomes 0 or 1, places as numbers, labels of any kind. Not estimable with fewer
     than three workers, or where outcomes or places do not vary, or separate perfectly. Raises InputError
-    where lengths differ, nothing is given or something is missing; UsageError for a wrong level.
+    if lengths differ, nothing is given or something is missing; UsageError for a wrong level.
     """
     check_level(level)
     outcome, place = zeros_and_ones(detected, "outcomes"), numbers(order, "places in the order")

@@ -53,7 +53,7 @@ def straight_lining(workers: ArrayLike, choices: ArrayLike, options: int = 5) ->
     """Whether workers keep choosing the same of `options` answers, numbered from 1.
 
     p is exact: P(max count >= most) for a multinomial with equal odds. Where positions are uniform an
-    attentive worker's answers are too. Raises InputError where lengths differ, nothing is given, or an answer
+    attentive worker's answers are too. Raises InputError if lengths differ, nothing is given, or an answer
     is out of range.
 
     >>> straight_lining(["ann"] * 8, [3, 3, 3, 3, 3, 3, 3, 3]).p.round(7).tolist()
@@ -87,7 +87,7 @@ def speed(words: ArrayLike, seconds: ArrayLike, limit: float = READING_SPEED) ->
     """Which responses came faster than `limit` words a second; seconds are those of the page's own timer.
 
     Times between accepting and submitting are no reading times: they include waiting. NaN seconds mean that
-    the time is not known. Raises InputError where lengths differ or a number is negative, UsageError for a
+    the time is not known. Raises InputError if lengths differ or a number is negative, UsageError for a
     limit not above 0.
 
     >>> speed([48, 48, 48], [2.0, 10.0, float("nan")]).too_fast.tolist()
@@ -119,7 +119,7 @@ def copied_texts(texts: ArrayLike, least_words: int = 4) -> Copies:
     """Which free texts occur more than once, by whomever, letter case and white space aside.
 
     Texts of fewer than `least_words` words ("yes", "no idea") are no evidence, nor are missing ones: never
-    flagged. Raises InputError where there are none, UsageError for fewer than one word.
+    flagged. Raises InputError if there are none, UsageError for fewer than one word.
 
     >>> copied_texts(["It is  a good story", "it is a good story", "no"]).copied.tolist()
     [True, True, False]
@@ -149,7 +149,7 @@ class Completeness:
 def completeness(workers: ArrayLike, generators: ArrayLike, expected: int | None = None) -> Completeness:
     """Which workers judged fewer different generators than `expected`, by default all that occur.
 
-    Raises InputError where lengths differ or nothing is given, UsageError where none are expected.
+    Raises InputError if lengths differ or nothing is given, UsageError if none are expected.
 
     >>> completeness(["ann", "ann", "bob"], ["lm", "ilm", "lm"]).incomplete.tolist()
     [False, True]

@@ -45,7 +45,7 @@ def jeffreys_draws(
 
 
 def ranks(replicates: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:
-    """Ranks of the generators from replicates of their scores, one line a replicate, one column a generator.
+    """Ranks of the generators from replicates of their scores (replicates × generators).
 
     Replicates are those of a bootstrap, or draws from posteriors. The interval of a rank runs from the (1 −
     level)/2 to the (1 + level)/2 quantile of the ranks over the replicates, both being ranks that occurred;
@@ -89,7 +89,7 @@ def groups_of_ties(scores: ArrayLike, different: ArrayLike) -> tuple[tuple[int, 
 
     `scores` are k numbers and `different` a symmetric k × k table, true where a pair was told apart (after
     adjusting for many tests). Groups come best first, as indices; within a group nothing is said about order
-    (as in the rankings of WMT). Raises InputError where shapes differ or `different` is not symmetric.
+    (as in the rankings of WMT). Raises InputError if shapes differ or `different` is not symmetric.
 
     >>> groups_of_ties([0.2, 0.5, 0.45], [[0, 1, 1], [1, 0, 0], [1, 0, 0]])
     ((1, 2), (0,))

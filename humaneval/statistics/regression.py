@@ -59,7 +59,7 @@ def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
     """Maximum likelihood by Newton's method; outcomes 0 or 1 (n), `x` the design matrix (n × p) with its
     intercept.
 
-    Raises InputError where it is not estimable: a column that the others determine, or outcomes that a
+    Raises InputError if it is not estimable: a column that the others determine, or outcomes that a
     combination of columns separates (a group with equal outcomes, say), so that a coefficient would run off
     to infinity.
     """

@@ -26,7 +26,7 @@ def spam_given_pass(
     """P(an annotator spams | she noticed all of her `controls` independent Control passages).
 
     s·g^k/(s·g^k + (1 − s)·c^k) with s the share of spammers, g what they notice by chance, c what honest
-    annotators notice. Arguments broadcast. Raises UsageError where a probability is outside 0..1 or nobody
+    annotators notice. Arguments broadcast. Raises UsageError if a probability is outside 0..1 or nobody
     could pass.
 
     >>> round(float(spam_given_pass(0.0625, 1)), 4), round(float(spam_given_pass(0.0625, 2)), 4)
@@ -106,7 +106,7 @@ class SpamPosterior:
     honest_mean: float
     """How often honest annotators notice a Control passage."""
     honest_concentration: float
-    """a + b of their Beta distribution; infinite where they are all alike."""
+    """a + b of their Beta distribution; infinite if they are all alike."""
 
 
 def spam_posterior(
