@@ -1,4 +1,6 @@
-"""How often the headline holds the truth, and how often it cries wolf; prints a table, then JSON lines.
+"""How often headline intervals contain the truth, and how often tests report a difference that is not there.
+
+Prints a table, then JSON lines.
 
     python benchmarks/calibration.py [--studies 2000] [--shuffles 400] [--responses derived_long_anon.csv]
 
@@ -43,7 +45,7 @@ ANNOTATORS = 95
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """`workers` each do `each` HITs; every generator is judged on every one of `stories` equally often."""
+    """`workers` do `each` HITs each; every generator is judged on each of `stories` equally often."""
 
     name: str
     workers: int
@@ -88,7 +90,7 @@ def studies(design: Design, logits: tuple[float, float], count: int, seed: int) 
 
 @dataclass(slots=True)
 class Coverage:
-    """Share of studies whose interval held the truth, 0..1, and the mean width in points."""
+    """Share of studies whose interval contained the truth, 0..1, and the mean width in points."""
 
     held: float = 0.0
     width: float = 0.0
@@ -99,7 +101,7 @@ class Coverage:
 
 
 def coverage(design: Design, count: int, seed: int = 20) -> dict[str, Coverage]:
-    """Of scores and differences, by the headline and naively."""
+    """Coverage of scores and differences, by the headline method and naively."""
     found = {name: Coverage() for name in ("score", "naive score", "difference", "naive difference")}
     truth = marginal(SCORE_LOGIT)
     gap = truth - marginal(OTHER_LOGIT)
@@ -124,7 +126,7 @@ def rejections(design: Design, count: int, seed: int = 21) -> float:
 
 
 def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Holm's adjusted p-values, here apart from the product's own."""
+    """Holm's adjusted p-values, independent of those of the toolkit."""
     order = np.argsort(p)
     adjusted = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     result = np.empty_like(p)
@@ -133,7 +135,7 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def published_shuffle(rng: np.random.Generator) -> bool:
-    """Does any Holm-adjusted difference show once the labels of the published table are permuted within worker?
+    """Does any Holm-adjusted difference show if the labels of the published table are permuted within worker?
 
     Which of the 95 annotators missed which generator is not known: it is drawn. The two families are the
     fifteen pairs of systems, and each system below Human, one-sided.
@@ -168,7 +170,7 @@ def groups_shuffle(frame: pd.DataFrame) -> Callable[[np.random.Generator], bool]
 
 
 def share(shuffle: Callable[[np.random.Generator], bool], count: int, seed: int = 22) -> float:
-    """In what share of `count` shuffles a difference shows."""
+    """The share of `count` shuffles in which a difference shows."""
     rng = np.random.default_rng(seed)
     return sum(shuffle(rng) for _ in range(count)) / count
 

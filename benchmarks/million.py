@@ -1,4 +1,4 @@
-"""What a million responses cost, in times of one pandas `groupby("generator").mean()`; prints JSON lines.
+"""The cost of a million responses, in units of one pandas `groupby("generator").mean()`; prints JSON lines.
 
     python benchmarks/million.py [--responses 1000000] [--parts headline,bootstrap,mixed,oracle]
 

@@ -1,4 +1,4 @@
-"""How long 200,000 responses take to score, and how often the intervals hold the truth; prints JSON lines.
+"""How long 200,000 responses take to score, and how often the intervals contain the truth; prints JSON lines.
 
     python benchmarks/scoring.py [--studies 1000]
 
@@ -43,7 +43,7 @@ def responses(count: int, rng: np.random.Generator) -> pd.DataFrame:
 def coverage(
     workers: int, each: int, stories: int, studies: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Share of `studies` whose 95 % interval holds the true score, and the mean width in points."""
+    """Share of `studies` whose 95 % interval contains the true score, and the mean width in points."""
     centre = -0.35
     draws = rng.normal(centre, np.hypot(0.5, 0.7), 2_000_000)
     truth = float((1 / (1 + np.exp(-draws))).mean())

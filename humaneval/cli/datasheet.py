@@ -1,4 +1,4 @@
-"""`datasheet`: the Human Evaluation Datasheet of a study, filled in as far as the database knows."""
+"""`datasheet`: the Human Evaluation Datasheet of a study, filled in as far as the database knows it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import click
 from humaneval.cli.output_files import OUT_FILE, write_whole
 from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
+from humaneval.report import datasheet as heds
+from humaneval.report.dossier import dossier
 
 
 @click.command()
@@ -16,21 +18,17 @@ from humaneval.errors import UsageError
 @click.option(
     "--out",
     type=OUT_FILE,
-    help="Where to write it: .md, or .json as the web form of HEDS keeps it. [default: STUDY-datasheet.md]",
+    help="File to write: .md, or .json in the format of the HEDS web form. [default: STUDY-datasheet.md]",
 )
-@click.option("--tests", is_flag=True, help="Of pilots and sandbox answers alone.")
+@click.option("--tests", is_flag=True, help="Use only pilots and answers from the sandbox.")
 @json_option
 @with_app
 def datasheet(app: App, study: str, out: Path | None, tests: bool, as_json: bool) -> None:
-    """Write the Human Evaluation Datasheet (HEDS) of STUDY; what only you know is listed in it to be
-    filled in."""
-    from humaneval.report.datasheet import datasheet as fill
-    from humaneval.report.dossier import dossier
-
+    """Write the Human Evaluation Datasheet (HEDS) of STUDY, with a list of what only you can fill in."""
     path = out or Path(f"{study}-datasheet.md")
     if path.suffix.lower() not in (".md", ".json"):
-        raise UsageError(f"{path}: a datasheet ends in .md or .json")
-    sheet = fill(dossier(app.engine, study, tests=tests))
+        raise UsageError(f"the file name {path} does not end in .md or .json", "End it in one of the two.")
+    sheet = heds.datasheet(dossier(app.engine, study, tests=tests))
     text = sheet.json_text() if path.suffix.lower() == ".json" else sheet.markdown()
     write_whole(path, text.encode())
     still = [f"Q{question.number} {question.label}" for question in sheet.open]
@@ -46,7 +44,6 @@ def datasheet(app: App, study: str, out: Path | None, tests: bool, as_json: bool
         )
         return
     say(
-        f"Datasheet written to {path.resolve()}: {sheet.filled} of {len(sheet.lines)} questions carry a"
-        " value."
+        f"Datasheet written to {path.resolve()}: {sheet.filled} of {len(sheet.lines)} questions are answered."
     )
     say(f"To fill in: {'; '.join(still)}.")

@@ -1,7 +1,6 @@
-"""What annotators who understand nothing would score: they go by length, place or rare words, not by sense.
+"""The scores if annotators understood nothing and went by length, place or rare words.
 
-A study whose infills can be found by such a cue measures the cue. So this is looked at before anybody is
-paid.
+A study whose infills can be found by such a cue measures the cue. So check this before anybody is paid.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ PLACES = ("first", "second", "third", "fourth", "last")
 """Cues that go by place alone."""
 
 Cue = Callable[[Sequence[str]], list[float]]
-"""How suspicious each sentence of a passage is; the largest is marked, and equals share the mark."""
+"""How suspicious each sentence of a passage is. The largest is marked; equals share the mark."""
 
 
 class CuePassage(NamedTuple):
@@ -39,17 +38,17 @@ class CueScore(NamedTuple):
     generator: str
     passages: int
     noticed: float
-    """Passages whose machine's sentence is marked, in expectation; ties count in part."""
+    """The expected number of passages whose machine's sentence is marked; ties count in part."""
 
     @property
     def score(self) -> float:
-        """The share that goes unnoticed: a score as annotators get it, to be compared with the chance
+        """The share that goes unnoticed: a score like those of annotators, to compare with the chance
         ceiling."""
         return 1 - self.noticed / self.passages
 
 
 def word_counts(texts: Iterable[str]) -> Counter[str]:
-    """How often each word occurs in `texts`, whatever its case: what "rare" is measured by."""
+    """How often each word occurs in `texts`, in any case: the measure of "rare"."""
     return Counter(word for text in texts for word in _words(text))
 
 
@@ -80,17 +79,17 @@ def cues(frequencies: Mapping[str, int], places: Collection[int] = ()) -> dict[s
 
 
 def cue_scores(passages: Iterable[CuePassage], frequencies: Mapping[str, int]) -> tuple[CueScore, ...]:
-    """What each cue alone would score against each generator, in the order in which generators first occur.
+    """The score of each generator by each cue alone, in the order in which generators first occur.
 
-    Raises InputError where there is no passage.
+    Raises InputError if there is no passage.
     """
     by_generator: dict[str, list[CuePassage]] = {}
     for passage in passages:
         by_generator.setdefault(passage.generator, []).append(passage)
     if not by_generator:
-        raise InputError("There are no passages to look at", "Generate infills and create the study first.")
-    # Where sentences stand at every place, none of these tells; where not, whoever marks the right one finds
-    # them all.
+        raise InputError("there are no passages to check", "Generate infills and create the study first.")
+    # If sentences are at every place, these cues tell nothing. If not, marking the right place finds them
+    # all.
     taken = {one.position for shown in by_generator.values() for one in shown}
     places = taken if len(taken) < len(PLACES) else ()
     return tuple(
@@ -101,8 +100,7 @@ def cue_scores(passages: Iterable[CuePassage], frequencies: Mapping[str, int]) -
 
 
 def _noticed(cue: Cue, passage: CuePassage) -> float:
-    """The odds with which the cue marks the passage's sentence: 1 over the number of sentences that are tied
-    with it."""
+    """The probability that the cue marks the passage's sentence: 1 over the number of tied sentences."""
     marks = cue(passage.sentences)
     most = max(marks)
     return 1 / marks.count(most) if marks[passage.position - 1] == most else 0.0

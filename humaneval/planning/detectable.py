@@ -1,4 +1,4 @@
-"""What a plan's comparisons can find out."""
+"""What the comparisons of a plan can find out."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from humaneval.planning.power import (
 )
 
 MOST = 100_000
-"""A study has no more annotators."""
+"""The most annotators of a study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """What a family of comparisons can find out: one alone, then as the hardest of its family."""
+    """What a family of comparisons can find out: one alone, and the hardest of its family."""
 
     comparisons: int
     low: float
@@ -34,13 +34,13 @@ class Chances:
     power_in_family: float
     detectable: float | None
     detectable_in_family: float | None
-    """The smallest difference found with the wanted power; None where none is."""
+    """The smallest difference found with the wanted power; None if there is none."""
     annotators_needed: int | None
     annotators_needed_in_family: int | None
     """Counted as in the study file."""
     power_unpaired: float
     detectable_unpaired: float | None
-    """If the two were judged by different people."""
+    """If different people judged the two."""
 
 
 def power_of(
@@ -53,15 +53,15 @@ def power_of(
     one_sided: bool = False,
     paired: bool = True,
 ) -> float:
-    """The odds that scores of `low` and `high` are told apart by n responses to each, at p of `error` or less.
+    """The probability that n responses to each tell scores of `low` and `high` apart, at p of `error` or
+    less.
 
-    The variance of the difference is that of the model: (a(1−a) + b(1−b) − 2cλ)/n, c the covariance of an
-    annotator's answers and λ the share of forms with both generators, and what several forms of a person and
-    several responses to a story add. What they add makes n smaller. Where every form shows both the power is
-    that of the exact McNemar test, else of the permutation test, by its normal approximation. The interval
-    has to leave out 0 too. Spammers who pass the gate answer by chance. `paired=False`: different annotators
-    for each.
-    """
+    The variance of the difference is that of the model: (a(1−a) + b(1−b) − 2cλ)/n, with c the covariance of
+    an annotator's answers and λ the share of forms with both generators. Several forms of a person and
+    several responses to a story add to it, which makes n smaller. If every form shows both generators, the
+    power is that of the exact McNemar test, else that of the permutation test by its normal approximation.
+    The interval must exclude 0 too. Spammers who pass the gate answer by chance. `paired=False`: different
+    annotators judge the two."""
     a, b, honest = plan.measured(low), plan.measured(high), 1 - plan.gate.left
     by_worker, by_story = (_covariances(sd, low, high, honest) for sd in (plan.worker_sd, plan.story_sd))
     again = (plan.forms_each - 1) * plan.share_of_forms
@@ -88,8 +88,7 @@ def power_of(
 
 
 def fewest_annotators(plan: Plan, enough: Callable[[Plan], bool]) -> int | None:
-    """The smallest `annotators` (a multiple of the responses to a passage) with which the plan is
-    `enough`."""
+    """The smallest number of annotators, a multiple of the responses to a passage, that is `enough`."""
     unit = plan.responses_per_passage
 
     def fits(times: int) -> bool:
@@ -109,12 +108,12 @@ def fewest_annotators(plan: Plan, enough: Callable[[Plan], bool]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Covariances:
-    """Of answers by one annotator, or to one story."""
+    """Covariances of answers by one annotator, or to one story."""
 
     across: float
-    """To two generators."""
+    """Of answers to two generators."""
     alike: float
-    """To the same generator, of both added up."""
+    """Of answers to the same generator, summed over both."""
 
     @property
     def difference(self) -> float:
@@ -128,8 +127,9 @@ def _covariances(sd: float, low: float, high: float, honest: float) -> _Covarian
 
 
 def chances(plan: Plan, low: float, high: float, comparisons: int, *, one_sided: bool = False) -> Chances:
-    """Of so many comparisons of two scores; `one_sided`: whether the lower is below the higher, which is
-    fixed."""
+    """Chances of so many comparisons of two scores; `one_sided`: the test is whether the lower one is below
+    the
+    higher one, which is fixed."""
 
     def found(other: Plan, error: float) -> float:
         return power_of(other, low, high, other.responses, error, one_sided=one_sided)

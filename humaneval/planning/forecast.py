@@ -1,5 +1,5 @@
-"""Everything that can be said of a study before it is published: what it can find, how wide its intervals,
-what it costs."""
+"""The forecast of a study before it is published: what it can find, how wide its intervals are, what it
+costs."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ class Outlook:
     """What a `Plan` can find out."""
 
     responses: float
-    """To each generator, that count."""
+    """Responses to each generator that count."""
     correlation: float
-    """Of an annotator's answers to two generators in one form."""
+    """The correlation of an annotator's answers to two generators in one form."""
     worker_icc: float
     """The correlation of an annotator's answers to one generator; `story_icc` that of answers to one
     story."""
     story_icc: float
     systems: Chances | None
-    """None where no two systems are compared."""
+    """None if no two systems are compared."""
     below_human: Chances | None
-    """None where no system is compared with Human."""
+    """None if no system is compared with Human."""
     half_width: float
-    """Of a score's interval, near the expected score, with what recurs taken into account."""
+    """Half the interval of a score near the expected one, taking recurring workers and stories into
+    account."""
     annotators_for_width: int | None
-    """Counted as in the study file; None where no number reaches the width with the stories that there
-    are."""
+    """Counted as in the study file; None if no number reaches the width with the available stories."""
     gate: Gate
     controls_needed: int | None
     rewards: Decimal
     fees: Decimal
     hours: float
-    """Of all annotators together."""
+    """Working hours of all annotators together."""
 
     @property
     def decisive(self) -> Chances | None:
-        """The family that says whether the study is large enough: of the systems, else of those below
+        """The family that decides whether the study is large enough: the systems, else the tests against
         Human."""
         return self.systems or self.below_human
 
     @property
     def power(self) -> float | None:
-        """Of the decisive family; None where nothing is compared. So are the following."""
+        """The power of the decisive family; None if nothing is compared, as for the following."""
         return self.decisive.power if self.decisive else None
 
     @property
@@ -87,8 +87,9 @@ class Outlook:
 
 
 def outlook(plan: Plan) -> Outlook:
-    """By formula: see `power_of`. The family's hardest comparison is tested at alpha / comparisons, if it is
-    adjusted."""
+    """The forecast by formula; see `power_of`. If p-values are adjusted, the hardest comparison of a family
+    is
+    tested at alpha / comparisons."""
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     forms = plan.handed_out
     fee = reward_fee(plan.reward, MANY_ASSIGNMENTS - 1, masters=plan.masters)
@@ -115,7 +116,7 @@ def outlook(plan: Plan) -> Outlook:
 
 
 def width_of(plan: Plan) -> float:
-    """Half the interval of a score: Wilson's at n/DEFF, with all that recurs by worker and by story."""
+    """Half the interval of a score: Wilson's at n/DEFF, with what recurs by worker and by story."""
     n, score = plan.responses, plan.measured(plan.expected_score)
     effect = 1 + (plan.forms_each - 1) * plan.share_of_forms * answers_correlation(
         plan.worker_sd, score, score

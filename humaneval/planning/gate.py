@@ -11,31 +11,32 @@ from humaneval.statistics.spam import spam_given_pass
 
 
 class Gate(NamedTuple):
-    """What so many Control passages do to a crowd, all as shares 0..1."""
+    """The effect of a number of Control passages on a crowd; all shares 0..1."""
 
     controls: int
     spammers: float
-    """Of all annotators, before."""
+    """Their share of all annotators, before the Control passages."""
     passed: float
-    """Of all annotators."""
+    """Share of all annotators who pass."""
     left: float
-    """Spammers among those who passed; see `humaneval.statistics.spam.spam_given_pass`."""
+    """Share of spammers among the annotators who passed; see `humaneval.statistics.spam.spam_given_pass`."""
     lost: float
-    """Honest annotators who are left out."""
+    """Share of honest annotators who are excluded."""
     honest: float = 1.0
-    """The odds with which an honest annotator notices a Control passage."""
+    """The probability that an honest annotator notices a Control passage."""
 
 
 def gate(controls: int, spammers: float, honest: float = 1.0) -> Gate:
-    """`controls` passages for each annotator, of whom the share `spammers` guesses among five sentences, and the
-    others notice the machine's with the odds `honest`.
+    """The gate of `controls` passages for each annotator. The share `spammers` of annotators guess among five
+    sentences; the others notice the machine's with the probability `honest`.
 
     >>> round(gate(1, 0.0625).left, 4), round(gate(2, 0.0625).left, 4)
     (0.0132, 0.0027)
     """
     if controls < 0 or not 0 <= spammers <= 1 or not 0 < honest <= 1:
         raise UsageError(
-            f"{controls} Control passages, {spammers:g} spammers and {honest:g} honest passes make no gate",
+            f"{controls} Control passages, {spammers:g} spammers and {honest:g} honest passes do not define"
+            " a gate",
             "Shares lie between 0 and 1.",
         )
     passed = spammers * GUESS**controls + (1 - spammers) * honest**controls
@@ -44,13 +45,15 @@ def gate(controls: int, spammers: float, honest: float = 1.0) -> Gate:
 
 
 def controls_needed(spammers: float, most_left: float = 0.01, honest: float = 1.0) -> int | None:
-    """How few Control passages leave at most `most_left` spammers among those who pass; None where none would do.
+    """The fewest Control passages that leave a share of at most `most_left` spammers among those who pass.
+
+    None if no number does.
 
     >>> controls_needed(0.0625), controls_needed(0.3)
     (2, 3)
     """
     if not 0 < most_left < 1:
-        raise UsageError(f"{most_left:g} is not a share of spammers to bear", "Give for example 0.01.")
+        raise UsageError(f"{most_left:g} is not a share of spammers", "Give for example 0.01.")
     if gate(0, spammers, honest).left <= most_left:
         return 0
     if spammers == 1 or honest <= GUESS:
@@ -60,37 +63,35 @@ def controls_needed(spammers: float, most_left: float = 0.01, honest: float = 1.
 
 
 def describe(made: Gate, most_left: float = 0.01) -> str:
-    """What the gate does, in sentences, and where more than `most_left` get through: how annotators can meet
-    more Controls.
+    """The effect of the gate in sentences and, if more than `most_left` get through, how annotators can meet
+    more Control passages: a form shows one, so an annotator meets as many as they fill in forms.
 
-    A form shows one Control, so an annotator meets as many as they do forms.
-
-    >>> describe(gate(1, 0.0625))
-    'If 6.2% only click, 1.32% of those who pass their Control passage still do. A form has one of them: with rows_per_annotator = 2 each annotator meets 2, which leaves 0.27%.'
+    >>> print(describe(gate(1, 0.0625)).partition(". ")[0])
+    If 6.2% of annotators only click, they are 1.32% of those who pass their Control passage
     """
     if not made.spammers:
         return ""
-    told = f"If {_percent(made.spammers)} only click, "
+    told = f"If {_percent(made.spammers)} of annotators only click, "
     if not made.controls:
-        return told + "all of them count: no Control passage leaves them out."
+        return told + "all of them count, because no Control passage excludes them."
     which = "their Control passage" if made.controls == 1 else f"{made.controls} Control passages"
-    told += f"{_percent(made.left)} of those who pass {which} still do."
+    told += f"they are {_percent(made.left)} of those who pass {which}."
     if made.lost > 0:
-        told += f" {_percent(made.lost)} of the honest are left out with them."
+        told += f" {_percent(made.lost)} of the honest annotators are excluded with them."
     if made.left <= most_left:
         return told
     needed = controls_needed(made.spammers, most_left, made.honest)
     if needed is None:
-        return f"{told} No number of them would bring that to {_percent(most_left)}."
+        return f"{told} No number of Control passages would bring that to {_percent(most_left)}."
     return (
-        f"{told} A form has one of them: with rows_per_annotator = {needed} each annotator meets {needed}, "
+        f"{told} A form has one Control passage; with rows_per_annotator = {needed} each annotator meets"
+        f" {needed}, "
         f"which leaves {_percent(gate(needed, made.spammers, made.honest).left)}."
     )
 
 
 def _percent(share: float) -> str:
-    """Fine enough that no share looks like a round one that it is not: 1.04% is more than 1%, 99.9% are
-    not all."""
+    """With enough digits not to look round: 1.04% is more than 1%, 99.9% is not all."""
     for digits in range(3):
         if abs(round(share, digits + 2) - share) <= 0.01 * min(share, 1 - share):
             break

@@ -1,4 +1,4 @@
-"""A plan: what a study means to do, in numbers."""
+"""A plan: what a study intends, in numbers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from humaneval.errors import UsageError
 from humaneval.planning.gate import Gate, gate
 
 WIDTH = 0.05
-"""Half of the interval that is asked for where nobody says: ± 5 points."""
+"""The default for half the width of an interval: ± 5 points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a study means to do, in numbers. Shares are 0..1, standard deviations on the logit scale."""
+    """What a study intends, in numbers. Shares are 0..1, standard deviations on the logit scale."""
 
     annotators: int
     """As in the study file: forms, of which one person may fill in several."""
@@ -26,30 +26,30 @@ class Plan:
     passages_per_row: int = 8
     responses_per_passage: int = 1
     stories: int = 0
-    """How many there are to draw passages from; 0 where that is not known: then none is thought to recur."""
+    """How many there are to draw passages from; 0 if unknown, which assumes that none recurs."""
     generators: int = 8
     controls: int = 1
     """Control passages of a form that decide whether it counts."""
     excluded: Literal["annotator", "row"] = "annotator"
-    """What a missed Control passage takes out: all forms of an annotator, or that form."""
+    """What a missed Control passage excludes: all forms of an annotator, or that form."""
     always: int = 0
-    """How many of the generators are in every form, where forms do not show all: the Control."""
+    """How many generators are in every form, if forms do not show all: the Control."""
     comparisons: int = 15
-    """Of systems with each other: a family whose p-values are adjusted together."""
+    """Pairs of systems: a family whose p-values are adjusted together."""
     below_human: int = 0
-    """Systems that are tested for being below Human, one-sided: another family."""
+    """Systems that are tested against Human, one-sided: another family."""
     adjust: Literal["holm", "benjamini-hochberg", "none"] = "holm"
     expected_score: float = 0.4
     smallest_effect: float = 0.1
     power: float = 0.8
     level: float = 0.95
     width: float = WIDTH
-    """Half the interval of a score that is wanted."""
+    """The wanted half width of a score's interval."""
     worker_sd: float = 0.5
     story_sd: float = 0.7
     spammers: float = 0.05
     honest: float = 1.0
-    """How often those who read notice a Control passage."""
+    """How often an annotator who reads notices a Control passage."""
     top_up: bool = False
     """Whether forms that do not count are handed out again."""
     reward: Decimal = Decimal("0.80")
@@ -62,12 +62,13 @@ class Plan:
         counts = (self.annotators, self.rows_per_annotator, self.responses_per_passage, self.generators - 1)
         if min(counts) < 1 or min(self.comparisons, self.below_human) < 0:
             raise UsageError(
-                "a plan needs an annotator, a form and two generators", "Give numbers of 1 and more."
+                "a plan needs an annotator, a form and two generators", "Give numbers of 1 or more."
             )
         if not 0 < self.expected_score < self.expected_score + self.smallest_effect < 1:
             raise UsageError(
-                f"a score of {self.expected_score:g} and one {self.smallest_effect:g} above it are not both"
-                " shares",
+                f"a score of {self.expected_score:g} and one {self.smallest_effect:g} above it do not both"
+                " lie"
+                " between 0 and 1",
                 "expected_score and smallest_effect are shares: 0.40 and 0.10, for example.",
             )
         if not 0 < self.width < 0.5:
@@ -83,23 +84,23 @@ class Plan:
 
     @property
     def people(self) -> int:
-        """How many people fill in the forms, if each fills in as many as she can."""
+        """How many people fill in the forms, if each fills in as many as they can."""
         return ceil(self.annotators / self.forms_each)
 
     @property
     def gate(self) -> Gate:
-        """What the Control passages of an annotator do to the spammers that are expected."""
+        """The effect of an annotator's Control passages on the expected spammers."""
         deciding = self.controls * (self.forms_each if self.excluded == "annotator" else 1)
         return gate(deciding, self.spammers, self.honest)
 
     @property
     def handed_out(self) -> int:
-        """Forms that are filled in, with those that are handed out again."""
+        """Forms that are filled in, including those that are handed out again."""
         return ceil(self.annotators / self.gate.passed - 1e-9) if self.top_up else self.annotators
 
     @property
     def share_of_forms(self) -> float:
-        """In which share of the forms a generator is."""
+        """The share of forms that show a generator."""
         return self._drawn / max(self.generators - self.always, 1)
 
     @property
@@ -120,12 +121,11 @@ class Plan:
         return (self._drawn - 1) / max(self.generators - self.always - 1, 1)
 
     def error_of(self, comparisons: int) -> float:
-        """At which p the hardest of so many comparisons is decided, by the rule that was declared."""
+        """The p at which the hardest of so many comparisons is decided, by the declared adjustment."""
         return (1 - self.level) / (max(comparisons, 1) if self.adjust != "none" else 1)
 
     def measured(self, score: float) -> float:
-        """The score found for one of `score`, where those who only click and are not found out pull it to
-        chance."""
+        """The score found for a true one of `score`: spammers who pass the gate pull it towards chance."""
         return score + self.gate.left * (CEILING - score)
 
     def per_story(self, n: float) -> float:

@@ -1,10 +1,9 @@
-"""Power, numbers and detectable differences of comparisons of two scores.
+"""Power, numbers of responses and detectable differences for comparisons of two scores.
 
-Two different sets of annotators: the normal approximation that R's power.prop.test uses. The same annotators
-for both generators: the exact power of McNemar's exact test, and Connor's (1987) approximation to it, which
-is a little too hopeful. The far tail is left out, as is usual: to find the wrong one higher is not to find
-the difference.
-"""
+For two different sets of annotators: the normal approximation of R's power.prop.test. For the same
+annotators: the exact power of McNemar's exact test, and Connor's (1987) approximation to it, which is
+slightly too high. The far tail is left out, as is usual: finding the wrong one higher does not count as
+finding the difference."""
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ NORMAL = NormalDist()
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 """For integrals over a standard normal variable."""
 MOST_SPREAD = 5.0
-"""Of annotators, on the logit scale: beyond it each gives one answer only."""
+"""The largest standard deviation of annotators on the logit scale: beyond it each gives only one answer."""
 COUNTABLE = 20_000
-"""With more pairs Connor's approximation is as good, and the exact power slow."""
+"""With more pairs, Connor's approximation is as good, and the exact power is slow."""
 
 
 def power_unpaired(a: float, b: float, n: float, alpha: float = 0.05) -> float:
@@ -78,15 +77,14 @@ def discordance(a: float, b: float, correlation: float = 0.0) -> float:
     """The share of annotators who notice exactly one of two generators' sentences: a(1 − b) + b(1 − a) −
     2ρ√(a(1−a)b(1−b)).
 
-    `correlation` is that of an annotator's two answers, ρ. Raises UsageError where two scores cannot be so
-    alike.
+    `correlation` is that of an annotator's two answers, ρ. Raises UsageError if two scores cannot have it.
     """
     _check(a, b)
     share = a * (1 - b) + b * (1 - a) - 2 * correlation * sqrt(a * (1 - a) * b * (1 - b))
     if not -1 <= correlation <= 1 or share < abs(a - b) - 1e-12:
         raise UsageError(
             f"answers to scores of {a:g} and {b:g} cannot have a correlation of {correlation:g}",
-            "Give a smaller one; without a guess take 0.",
+            "Give a smaller one, or 0 if you have no guess.",
         )
     return share
 
@@ -111,19 +109,19 @@ def power_exact(
     one_sided: bool = False,
     reach: float = 0.0,
 ) -> float:
-    """The odds that McNemar's exact test finds the higher of two scores, `n` annotators having judged both.
+    """The probability that McNemar's exact test finds the higher of two scores if `n` annotators judge both.
 
-    `share` is the discordance, `difference` that of the scores, 0 or more: of n pairs Bin(n, share) differ,
-    and of these Bin(·, (share + difference) / (2 share)) speak for the higher score. Found is what has p of
-    `error` or less, and a Bonett–Price interval, of `reach` standard errors (0: it is not asked), that leaves
-    out 0. Between whole numbers n is interpolated.
+    `share` is the discordance, `difference` that of the scores, 0 or more. Of n pairs, Bin(n, share) differ,
+    and of these Bin(·, (share + difference) / (2 share)) favour the higher score. It is found if p is `error`
+    or less and the Bonett–Price interval of `reach` standard errors excludes 0 (`reach` 0: no such interval
+    is required). Between whole numbers, n is interpolated.
 
     >>> round(power_exact(0.5, 0.1, 38), 3), round(power_paired(0.4, 0.5, 38), 3)
     (0.094, 0.136)
     """
     if not 0 <= difference <= share <= 1 or n < 0:
         raise UsageError(
-            f"a difference of {difference:g} with {share:g} of {n:g} pairs discordant cannot be",
+            f"a difference of {difference:g} is impossible with {share:g} of {n:g} pairs discordant",
             "Shares lie between 0 and 1.",
         )
     low = floor(n)
@@ -144,7 +142,7 @@ def _exactly(share: float, difference: float, n: int, error: float, one_sided: b
         gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1) + xlogy(m, share) + xlogy(n - m, 1 - share)
     )
     most = _most_against(m, error if one_sided else error / 2)
-    # Bonett and Price's interval leaves out 0 where d exceeds reach·√(share'/(n + 2 + reach²)), share' = (m +
+    # Bonett and Price's interval excludes 0 if d exceeds reach·√(share'/(n + 2 + reach²)), share' = (m +
     # 2)/(n + 2).
     least = reach * np.sqrt((m + 2) * (n + 2) / (n + 2 + reach**2))
     most = np.minimum(most, np.ceil((m - least) / 2) - 1)
@@ -153,7 +151,7 @@ def _exactly(share: float, difference: float, n: int, error: float, one_sided: b
 
 
 def _most_against(m: Floats, tail: float) -> Floats:
-    """How many of m discordant pairs may speak against the higher score and P(Bin(m, ½) ≤ as many) be `tail`;
+    """How many of m discordant pairs may go against the higher score with P(Bin(m, ½) ≤ as many) ≤ `tail`;
     −1: none."""
     return _critical(tail, 1 << int(m.max()).bit_length())[m.astype(np.int64)]
 
@@ -188,9 +186,9 @@ def responses_paired(
 
 def detectable(power_at: Callable[[float], float], score: float, power: float = 0.8) -> float | None:
     """The smallest difference above `score` that `power_at(other score)` finds with `power`; None if 1 is too
-    near.
+    close.
 
-    0 where no difference at all is found so often: by chance, if `power` is no more than half the error.
+    0 if no difference at all is found this often by chance: if `power` is at most half the error.
 
     >>> round(0.41 + detectable(lambda b: power_unpaired(0.41, b, 95), 0.41), 4)
     0.6119
@@ -239,8 +237,8 @@ def sd_of_icc(icc: float, score: float) -> float:
         return 0.0
     if not 0 < icc < answers_correlation(MOST_SPREAD, score, score):
         raise UsageError(
-            f"{icc:g} is not a correlation of one annotator's answers to plan with",
-            "Measured ones are 0.02 to 0.10.",
+            f"{icc:g} cannot be the correlation of one annotator's answers",
+            "Measured values are 0.02 to 0.10.",
         )
     return float(
         brentq(lambda sd: answers_correlation(sd, score, score) - icc, 1e-6, MOST_SPREAD, xtol=1e-12)
@@ -249,7 +247,7 @@ def sd_of_icc(icc: float, score: float) -> float:
 
 @cache
 def location(score: float, sd: float) -> float:
-    """The logit of an annotator in the middle, where the mean over annotators is `score`."""
+    """The logit of the median annotator if the mean over annotators is `score`."""
     weights = WEIGHTS / WEIGHTS.sum()
     middle = log(score / (1 - score))
     reach = 1 + 4 * sd * sd + 4 * abs(middle)
@@ -286,6 +284,6 @@ def _tail(distance: float, spread: float) -> float:
 def _check(a: float, b: float, alpha: float = 0.05, power: float = 0.8) -> None:
     for score in (a, b):
         if not 0 < score < 1:
-            raise UsageError(f"{score:g} is not a score to plan with", "Give a share between 0 and 1.")
+            raise UsageError(f"{score:g} is not a score for a plan", "Give a share between 0 and 1.")
     if not 0 < alpha < 1 or not 0 < power < 1:
-        raise UsageError("alpha and power lie between 0 and 1", "The usual ones are 0.05 and 0.8.")
+        raise UsageError("alpha and power must lie between 0 and 1", "The usual values are 0.05 and 0.8.")

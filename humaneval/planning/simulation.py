@@ -1,9 +1,10 @@
-"""Power by simulation: studies drawn from a mixed model, each tested as the real one will be. Annotators here
-are simulated.
+"""Power by simulation: studies drawn from a mixed model, each tested as the real one will be. The annotators
+are
+simulated.
 
-Who reads overlooks generator m's sentence with the probability expit(β_m + u + v): u of the annotator, v of
-the story, both normal. β_m is such that the mean over both is the score that is assumed. Who does not read
-marks anywhere.
+An annotator who reads overlooks the sentence of generator m with the probability expit(β_m + u + v): u of the
+annotator, v of the story, both normal. β_m is such that the mean over both is the assumed score. An annotator
+who does not read marks any sentence.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ Rows = Sequence[Sequence[tuple[str, int, str]]]
 """Forms: of each passage the story, the position and the generator, as `humaneval.design.rows` makes them."""
 
 LOOKED_AT = 500
-"""So many of the forms that are left are tried for a person who has some already."""
+"""How many of the remaining forms are tried for a person who already has some."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Who judges what of two generators: arrays with an entry a response, codes from 0; `worker_of` has one a
-    form."""
+    """Which annotators judge which passages of two generators: one entry per response, codes from 0;
+    `worker_of`
+    has one per form."""
 
     forms: Codes
     stories: Codes
@@ -45,7 +47,7 @@ class Layout:
 
     @property
     def workers(self) -> Codes:
-        """Of each response."""
+        """The worker of each response."""
         return self.worker_of[self.forms]
 
 
@@ -53,7 +55,7 @@ def layout(rows: Rows, forms_each: int, pair: tuple[str, str]) -> Layout:
     """The responses to the two generators of `pair` in `rows`, dealt to people who fill in at most
     `forms_each` forms.
 
-    A person takes the first form that is left, and the next ones that show her no story again.
+    A person takes the first remaining form, and the next ones that show them no story again.
     """
     names = {story: code for code, story in enumerate(dict.fromkeys(cell[0] for row in rows for cell in row))}
     entries = [
@@ -123,25 +125,25 @@ class Power:
 
     @property
     def error(self) -> float:
-        """The standard error of the first, √(p(1 − p)/studies)."""
+        """The standard error of `power`, √(p(1 − p)/studies)."""
         return sqrt(self.power * (1 - self.power) / self.studies)
 
     @property
     def error_in_family(self) -> float:
-        """Of the second."""
+        """The standard error of `power_in_family`."""
         return sqrt(self.power_in_family * (1 - self.power_in_family) / self.studies)
 
 
 def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: int = 0) -> Power:
-    """In what share of simulated studies with the forms `rows` the generators of `pair`, higher one first,
-    are told apart.
+    """The share of simulated studies with the forms `rows` that tell apart the generators of `pair`.
 
-    Tested as reports test it, by `humaneval.statistics.headline.paired_differences`, and decided as they
-    decide, by `humaneval.scoring.comparisons.decide`: p and interval. Two systems where the plan compares
-    any, else a system and Human. Raises UsageError where nothing is compared.
+    The one with the higher score comes first. Both are systems if the plan compares any, else a system and
+    Human. They are tested as in reports, by `humaneval.statistics.headline.paired_differences`, and decided
+    as there, by p and interval: `humaneval.scoring.comparisons.decide`. Raises UsageError if nothing is
+    compared.
     """
     if studies < 1:
-        raise UsageError(f"{studies} studies tell nothing", "Give 100 or more.")
+        raise UsageError(f"the number of studies is {studies}", "Give 100 or more.")
     if not plan.comparisons and not plan.below_human:
         raise UsageError("nothing is compared in this study", "There is no power to simulate.")
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
@@ -149,7 +151,7 @@ def simulate(plan: Plan, rows: Rows, studies: int, pair: tuple[str, str], seed: 
         low, high = CEILING - plan.smallest_effect, CEILING
     if low <= 0:
         raise UsageError(
-            f"no score is {plan.smallest_effect:g} below Human's {CEILING:g}", "Give a smaller effect."
+            f"no score lies {plan.smallest_effect:g} below Human's {CEILING:g}", "Give a smaller effect."
         )
     where = layout(rows, plan.forms_each, pair)
     rng = np.random.default_rng([seed, studies])
@@ -187,7 +189,7 @@ def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Flags, 
     forms = np.bincount(where.worker_of)
     deciding = plan.controls * (forms if plan.excluded == "annotator" else np.ones_like(forms))
     if plan.top_up:
-        # Who missed it was replaced until somebody did not.
+        # Annotators who missed it are replaced until one does not.
         left = np.array(
             [gate(int(k), plan.spammers, plan.honest).left for k in range(int(deciding.max()) + 1)]
         )

@@ -1,2 +1,4 @@
-"""A study as something to read: page, Markdown, LaTeX, terminal, datasheet, archive. The doors: `from_study`,
-`page`."""
+"""A study to read and to publish: page, Markdown, LaTeX, CSV, plots, terminal tables, datasheet, archive.
+
+The doors are `from_study`, which fills a report, and `page`, which renders it.
+"""

@@ -1,10 +1,9 @@
-"""One zip from which a study's scores can be recomputed without its database: responses, study file, design,
-scores, papers.
+"""One zip from which the scores of a study can be recomputed without its database: responses, study file,
+design, scores, texts for a paper.
 
-The same study in the same state gives the same bytes: files in order of their names, one fixed time, no date
-of making. Floats are kept to `DIGITS` significant digits: quantiles of scipy 1.15 and 1.17 differ in the
-twelfth.
-"""
+The same study in the same state gives the same bytes: files in order of their names, one fixed time, no date.
+Floats are kept to `DIGITS` significant digits, because quantiles of scipy 1.15 and 1.17 differ in the
+twelfth."""
 
 from __future__ import annotations
 
@@ -46,11 +45,11 @@ MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
 )
 DIGITS, DETAIL_DIGITS = 8, 6
 TIME = (1980, 1, 1, 0, 0, 0)
-"""Of every file: the earliest that a zip can tell."""
+"""The time of every file: the earliest that a zip can hold."""
 
 
 class Archived(NamedTuple):
-    """What was written; `sha256` is of the manifest, which has the hash of every other file."""
+    """What was written; `sha256` is that of the manifest, which has the hashes of all other files."""
 
     study: str
     files: int
@@ -61,8 +60,8 @@ class Archived(NamedTuple):
 def write_archive(engine: Engine, name: str, path: Path, *, tests: bool = False) -> Archived:
     """Write the archive of study `name` to `path`, whole or not at all.
 
-    Raises InputError where there are no responses or `path` cannot be written, UsageError for an unknown
-    study, and as `humaneval.scoring.scores.score` does.
+    Raises InputError if there are no responses or `path` cannot be written, UsageError for an unknown study,
+    and the errors of `humaneval.scoring.scores.score`.
     """
     files = archive_files(engine, name, tests=tests)
     part = path.with_name(path.name + ".part")
@@ -77,7 +76,7 @@ def write_archive(engine: Engine, name: str, path: Path, *, tests: bool = False)
 
 
 def archive_files(engine: Engine, name: str, *, tests: bool = False) -> dict[str, bytes]:
-    """Every file of the archive by its name, the manifest among them."""
+    """Every file of the archive by its name, including the manifest."""
     known = dossier(engine, name, tests=tests)
     sheet = datasheet(known)
     margin = known.settings.analysis.equivalence_margin
@@ -97,7 +96,7 @@ def archive_files(engine: Engine, name: str, *, tests: bool = False) -> dict[str
     with TemporaryDirectory() as folder:
         write_release(engine, Path(folder) / "infills", study=name)
         files |= {f"infills/{path.name}": path.read_bytes() for path in (Path(folder) / "infills").iterdir()}
-    # From the archived files and not from the database: what anybody else will compute is what is written.
+    # From the archived files and not from the database, so that everybody else computes what is written here.
     again = recompute(files)
     files |= {
         SCORES: again.scores,
@@ -121,10 +120,10 @@ class Recomputed(NamedTuple):
 
 
 def recompute(files: Mapping[str, bytes]) -> Recomputed:
-    """The scores and details that follow from the responses and settings of an archive, without any database.
+    """The scores and details that follow from the responses and settings of an archive, without a database.
 
-    Raises InputError where these files are not what an archive has, and as `humaneval.scoring.scores.score`
-    does.
+    Raises InputError if these are not the files of an archive, and the errors of
+    `humaneval.scoring.scores.score`.
     """
     about = json.loads(files[STUDY])
     with TemporaryDirectory() as folder:
@@ -144,8 +143,7 @@ def recompute(files: Mapping[str, bytes]) -> Recomputed:
 
 
 def document(value: Any, digits: int = 17) -> bytes:
-    """`value` as JSON whose bytes depend on nothing else: keys sorted, floats to `digits` significant
-    digits."""
+    """`value` as JSON whose bytes depend on it alone: keys sorted, floats to `digits` significant digits."""
     text = json.dumps(_rounded(value, digits), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
     return (text + "\n").encode()
 
@@ -162,7 +160,7 @@ def _rounded(value: Any, digits: int) -> Any:
 
 
 def sha256(data: bytes) -> str:
-    """In hex."""
+    """The hash in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -230,15 +228,15 @@ def _design(session: Session, study: StudyRow) -> dict[str, Any]:
 
 
 WHAT = {
-    RESPONSES: "one line a response, annotators as pseudonyms; columns as `humaneval export` writes them",
-    STUDY: "every setting with its hash, and what is known of the study beside its answers",
+    RESPONSES: "one line per response, annotators as pseudonyms; the columns of `humaneval export`",
+    STUDY: "every setting with its hash, and what is known of the study besides its answers",
     "study.toml": "the study file as it was written",
-    "rule.json": "who was left out: the rules in words, with their hashes",
-    "design.json": "who was to see what: forms, each with its passages as story, position, generator",
-    SCORES: f"what `humaneval score --json` prints, keys sorted, floats to {DIGITS} significant digits",
-    DETAILS: f"everything that the report says beside it, floats to {DETAIL_DIGITS} digits",
-    "infills/": "what the generators wrote, with a codebook; without the stories' own sentences",
-    "datasheet.md": "the Human Evaluation Datasheet; `datasheet.json` is the same as its web form keeps it",
+    "rule.json": "the exclusion rules in words, with their hashes",
+    "design.json": "the forms, each with its passages as story, position, generator",
+    SCORES: f"the output of `humaneval score --json`, keys sorted, floats to {DIGITS} significant digits",
+    DETAILS: f"everything else that the report says, floats to {DETAIL_DIGITS} digits",
+    "infills/": "the sentences of the generators, with a codebook; without the stories' own sentences",
+    "datasheet.md": "the Human Evaluation Datasheet; `datasheet.json` is the same for its web form",
     "methods.txt": "a methods paragraph; `methods.tex` is the same for LaTeX",
     "versions.json": "the software that made this archive",
     MANIFEST: "every file with its size and SHA-256",
@@ -248,7 +246,7 @@ WHAT = {
 def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in json.loads(files["versions.json"]).items())
     simulated = (
-        ["The annotators are simulated: these numbers say nothing about people.", ""]
+        ["The annotators are simulated. These numbers say nothing about people.", ""]
         if about["simulated"]
         else []
     )
@@ -257,10 +255,10 @@ def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]
             f"# {known.name}: a study of machine-written sentences",
             "",
             (
-                f"{about['responses']} responses of people who marked the sentence that a machine wrote, and"
-                " all that follows from them."
+                f"{about['responses']} responses of people who marked the sentence that they took for a"
+                " machine's, and all results that follow from them."
                 if not about["simulated"]
-                else f"{about['responses']} responses of programs, and all that follows from them."
+                else f"{about['responses']} responses of programs, and all results that follow from them."
             ),
             "",
             *simulated,
@@ -274,8 +272,10 @@ def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]
             "    humaneval archive --check THIS.zip",
             "",
             (
-                f"checks every hash and computes `{SCORES}` again from `{RESPONSES}` and `{STUDY}`, without a"
-                " database. It has to come out byte for byte, or it is said what differs."
+                f"This checks every hash and computes `{SCORES}` again from `{RESPONSES}` and `{STUDY}`,"
+                " without"
+                " a database. The result must be the same, byte for byte; otherwise the command says what"
+                " differs."
             ),
             "",
             f"Made with {versions}.",

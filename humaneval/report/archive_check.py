@@ -1,5 +1,5 @@
-"""Reads an archive and computes its scores again. Nothing is unpacked to disk, and nothing in it is believed
-unseen."""
+"""Checks an archive and computes its scores again. Nothing is unpacked to disk, and nothing in the archive is
+trusted unchecked."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from humaneval.report.archive import (
 )
 
 LARGEST = 2 * 1024**3
-"""Bytes that an archive may have once it is unpacked: twenty million responses or so."""
+"""The most bytes that an unpacked archive may have: about twenty million responses."""
 LARGEST_MANIFEST = 1024**2
 BROKEN = (
     BadZipFile,
     zlib.error,
     EOFError,
-    NotImplementedError,  # zipfile raises it for a compression that it does not know
+    NotImplementedError,  # zipfile raises it for an unknown compression
     RuntimeError,
     ValueError,
     KeyError,
     struct.error,
     OSError,
 )
-"""What a zip that is damaged, encrypted or of an unknown make may end in."""
+"""What reading a zip raises if it is damaged, encrypted or of an unknown kind."""
 CLOSE = 1e-4
-"""Details are taken for equal up to this share: fits end a little differently from one version to the
-next."""
+"""Relative difference up to which details count as equal: fits end a little differently from one version to
+the next."""
 
 
 class Checked(NamedTuple):
-    """An archive that holds what it says."""
+    """An archive that passed every check."""
 
     study: str
     files: int
@@ -61,10 +61,10 @@ class Checked(NamedTuple):
 def check_archive(path: Path) -> Checked:
     """Check every hash of the archive at `path`, and that its responses give its scores, byte for byte.
 
-    Its rules have to be those of its study file, and its details those that come out now, up to one in ten
-    thousand.
+    Its rules must be those of its study file, and its details must equal those computed now up to one part in
+    ten thousand.
 
-    Raises InputError in one line: what is no archive, what is damaged or changed, what comes out differently.
+    Raises InputError if the file is not an archive, is damaged or changed, or gives other results.
     """
     files = read_archive(path)
     try:
@@ -73,26 +73,26 @@ def check_archive(path: Path) -> Checked:
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(
-            f"{path}: this version ({__version__}) does not know the study's setting {where}",
+            f"{path}: this version ({__version__}) does not know the setting {where} of the study",
             _made_with(files),
         ) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: {STUDY} is not what an archive has: {error}") from None
+        raise InputError(f"{path}: {STUDY} is not that of an archive: {error}") from None
     differences = list(_differences(_loaded(files, SCORES), json.loads(again.scores), SCORES, 0.0))
     if differences or again.scores != files[SCORES]:
-        first = differences[0] if differences else f"{SCORES}: written in another way"
+        first = differences[0] if differences else f"{SCORES} is formatted differently"
         raise InputError(
-            f"{path}: the scores come out differently: {first}{_more(differences)}", _made_with(files)
+            f"{path}: the recomputed scores differ: {first}{_more(differences)}", _made_with(files)
         )
     rules = list(_differences(_loaded(files, RULES), json.loads(again.rules), RULES, 0.0))
     if rules:
         raise InputError(
-            f"{path}: the rules are not those of {STUDY}: {rules[0]}{_more(rules)}", _made_with(files)
+            f"{path}: the rules differ from those of {STUDY}: {rules[0]}{_more(rules)}", _made_with(files)
         )
     details = list(_differences(_loaded(files, DETAILS), json.loads(again.details), DETAILS, CLOSE))
     if details:
         raise InputError(
-            f"{path}: the scores are right, but details come out differently: {details[0]}{_more(details)}",
+            f"{path}: the scores are right, but the recomputed details differ: {details[0]}{_more(details)}",
             _made_with(files),
         )
     return Checked(str(about["study"]), len(files), about["responses"], sha256(files[MANIFEST]))
@@ -103,8 +103,9 @@ def _more(differences: Sequence[str]) -> str:
 
 
 def read_archive(path: Path) -> dict[str, bytes]:
-    """Every file of the archive, its hash checked. Raises InputError where it is none, or a file is not the
-    archived one."""
+    """Every file of the archive, its hash checked. Raises InputError if it is not an archive, or if a file
+    was
+    changed."""
     try:
         with ZipFile(path) as archive:
             return _files(archive, path)
@@ -113,22 +114,22 @@ def read_archive(path: Path) -> dict[str, bytes]:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except BROKEN as error:
-        raise InputError(f"{path}: this is no zip, or it is damaged: {error}") from None
+        raise InputError(f"{path}: this is not a zip, or it is damaged: {error}") from None
 
 
 def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
     entries = {entry.filename: entry for entry in archive.infolist()}
     if len(entries) != len(archive.infolist()):
-        raise InputError(f"{path}: a file is in it twice")
+        raise InputError(f"{path}: it holds two files of the same name")
     for name in entries:
         if name.startswith("/") or "\\" in name or ":" in name or ".." in PurePosixPath(name).parts:
             raise InputError(
                 f"{path}: the name {name!r} leads out of the archive", "Nothing was read or unpacked."
             )
     if MANIFEST not in entries:
-        raise InputError(f"{path}: this is no archive of a study: it has no {MANIFEST}")
+        raise InputError(f"{path}: this is not the archive of a study: it has no {MANIFEST}")
     if entries[MANIFEST].file_size > LARGEST_MANIFEST:
-        raise InputError(f"{path}: {MANIFEST} is too large to be one")
+        raise InputError(f"{path}: {MANIFEST} is too large for a manifest")
     manifest = archive.read(MANIFEST)
     listed = _listed(manifest, path)
     if unlike := sorted(set(listed) ^ (set(entries) - {MANIFEST})):
@@ -136,14 +137,12 @@ def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
         raise InputError(f"{path}: {unlike[0]} {what}")
     if sum(entry.file_size for entry in entries.values()) > LARGEST:
         raise InputError(
-            f"{path}: unpacked it would take more than {LARGEST // 1024**3} GiB", "It was not unpacked."
+            f"{path}: unpacked, it would take more than {LARGEST // 1024**3} GiB", "It was not unpacked."
         )
     files = {MANIFEST: manifest}
     for name, (digest, size) in listed.items():
         if entries[name].file_size != size:
-            raise InputError(
-                f"{path}: {name} has {entries[name].file_size} bytes; archived were {size}", CHANGED
-            )
+            raise InputError(f"{path}: {name} has {entries[name].file_size} bytes instead of {size}", CHANGED)
         files[name] = archive.read(name)
         if sha256(files[name]) != digest:
             raise InputError(
@@ -152,18 +151,18 @@ def _files(archive: ZipFile, path: Path) -> dict[str, bytes]:
                 CHANGED,
             )
     if lacking := {RESPONSES, STUDY, SCORES, DETAILS, RULES} - set(files):
-        raise InputError(f"{path}: this is no archive of a study: it has no {min(lacking)}")
+        raise InputError(f"{path}: this is not the archive of a study: it has no {min(lacking)}")
     return files
 
 
-CHANGED = "It was changed after it was made, or damaged on its way."
+CHANGED = "It was changed after it was made, or damaged in transit."
 
 
 def _listed(manifest: bytes, path: Path) -> dict[str, tuple[str, int]]:
     try:
         told = json.loads(manifest)
         if told["format"] != FORMAT:
-            raise InputError(f"{path}: {MANIFEST} is of the format {told['format']!r}; known is {FORMAT!r}")
+            raise InputError(f"{path}: {MANIFEST} has the unknown format {told['format']!r}, not {FORMAT!r}")
         return {str(name): (str(one["sha256"]), int(one["bytes"])) for name, one in told["files"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path}: {MANIFEST} cannot be read") from None
@@ -173,11 +172,11 @@ def _loaded(files: Mapping[str, bytes], name: str) -> Any:
     try:
         return json.loads(files[name])
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is no JSON: {error}") from None
+        raise InputError(f"{name} is not valid JSON: {error}", CHANGED) from None
 
 
 COMPUTING = ("numpy", "scipy", "pandas")
-"""What figures are computed with."""
+"""The packages that compute the figures."""
 
 
 def _made_with(files: Mapping[str, bytes]) -> str:
@@ -192,7 +191,7 @@ def _made_with(files: Mapping[str, bytes]) -> str:
     except (ValueError, KeyError, AttributeError):
         return CHANGED
     if not others:
-        return "It names the versions that are installed here, so it was changed after it was made."
+        return "It names the versions installed here, so it was changed after it was made."
     return f"It was changed, or made by another version: {', '.join(others)}."
 
 
@@ -201,7 +200,7 @@ def _differences(archived: Any, again: Any, where: str, close: float) -> Iterato
     if isinstance(archived, dict) and isinstance(again, dict):
         for name in sorted({*archived, *again}):
             if name not in archived or name not in again:
-                yield f"{where}: {name} is only in the {'archive' if name in archived else 'new one'}"
+                yield f"{where}: {name} is only in the {'archive' if name in archived else 'new result'}"
             else:
                 yield from _differences(archived[name], again[name], f"{where}: {name}", close)
     elif isinstance(archived, list) and isinstance(again, list) and len(archived) == len(again):

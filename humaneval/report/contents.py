@@ -1,5 +1,5 @@
-"""What a report tells, as plain values: fill in what is known; a section without values is left out of the
-page."""
+"""What a report says, as plain values. Fill in what is known; the page leaves out a section without
+values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class GeneratorFacts:
 
 @dataclass(frozen=True, slots=True)
 class DesignFacts:
-    """How the study was laid out before anybody answered."""
+    """The design of the study before anybody answered."""
 
     question: str = ""
     """The question as the annotators read it."""
@@ -50,18 +50,18 @@ class DesignFacts:
     """Annotators planned."""
     rows_per_annotator: int | None = None
     order: str = ""
-    """How passages are ordered within rows, for example "Williams square"."""
+    """The order of passages within rows, for example "Williams square"."""
     top_up: str = ""
     preset: str = ""
     seed: int | None = None
     hash: str = ""
     additions: tuple[str, ...] = ()
-    """When rows were added after the study was made: one sentence each."""
+    """When rows were added after the study was created: one sentence each."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoneyFacts:
-    """What was paid and what it cost; amounts in `currency`, None where not known."""
+    """What was paid and what it cost: amounts in `currency`, None if unknown."""
 
     currency: str = "USD"
     reward: Decimal | None = None
@@ -79,15 +79,15 @@ class MoneyFacts:
     """Median over annotators of reward per hour."""
     hourly_target: Decimal | None = None
     time_source: str = ""
-    """Where times come from, for example "in-page timers"."""
+    """The source of the times, for example "in-page timers"."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatFacts:
-    """Everything that is needed to do it again and get the same."""
+    """Everything that somebody needs to repeat the study and get the same."""
 
     study_file: str = ""
-    """The study file's text in full."""
+    """The full text of the study file."""
     study_hash: str = ""
     stories_hash: str = ""
     passages_hash: str = ""
@@ -105,34 +105,33 @@ class RepeatFacts:
 
 @dataclass(frozen=True, slots=True)
 class ExampleFacts:
-    """A blank as the annotators met it: a story with one sentence taken out, and what each generator put
-    there."""
+    """A blank as annotators met it: a story with one sentence removed, and the sentence of each generator."""
 
     title: str
     sentences: tuple[str, ...]
     """The story's five sentences as people wrote them."""
     position: int
-    """Which of them was taken out, 1–5."""
+    """Which of them was removed, 1–5."""
     infills: Mapping[str, str]
     """Generator: its sentence, in the study's order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """A whole report. `table` is all that `score --responses` has; the rest comes from a study's store."""
+    """A whole report. `score --responses` has only `table`; the rest comes from the store."""
 
     title: str
     table: ScoreTable
     analysis: Analysis | None = None
-    """What goes beside the scores; `table` is its own. Without it the report has scores alone."""
+    """The analysis that `table` belongs to. Without it, the report has only scores."""
     plan: Plan | None = None
-    """What the study meant to find out."""
+    """What the study was planned to find out."""
     cues: tuple[CueScore, ...] = ()
-    """What cues alone would score on its passages."""
+    """The scores on its passages if annotators went by one cue alone."""
     hourly: Pay | NotEstimable | None = None
-    """What annotators earned, three ways."""
+    """Hourly pay of annotators, by three ways of counting time."""
     margin: float = 0.0
-    """The declared margin of equivalence; 0 where there was none."""
+    """The declared margin of equivalence; 0 if there was none."""
     summary: str = ""
     """A paragraph by the researcher, plain text."""
     simulated: int = 0
@@ -144,5 +143,5 @@ class ReportData:
     examples: tuple[ExampleFacts, ...] = ()
     money: MoneyFacts | None = None
     story_titles: Mapping[str, str] = field(default_factory=dict)
-    """What to call a story, by its key: its title, or its first words where it has none."""
+    """The name of a story by its key: its title, or its first words if it has none."""
     repeat: RepeatFacts = field(default_factory=RepeatFacts)

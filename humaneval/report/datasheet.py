@@ -1,4 +1,4 @@
-"""A study's datasheet after HEDS, filled in from what the store knows: as the web form's JSON, and as
+"""The HEDS datasheet of a study, filled in as far as the store knows: as JSON of the web form, and as
 Markdown."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TO_FILL_IN = "to fill in"
 
 @dataclass(frozen=True, slots=True)
 class Datasheet:
-    """Every question with its answer, or with None where only the researcher knows."""
+    """Every question with its answer, or with None if only the researcher knows it."""
 
     study: str
     version: str
@@ -24,16 +24,16 @@ class Datasheet:
 
     @property
     def filled(self) -> int:
-        """How many questions carry a value."""
+        """How many questions are answered."""
         return sum(answer is not None for _, answer in self.lines)
 
     @property
     def open(self) -> tuple[Question, ...]:
-        """Those to fill in."""
+        """The questions to fill in."""
         return tuple(question for question, answer in self.lines if answer is None)
 
     def to_json(self) -> dict[str, Any]:
-        """As the web form's export: key → data by criterion, control, text."""
+        """As the web form exports it: key → data by criterion, control, text."""
         document: dict[str, Any] = {
             "heds-criteria-criterion": {"data": {}, "control": {CRITERION: True}, "text": {}}
         }
@@ -57,14 +57,15 @@ class Datasheet:
         return json.dumps(self.to_json(), ensure_ascii=False, indent=2) + "\n"
 
     def markdown(self) -> str:
-        """With the numbers of HEDS 2 and labels of our own; what is to be filled in stands first."""
+        """With the numbers of HEDS 2 and our own labels; the questions to fill in come first."""
         lines = [
             f"# Human evaluation datasheet: {self.study}",
             "",
             (
-                "After HEDS (Shimorina and Belz 2022, <https://aclanthology.org/2022.humeval-1.6>), by"
-                f" question number. Written by humaneval-toolkit {self.version} from what it knows of the"
-                f" study: {self.filled} of {len(self.lines)} questions carry a value."
+                "This datasheet follows HEDS (Shimorina and Belz 2022,"
+                " <https://aclanthology.org/2022.humeval-1.6>), by question number. humaneval-toolkit"
+                f" {self.version} wrote it from what it knows of the study: {self.filled} of"
+                f" {len(self.lines)} questions are answered."
             ),
             "",
             "## To fill in",

@@ -1,5 +1,5 @@
-"""All that is known about a study when its paper is written: its file, its answers' analysis, its plan, what
-it paid."""
+"""What is known about a study when its paper is written: its file, the analysis of its answers, its plan, its
+payments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from humaneval.study.stored import open_study
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """A study as datasheets and archives tell it."""
+    """What datasheets and archives need of a study."""
 
     name: str
     settings: StudyFile
@@ -33,8 +33,8 @@ class Dossier:
 
 
 def dossier(engine: Engine, name: str, *, tests: bool = False) -> Dossier:
-    """What the store knows of study `name`. Raises InputError where there are no responses, and as
-    `score` does."""
+    """What the store knows of study `name`. Raises InputError if there are no responses, and the errors of
+    `score`."""
     found = collected(open_study(engine, name), tests=tests)
     analysis = found.analysis()
     data = study_report(engine, name, analysis.table, analysis=analysis)

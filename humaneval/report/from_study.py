@@ -1,5 +1,6 @@
-"""Fills a report from the store: generators with their provenance, the design, the money, what is needed to
-repeat it."""
+"""Fills a report from the store: generators with their provenance, the design, the money, and what it takes
+to
+repeat the study."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import hashlib
 import platform
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
 from math import nan
@@ -65,7 +67,7 @@ def study_report(
     summary: str = "",
     commands: Sequence[str] = (),
 ) -> ReportData:
-    """Everything that the store knows about study `name`, around its scores."""
+    """Everything that the store knows about study `name`, with its scores."""
     with reading(engine) as session:
         study = get_study(session, name)
         settings = settings_of(study)
@@ -150,8 +152,8 @@ def _design(session: Session, study: StudyRow, settings: StudyFile) -> DesignFac
 
 
 def _examples(session: Session, study: StudyRow, settings: StudyFile) -> tuple[ExampleFacts, ...]:
-    """For each position the blank that the study's seed draws among those that every generator of the study
-    fills."""
+    """For each position, a blank drawn by the study's seed from those that every generator of the study
+    filled."""
     found: dict[int, dict[int, dict[str, PassageRow]]] = defaultdict(lambda: defaultdict(dict))
     passages = select(PassageRow).where(PassageRow.study_id == study.id).order_by(PassageRow.id)
     for passage in session.scalars(passages.options(joinedload(PassageRow.generator))):
@@ -218,7 +220,7 @@ def _money(
 def _hourly(
     session: Session, study: StudyRow, settings: StudyFile, lines: Sequence[dict[str, Any]]
 ) -> Pay | NotEstimable:
-    """Pay by the hour over the forms whose responses are reported, bonuses included."""
+    """Pay per hour over the forms whose responses are reported, with bonuses."""
     seconds: dict[tuple[str, str], float] = defaultdict(float)
     for line in lines:
         seconds[line["worker"], line["assignment"]] += line["seconds"] if line["seconds"] else nan
@@ -292,9 +294,7 @@ def _repeat(
     )
 
 
-def _moment(texts: Sequence[str]) -> Any:
-    from datetime import datetime
-
+def _moment(texts: Sequence[str]) -> datetime | None:
     return datetime.fromisoformat(texts[0]) if texts else None
 
 

@@ -1,4 +1,4 @@
-"""What the store can answer of the Human Evaluation Datasheet. What only the researcher knows is not
+"""The answers of the Human Evaluation Datasheet that the store knows. What only the researcher knows is not
 guessed."""
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MARK = "sentence {}"
 
 
 class Answer(NamedTuple):
-    """What is said, and the options that are ticked."""
+    """The text of an answer, and the options that are ticked."""
 
     text: str
     ticks: frozenset[int] = frozenset()
 
 
 def answers(known: Dossier) -> dict[str, Answer]:
-    """By the question's key; questions that are not here are to be filled in."""
+    """Answers by the key of their question. The researcher fills in the questions that are missing here."""
     found = {
         **_systems(known),
         **_sample(known),
@@ -36,10 +36,10 @@ def answers(known: Dossier) -> dict[str, Answer]:
         **_criterion(known),
         **_elicitation(known),
         "ethics-personal_data": Answer(
-            "Platform ids of evaluators are personal data. The database keeps them in a table of their own;"
-            " every export, report and archive has pseudonyms instead."
+            "The platform ids of evaluators are personal data. The database keeps them in a separate table;"
+            " every export, report and archive uses pseudonyms instead."
             if not known.data.simulated
-            else "None: the evaluators are programs."
+            else "None. The evaluators are programs."
         ),
     }
     return found
@@ -52,9 +52,7 @@ def _tick(*numbers: int, text: str = "") -> Answer:
 def _systems(known: Dossier) -> dict[str, Answer]:
     human = of_role(known.analysis.table, Role.HUMAN)
     found = {
-        "system-input_types": _tick(
-            6, text="The sentences of a five-sentence story without the one to be written."
-        ),
+        "system-input_types": _tick(6, text="A five-sentence story without the sentence to be written."),
         "system-output_types": _tick(*([5, 13] if human else [5])),
         "system-tasks": _tick(20, text="Text infilling: writing the sentence that is missing from a story."),
     }
@@ -75,34 +73,34 @@ def _sample(known: Dossier) -> dict[str, Answer]:
     low, high = plan.expected_score, plan.expected_score + plan.smallest_effect
     if seen.systems:
         power = (
-            f"{percent(seen.systems.power)} % for two scores of {percent(low)} % and {percent(high)} %, and"
-            f" {percent(seen.systems.power_in_family)} % where that is the hardest of the"
+            f"Before the study: {percent(seen.systems.power)} % for two scores of {percent(low)} % and"
+            f" {percent(high)} %, and {percent(seen.systems.power_in_family)} % if that is the hardest of the"
             f" {several(plan.comparisons, 'declared comparison', 'declared comparisons')}, with"
-            f" {seen.responses:.1f} responses to each generator expected behind the Control gate, before the"
-            " study."
+            f" {seen.responses:.1f} responses to each generator expected after the Control passages have"
+            " excluded annotators."
         )
     else:
         power = (
-            "No systems are compared; the interval of a score was expected to reach ±"
+            "No systems are compared. The interval of a score was expected to reach ±"
             f" {percent(seen.half_width)} points."
         )
     return {
-        f"{SAMPLE}-number_of_system_outputs": Answer(f"Analysed, {each}."),
+        f"{SAMPLE}-number_of_system_outputs": Answer(f"Analysed: {each}."),
         f"{SAMPLE}-system_output_selection": _tick(
             2,
             text=(
                 f"Passages were drawn at random (seed {design.seed}) from"
                 f" {several(design.stories or 0, 'story', 'stories')}, balanced over the positions of the"
-                " sentence and over places in a form."
+                " sentence and over the places in a form."
             ),
         ),
         f"{SAMPLE}-statistical_power-value": Answer(power),
         f"{SAMPLE}-statistical_power-method": Answer(
-            "Exact power of McNemar’s exact test of paired answers (normal approximation to the permutation"
-            " test where forms show some of the systems only); the correlation of an evaluator’s answers"
-            f" ({seen.correlation:.3f}) from a standard deviation of evaluators of {plan.worker_sd:g} on the"
-            f" logit scale. Error {1 - plan.level:.3g}, within the family divided by the number of"
-            " comparisons."
+            "Exact power of McNemar’s exact test of paired answers (if forms show only some of the systems,"
+            " the normal approximation to the permutation test). The correlation of an evaluator’s answers"
+            f" ({seen.correlation:.3f}) follows from a standard deviation of evaluators of {plan.worker_sd:g}"
+            f" on the logit scale. The error is {1 - plan.level:.3g}, divided by the number of comparisons"
+            " within the family."
         ),
         f"{SAMPLE}-statistical_power-script": Answer(f"humaneval study plan {known.name} --json"),
     }
@@ -126,7 +124,7 @@ def _evaluators(known: Dossier) -> dict[str, Answer]:
             + (
                 f"Instructions above the passages: “{' '.join(settings.page.instructions.split())}”"
                 if settings.page.instructions
-                else "There are no instructions beside the question."
+                else "There are no instructions besides the question."
             )
         ),
         f"{EVALUATORS}-characteristics": Answer(f"{_asked_for(known)} Nothing else is asked or recorded."),
@@ -140,7 +138,7 @@ def _evaluators(known: Dossier) -> dict[str, Answer]:
 
 def _where(known: Dossier) -> str:
     places = [PLATFORMS.get(name, name) for name in known.data.repeat.endpoint.split(", ") if name]
-    return f"Through {listed(places) if places else 'no platform that is known'}."
+    return f"Through {listed(places) if places else 'no known platform'}."
 
 
 def _asked_for(known: Dossier) -> str:
@@ -155,8 +153,8 @@ def _asked_for(known: Dossier) -> str:
         wanted.append("Masters")
     wanted += [f"qualification {one.id}{' lacking' if one.lacking else ''}" for one in asked.qualifications]
     if asked.exclude_studies:
-        wanted.append(f"no part in {', '.join(asked.exclude_studies)}")
-    return f"Asked for: {'; '.join(wanted)}." if wanted else "Nobody was screened."
+        wanted.append(f"no participation in {', '.join(asked.exclude_studies)}")
+    return f"Required: {'; '.join(wanted)}." if wanted else "Evaluators were not screened."
 
 
 def _payment(known: Dossier) -> Answer:
@@ -166,16 +164,16 @@ def _payment(known: Dossier) -> Answer:
     only_link = known.data.repeat.endpoint == "link"
     if settings.hit.reward == 0 or (only_link and settings.link.pay == "none"):
         return _tick(3)
-    text = f"${settings.hit.reward} a form."
+    text = f"${settings.hit.reward} per form."
     if isinstance(pay, Pay):
         estimates = {
             "by the page’s own timers": pay.in_page,
-            "from opening a form to handing it in, overlaps once": pay.union,
-            "the same, overlaps as often as there are forms": pay.work_time,
+            "from opening a form to submitting it, overlaps counted once": pay.union,
+            "the same, overlaps counted for each form": pay.work_time,
         }
         hours = [f"${one.median:.2f} {how}" for how, one in estimates.items() if isinstance(one, HourlyPay)]
         if hours:
-            text += f" An hour came to (median over evaluators) {'; '.join(hours)}."
+            text += f" The hourly wage (median over evaluators) was {'; '.join(hours)}."
     return _tick(1, text=text)
 
 
@@ -191,15 +189,15 @@ def _design(known: Dossier) -> dict[str, Answer]:
     checked += [4] if by_person else []
     checked += [5] if rule.control == "row" else []
     noticed = (
-        f" {gate.passed:,} of {counted(gate.n, 'Control passage')} were noticed before that." if gate else ""
+        f" Before that, {gate.passed:,} of {counted(gate.n, 'Control passage')} were noticed." if gate else ""
     )
     fixed = "before the first answer was collected" if rule.tests != "only" else "when the study was made"
     minutes = settings.hit.assignment_minutes
     return {
         f"{DESIGN}-preregistered": Answer(
-            f"This software knows of no registry. Design (SHA-256 {design.hash}), study file (SHA-256"
-            f" {data.repeat.study_hash}) and with it the exclusion rule and the comparisons were fixed"
-            f" {fixed}."
+            "This software does not know of a registration. The design (SHA-256"
+            f" {design.hash}) and the study file (SHA-256 {data.repeat.study_hash}), which contains the"
+            f" exclusion rule and the comparisons, were fixed {fixed}."
         ),
         f"{DESIGN}-collection_method": Answer(f"A web form of humaneval-toolkit. {_where(known)}"),
         f"{DESIGN}-quality_assurance-method": _tick(*(checked or [6])),
@@ -207,18 +205,23 @@ def _design(known: Dossier) -> dict[str, Answer]:
             f"{rule.describe()}{noticed} {phrases.excluded(table)}"
         ),
         f"{DESIGN}-what_evaluators_see-description": Answer(
-            f"Consent (version {settings.consent.version}), instructions, and"
-            f" {several(design.passages_per_row or 0, 'passage', 'passages')} of five sentences, each with"
-            " one button a sentence; below, a field for comments."
+            f"A consent text (version {settings.consent.version}), instructions, and"
+            f" {several(design.passages_per_row or 0, 'passage', 'passages')} of five sentences with one"
+            " button"
+            " per sentence; below them, a field for comments."
         ),
         f"{DESIGN}-evaluator_freedom": _tick(
             4,
-            text=f"A whole form within {several(minutes, 'minute', 'minutes')}; no limit for one assessment.",
+            text=f"{several(minutes, 'minute', 'minutes')} for a whole form; no limit for one assessment.",
         ),
         f"{DESIGN}-evaluators_can_ask_questions": _tick(
             *([1, 2, 3] if contact else [3]),
             text="A field for comments stands below the passages"
-            + (", and a contact on the consent and on every page." if contact else "; no contact was given."),
+            + (
+                ", and a contact on the consent text and on every page."
+                if contact
+                else "; no contact was given."
+            ),
         ),
         f"{DESIGN}-experimental_conditions": _tick(8, text="Programs.") if data.simulated else _tick(1),
         f"{DESIGN}-evaluators_place_of_choosing": Answer("N/A"),
@@ -230,7 +233,8 @@ def _criterion(known: Dossier) -> dict[str, Answer]:
         f"{CRITERIA}-criteria-output_aspect": _tick(3),
         f"{CRITERIA}-evaluation_mode-objective_or_subjective": _tick(2),
         f"{CRITERIA}-evaluation_mode-absolute_or_relative": _tick(
-            1, text="Each passage has the sentence of one generator; a form has passages of all of them."
+            1,
+            text="Each passage has the sentence of one generator; a form has passages of several.",
         ),
         f"{CRITERIA}-evaluation_mode-intrinsic_or_extrinsic": _tick(1),
     }
@@ -250,20 +254,24 @@ def _elicitation(known: Dossier) -> dict[str, Answer]:
         f"{ASKED}-scale_presented_as": _tick(1),
         f"{ASKED}-task_description": Answer("N/A"),
         f"{ASKED}-verbatim_question": Answer(page.question),
-        f"{ASKED}-form_of_response": _tick(7, text="The sentence that is taken for the machine’s is marked."),
+        f"{ASKED}-form_of_response": _tick(
+            7, text="Evaluators mark the sentence that they take for the machine’s."
+        ),
         f"{ASKED}-response_aggregation": Answer(
-            "Score of a generator: share of its passages whose evaluator did not mark its sentence (for"
-            f" Human, the sentence at the held-out position). {phrases.chance(table)} " + _scores(known)
+            "The score of a generator is the share of its passages whose evaluator did not mark its sentence"
+            f" (for Human, the sentence at the held-out position). {phrases.chance(table)} " + _scores(known)
         ),
         f"{ASKED}-effect_size_method": Answer(
-            "Effect size: difference of two scores. " + " ".join(filter(None, methods))
+            "Effect size: the difference of two scores. " + " ".join(filter(None, methods))
             if table.comparisons
-            else f"None; scores have intervals at {percent(table.level, 0)} %. {methods[0]}"
+            else f"None. Scores have intervals at the {percent(table.level, 0)} % level. {methods[0]}"
         ),
         f"{ASKED}-inter_annotator-agreement": _tick(1 if isinstance(agreement, Agreement) else 3),
         f"{ASKED}-inter_annotator-agreement_score": Answer(_agreement(agreement)),
         f"{ASKED}-intra_annotator-intra_annotator_agreement": _tick(2),
-        f"{ASKED}-intra_annotator-intra_annotator_agreement_score": Answer("Nobody judges a passage twice."),
+        f"{ASKED}-intra_annotator-intra_annotator_agreement_score": Answer(
+            "No evaluator judges a passage twice."
+        ),
     }
 
 
@@ -279,7 +287,7 @@ def _scores(known: Dossier) -> str:
 
 def _agreement(found: Agreement | NotEstimable) -> str:
     if isinstance(found, NotEstimable):
-        return f"Not estimable: {found.because}."
+        return f"Not estimable, because {found.because}."
     figures = [
         (
             f"{one.name} not estimable ({one.value.because})"
@@ -294,5 +302,6 @@ def _agreement(found: Agreement | NotEstimable) -> str:
         for one in found.coefficients
     ]
     return (
-        f"On {several(found.passages, 'passage', 'passages')} with two answers or more: {'; '.join(figures)}."
+        f"On {several(found.passages, 'passage', 'passages')} with at least two answers:"
+        f" {'; '.join(figures)}."
     )

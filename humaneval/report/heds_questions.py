@@ -1,8 +1,8 @@
-"""The questions of the Human Evaluation Datasheet: their numbers, the keys of its web form, and short labels
-of our own.
+"""The questions of the Human Evaluation Datasheet: their numbers, the keys of its web form, and our own short
+labels.
 
-HEDS is by Shimorina and Belz (2022), https://aclanthology.org/2022.humeval-1.6. An option is known by its
-number.
+HEDS is by Shimorina and Belz (2022), https://aclanthology.org/2022.humeval-1.6. Options are identified by
+their numbers.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ CRITERION = "Humanlikeness"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. `key` is the web form's, without `heds-`; with `options` each has a key of its own."""
+    """One question. `key` is that of the web form, without `heds-`; if there are `options`, each has its own
+    key."""
 
     number: str
     label: str
     key: str
     options: dict[int, str] = field(default_factory=dict)
-    """Option number → what it means; empty for a question that is answered in words."""
+    """Option number → its meaning; empty for a question that is answered in words."""
     words: str = ""
-    """Where the words go beside ticks; empty where the web form has no such field."""
+    """The key of the text field beside the options; empty if the web form has no such field."""
     criterion: bool = False
-    """Asked of each quality criterion."""
+    """Whether it is asked for each quality criterion."""
 
 
 PAPER, SAMPLE, EVALUATORS = (
@@ -52,9 +53,9 @@ def _ticks(
 
 QUESTIONS = (
     Question("1.1", "Paper", f"{PAPER}-paper-link"),
-    Question("1.1", "Which experiment of it", f"{PAPER}-paper-experiment_identification"),
+    Question("1.1", "Which experiment in it", f"{PAPER}-paper-experiment_identification"),
     Question("1.2", "Resources", f"{PAPER}-resources-links"),
-    Question("1.3", "Who fills this in", f"{AUTHORS}-person_completing_this_sheet-name"),
+    Question("1.3", "Person completing this sheet", f"{AUTHORS}-person_completing_this_sheet-name"),
     Question("1.3", "Their affiliation", f"{AUTHORS}-person_completing_this_sheet-affiliation"),
     Question("1.3", "Their address", f"{AUTHORS}-person_completing_this_sheet-email"),
     Question("1.3", "Contact author", f"{AUTHORS}-contact_author-name"),
@@ -74,7 +75,7 @@ QUESTIONS = (
     ),
     Question("3.1.3", "Statistical power", f"{SAMPLE}-statistical_power-value"),
     Question("3.1.3", "How power was computed", f"{SAMPLE}-statistical_power-method"),
-    Question("3.1.3", "Script for it", f"{SAMPLE}-statistical_power-script"),
+    Question("3.1.3", "Script for the power", f"{SAMPLE}-statistical_power-script"),
     Question("3.2.1", "Evaluators", f"{EVALUATORS}-number_of_evaluators"),
     _ticks("3.2.2", "Expertise", f"{KIND}-expertise", {1: "experts", 2: "not experts", 3: "other"}),
     _ticks(
@@ -83,8 +84,8 @@ QUESTIONS = (
     _ticks(
         "3.2.2", "Known to the authors", f"{KIND}-known_to_authors", {1: "known", 2: "not known", 3: "other"}
     ),
-    _ticks("3.2.2", "Authors among them", f"{KIND}-are_authors", {1: "some are", 2: "none is", 3: "other"}),
-    Question("3.2.2", "Evaluators in words", f"{KIND}-description"),
+    _ticks("3.2.2", "Authors among them", f"{KIND}-are_authors", {1: "some are", 2: "none are", 3: "other"}),
+    Question("3.2.2", "Description of the evaluators", f"{KIND}-description"),
     Question("3.2.3", "Recruitment", f"{EVALUATORS}-recruitment_method"),
     Question("3.2.4", "Training and practice", f"{EVALUATORS}-training_practice"),
     Question("3.2.5", "Other characteristics", f"{EVALUATORS}-characteristics"),
@@ -98,13 +99,13 @@ QUESTIONS = (
             1: "native speakers only",
             2: "automatic checks",
             3: "checks by hand",
-            4: "evaluators left out",
-            5: "evaluations left out",
+            4: "evaluators excluded",
+            5: "evaluations excluded",
             6: "none",
         },
         words="",
     ),
-    Question("3.3.3", "Quality assurance in words", f"{DESIGN}-quality_assurance-description"),
+    Question("3.3.3", "Description of quality assurance", f"{DESIGN}-quality_assurance-description"),
     Question("3.3.4", "What evaluators see", f"{DESIGN}-what_evaluators_see-description"),
     Question("3.3.4", "Screenshot", f"{DESIGN}-what_evaluators_see-link"),
     _ticks(
@@ -124,7 +125,7 @@ QUESTIONS = (
         "Conditions",
         f"{DESIGN}-experimental_conditions",
         {
-            1: "where they choose",
+            1: "a place of their choice",
             2: "lab, the same",
             3: "lab, varied",
             4: "real life, the same",
@@ -134,7 +135,7 @@ QUESTIONS = (
             8: "other",
         },
     ),
-    Question("3.3.8", "Conditions in words", f"{DESIGN}-evaluators_place_of_choosing"),
+    Question("3.3.8", "Description of the conditions", f"{DESIGN}-evaluators_place_of_choosing"),
     _ticks(
         "4.1.1",
         "Type of quality",
@@ -196,7 +197,7 @@ QUESTIONS = (
         {1: "one of several", 2: "any of several", 3: "slider", 4: "no scale", 5: "other"},
         criterion=True,
     ),
-    Question("4.3.6", "Task where there is no scale", f"{ASKED}-task_description", criterion=True),
+    Question("4.3.6", "Task if there is no scale", f"{ASKED}-task_description", criterion=True),
     Question("4.3.7", "The question, word for word", f"{ASKED}-verbatim_question", criterion=True),
     _ticks(
         "4.3.8",

@@ -1,42 +1,30 @@
-"""Infills and passages as a folder to publish, with a codebook: what `export --infills` writes.
+"""Infills and passages as a folder to publish, with a codebook: the output of `export --infills`.
 
-The stories themselves are often not ours to give away. Unless they are asked for, the folder holds what
-generators wrote, and whoever has the stories can put the passages together again and prove it by their
-hashes.
-"""
+The licence of the stories often forbids giving them away. Unless they are asked for, the folder holds only
+what generators wrote. Anybody who has the stories can rebuild the passages from it, and check them by their
+hashes."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Engine, Select, select
 
 from humaneval.csv_text import csv_bytes, csv_text
-from humaneval.domain import Role
 from humaneval.errors import DesignError, InputError
+from humaneval.report.codebook import SENTENCES, Counts, codebook
 from humaneval.store.engine import reading
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.study.stored import get_study
 
-SENTENCES = ("sentence1", "sentence2", "sentence3", "sentence4", "sentence5")
 INFILLS = ("story", "position", "sample", "generator", "text", "status", "detail", "infill", "run", "extra")
 PASSAGES = ("study", "story", "position", "generator", "role", "infill", "shown_hash")
 STORIES = ("storyid", "storytitle", *SENTENCES)
-
-
-class Counts(NamedTuple):
-    """How many of each the folder holds."""
-
-    infills: int
-    passages: int
-    generators: int
-    stories: int
-    """0 where the stories' own sentences are not in it."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +40,11 @@ def write_release(
 ) -> Counts:
     """Write every infill and passage to `folder`, or those of `study`: its generators, at its stories.
 
-    With `stories` the stories' own sentences are there, too: in `stories.csv`, in the passages, and as the
+    With `stories`, it also holds the stories' own sentences: in `stories.csv`, in the passages, and as the
     infills of the kind `human`. The folder appears whole or not at all.
 
-    Raises InputError where `folder` holds anything or cannot be written, UsageError for an unknown study,
-    DesignError where there is nothing to write.
-    """
+    Raises InputError if `folder` holds anything or cannot be written, UsageError for an unknown study,
+    DesignError if there is nothing to write."""
     _refuse_occupied(folder)
     release = _collect(engine, study, stories)
     counts = Counts(
@@ -74,7 +61,7 @@ def write_release(
             csv_text((*PASSAGES, *(SENTENCES if stories else ())), release.passages, excel=excel), excel=excel
         ),
         "runs.json": (json.dumps(release.runs, ensure_ascii=False, indent=2) + "\n").encode(),
-        "codebook.md": _codebook(counts, study, stories, excel).encode(),
+        "codebook.md": codebook(counts, study, stories=stories, excel=excel).encode(),
     }
     if stories:
         files["stories.csv"] = csv_bytes(csv_text(STORIES, release.stories, excel=excel), excel=excel)
@@ -85,8 +72,8 @@ def write_release(
 def _refuse_occupied(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(
-            f"{folder} is there already",
-            "Name a folder that is not there, or an empty one; nothing was written.",
+            f"{folder} exists already",
+            "Name a new folder or an empty one. Nothing was written.",
         )
 
 
@@ -196,128 +183,7 @@ def _runs() -> Select[*tuple[Any, ...]]:
 
 
 def _stories(study: int | None) -> Select[*tuple[Any, ...]]:
-    """Those that an infill or a passage is about."""
+    """The stories of the infills or passages."""
     about = InfillRow.story_id if study is None else PassageRow.story_id
     ids = select(about) if study is None else _in_study(about, study)
     return select(StoryRow).where(StoryRow.id.in_(ids)).order_by(StoryRow.id)
-
-
-def _codebook(counts: Counts, study: str, stories: bool, excel: bool) -> str:
-    what = f"of the study {study}" if study else "of every study"
-    roles = ", ".join(f"`{role}`" for role in Role)
-    lines = [
-        "# Codebook",
-        "",
-        (
-            f"Sentences written for five-sentence stories with one sentence taken out, {what}:"
-            f" {counts.infills} infills, {counts.passages} passages, {counts.generators} generators. No"
-            " annotator and no answer is in this folder."
-        ),
-        "",
-        "The CSV files are UTF-8, quoted as RFC 4180 says, one header line, lines ended by a line feed"
-        + (
-            "; a byte order mark and apostrophes before what a spreadsheet would run as a formula are for"
-            " looking at them there."
-            if excel
-            else "."
-        ),
-        "",
-        *_table(
-            "infills.csv",
-            "one line a sentence that a generator wrote, or failed to",
-            ("story", "the story's id"),
-            ("position", "1–5: which sentence was taken out"),
-            ("sample", "1 or more: which draw for that blank"),
-            ("generator", "the generator's name; `runs.json` says what it was"),
-            ("text", "the sentence; empty where nothing could be used"),
-            ("status", "`ok`, or what is wrong with it"),
-            ("detail", "in words, where the status needs them"),
-            ("infill", "this line's number; `passages.csv` refers to it"),
-            ("run", "the run that wrote it, in `runs.json`"),
-            (
-                "extra",
-                (
-                    "JSON: what the generator says of it, such as `logprob` (natural logarithm, of all its"
-                    " tokens) and `raw` (as written, where its form was mended)"
-                ),
-            ),
-        ),
-        *_table(
-            "passages.csv",
-            "one line a passage that people were shown, or would be",
-            ("study", "the study's name"),
-            (
-                "story, position, generator",
-                "as above: a passage is the story with that sentence replaced by the infill",
-            ),
-            ("role", f"of the generator in the study: {roles}"),
-            (
-                "infill",
-                "the line of `infills.csv`"
-                + (
-                    ""
-                    if stories
-                    else "; that of a `human` passage is not there, for its sentence is the story's own"
-                ),
-            ),
-            ("shown_hash", "SHA-256 of the five sentences as shown: NFC, UTF-8, joined by line feeds"),
-            *([(", ".join(SENTENCES), "the sentences as shown")] if stories else []),
-        ),
-    ]
-    if stories:
-        lines += _table(
-            "stories.csv",
-            "one line a story; `humaneval stories import` reads it",
-            ("storyid, storytitle", "its id and title"),
-            (", ".join(SENTENCES), "what people wrote"),
-        )
-        lines += ["The stories may have a licence of their own. See that you may give them away.", ""]
-    else:
-        lines += [
-            "## The stories",
-            "",
-            (
-                "The stories' own sentences are not in this folder. Who has the stories puts a passage"
-                " together by replacing the sentence at `position` by the infill; `shown_hash` tells whether"
-                " it is the passage that was shown. An infill with the status `same as the original` repeats"
-                " the story's sentence."
-            ),
-            "",
-        ]
-    lines += [
-        "## runs.json",
-        "",
-        (
-            "A list, one entry a run: `generator`, its `kind`, the `checkpoint` with its hash, `seed`, all"
-            " `settings`, the shape of the `batch`, the `versions` of what it ran on, the `hash` of all of"
-            " these, and when it `started` (UTC)."
-        ),
-        "",
-    ]
-    if not excel:
-        lines += [
-            "## Use it",
-            "",
-            (
-                "`humaneval generate --generator replay --checkpoint infills.csv` brings these infills into"
-                " another database that holds the stories, each generator under its name."
-            ),
-            "",
-        ]
-    return "\n".join(lines)
-
-
-def _table(name: str, what: str, *columns: tuple[str, str]) -> Iterable[str]:
-    return [
-        f"## {name}",
-        "",
-        f"{what[0].upper()}{what[1:]}.",
-        "",
-        "| column | meaning |",
-        "| --- | --- |",
-        *(
-            f"| {', '.join(f'`{one}`' for one in names.split(', '))} | {meaning} |"
-            for names, meaning in columns
-        ),
-        "",
-    ]

@@ -160,7 +160,7 @@ def _exclusions(data: ReportData) -> list[str]:
         if data.repeat.study_hash and table.rule.tests != "only"
         else "The exclusion rule was"
     )
-    sentences = [f"{fixed}: {_within(table.rule.describe())}", phrases.excluded(table)]
+    sentences = [f"{fixed}: {phrases.within(table.rule.describe())}", phrases.excluded(table)]
     if table.control is not None:
         gate = table.control
         sentences.append(
@@ -249,7 +249,3 @@ def _software(data: ReportData) -> list[str]:
         if digest
     ]
     return [*sentences, f"The SHA-256 hashes begin: {', '.join(hashes)}."]
-
-
-def _within(text: str) -> str:
-    return text[:1].lower() + text[1:]

@@ -63,15 +63,16 @@ def step_name(step: ExclusionStep, table: ScoreTable) -> str:
     return STEPS[step.step]
 
 
-def _within(text: str) -> str:
-    return text[0].lower() + text[1:]
+def within(text: str) -> str:
+    """`text` with a small first letter, for the middle of a sentence."""
+    return text[:1].lower() + text[1:]
 
 
 def excluded(table: ScoreTable) -> str:
     """One sentence: how many annotators were excluded, and why."""
     people = table.annotators
     reasons = [
-        f"{_within(step_name(step, table))}: {step.annotators_out:,}"
+        f"{within(step_name(step, table))}: {step.annotators_out:,}"
         for step in table.exclusions
         if step.annotators_out and step.step not in ("tests", "collected")
     ]

@@ -33,7 +33,7 @@ def achieved(analysis: Analysis) -> Achieved:
 
 
 def achieved_plan(plan: Plan, analysis: Analysis) -> Plan | None:
-    """The plan with the annotators and scores that there are; None where a score leaves no room for the
+    """The plan with the annotators and scores that there are; None if a score leaves no room for the
     effect."""
     n, score, _ = achieved(analysis)
     if not 0 < score < score + plan.smallest_effect < 1:
@@ -43,7 +43,7 @@ def achieved_plan(plan: Plan, analysis: Analysis) -> Plan | None:
 
 
 def achieved_outlook(plan: Plan, analysis: Analysis) -> Outlook | None:
-    """What the responses that there are can find, from the scores that there are; None where a score leaves
+    """What the responses that there are can find, from the scores that there are; None if a score leaves
     no room."""
     found = achieved_plan(plan, analysis)
     return outlook(found) if found else None

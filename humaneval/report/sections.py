@@ -1,5 +1,5 @@
-"""A report as values: sections of sentences, tables and figures, from which page, Markdown, LaTeX and CSV are
-made."""
+"""A report as values: sections of sentences, tables and figures. Page, Markdown, LaTeX and CSV are made from
+them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Scalar = str | int | float | None
 
 
 class Cell(NamedTuple):
-    """What a reader sees, and the value behind it: shares are 0..1, an interval is a pair, None is not
-    known."""
+    """What a reader sees, and the value behind it. Shares are 0..1, an interval is a pair, None is
+    unknown."""
 
     text: str
     value: Scalar | Interval = None
@@ -29,7 +29,7 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column: `key` heads it in CSV, `head` for readers. `number`: set to the right. `span`: holds
+    """A column: `key` heads it in CSV, `head` for readers. `number`: aligned right. `span`: holds
     intervals."""
 
     key: str
@@ -37,13 +37,13 @@ class Column(NamedTuple):
     number: bool = True
     span: bool = False
     unit: str = ""
-    """What values are in, for the codebook."""
+    """The unit of its values, for the codebook."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """A table; `key` names its file. The first column names the row. Rows numbered in `apart` have a line
-    above them."""
+    """A table; `key` names its file. The first column names the row. The rows in `apart` have a line
+    above."""
 
     key: str
     title: str
@@ -54,7 +54,7 @@ class ReportTable:
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(f"a row of table {self.key} has not one cell a column")
+            raise ValueError(f"a row of table {self.key} does not have one cell per column")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class Figure:
     drawings: tuple[Drawing, ...]
     caption: str
     table: ReportTable
-    """The data, for those who cannot see the plot."""
+    """The data, for readers who cannot see the plot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands below it: sentences, tables and figures in order."""
+    """A heading and the sentences, tables and figures below it, in order."""
 
     key: str
     heading: str
@@ -79,7 +79,7 @@ class Section:
 
     @property
     def tables(self) -> tuple[ReportTable, ...]:
-        """Its tables and those behind its figures."""
+        """Its tables, including those of its figures."""
         found = (block.table if isinstance(block, Figure) else block for block in self.blocks)
         return tuple(block for block in found if isinstance(block, ReportTable))
 
@@ -103,7 +103,7 @@ def share(value: float | NotEstimable | None, *, strong: bool = False) -> Cell:
 
 
 def span(value: Interval | NotEstimable | None) -> Cell:
-    """An interval of shares in percent; with signs, and in words, where it may reach below 0."""
+    """An interval of shares in percent; with signs, and in words, if it reaches below 0."""
     if value is None or isinstance(value, NotEstimable):
         return _missing(value)
     if value.low < 0:
@@ -127,7 +127,7 @@ def probability(value: float) -> Cell:
 
 
 def number(value: float | NotEstimable | None, digits: int = 2) -> Cell:
-    """A number with so many digits after the point."""
+    """A number with this many digits after the point."""
     if value is None or isinstance(value, NotEstimable):
         return _missing(value)
     if not isfinite(value):

@@ -82,12 +82,11 @@ def summary(comparisons: Sequence[Comparison]) -> str:
             )
         )
     if equal:
-        parts.append("equivalent: " + "; ".join(f"{one.a} and {one.b}" for one in equal))
+        parts.append("Equivalent: " + "; ".join(f"{one.a} and {one.b}" for one in equal))
     if open_:
-        number = "the pair" if len(comparisons) == 1 else f"{open_} of {len(comparisons)} pairs"
+        number = "The pair" if len(comparisons) == 1 else f"{open_} of {len(comparisons)} pairs"
         parts.append(f"{number} cannot be told apart")
-    text = ". ".join(parts)
-    return text[0].upper() + text[1:] + "." if not told else text + "."
+    return ". ".join(parts) + "."
 
 
 def any_difference(found: Omnibus | NotEstimable, level: float) -> str:

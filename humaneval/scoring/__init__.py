@@ -1,2 +1,4 @@
-"""From responses to scores: who counts, which pairs differ, the score table. Pure. The doors: `scores`,
-`from_counts`."""
+"""From responses to scores: exclusions, comparisons, the score table; no database.
+
+The doors are `scores`, and `from_counts` for scores of which only counts are known.
+"""

@@ -1,8 +1,8 @@
-"""Which generator scores higher, and which cannot be told apart: the declared pairs, adjusted for their
+"""Which generators score higher, and which cannot be told apart: the declared pairs, adjusted for their
 number.
 
-Systems are compared with each other in one family, two-sided; that each is below Human is a family of its
-own, one-sided. Control is a gate and Human a ceiling: neither competes.
+Systems are compared with each other in one family, two-sided. Whether each is below Human is a second family,
+one-sided. Control is a gate and Human a ceiling: neither competes.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Verdict = Literal["a_higher", "b_higher", "equivalent", "inconclusive"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What is compared. The default is every pair of systems, and each system with Human, by Holm's
-    adjustment."""
+    """What is compared. The default is every pair of systems, and each system with Human, adjusted by
+    Holm."""
 
     pairs: tuple[tuple[str, str], ...] | None = None
-    """Of systems; None for all."""
+    """Pairs of systems; None for all."""
     below_human: bool = True
     adjust: Adjust = "holm"
     margin: float = 0.0
-    """Scores whose difference surely is within ± this are called equivalent; 0: none are."""
+    """Scores are called equivalent if their difference is shown to lie within ± this; 0: none are."""
     seed: int = 0
-    """Of tests that draw at random."""
+    """Random seed of the permutation tests."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.margin < 1:
@@ -69,7 +69,7 @@ class Comparison:
     """Pairs of answers by one annotator."""
     note: str = ""
     bound: float | None = None
-    """Below Human: the upper end at this level, one-sided: what the verdict goes by. None in the other
+    """Below Human: the one-sided upper bound at this level, which decides the verdict. None in the other
     family."""
 
     def to_json(self) -> dict[str, Any]:
@@ -96,14 +96,12 @@ def compare(
     answers: Judgments, sums: Cells, declared: Declared, level: float = 0.95
 ) -> tuple[Comparison, ...]:
     """The declared comparisons; `sums` are those of the responses that count, by the generators' codes in
-    `answers`.
+    `answers`. A generator without responses is not compared.
 
-    What has no response any more is not compared.
-
-    "Higher" needs both: an adjusted p of 1 − level or less, and an interval that leaves out 0; below Human,
-    where the test is one-sided, the upper end of the interval at 2·level − 1, which is the one-sided bound at
+    "Higher" needs both an adjusted p of 1 − level or less and an interval that excludes 0. Below Human, the
+    test is one-sided, and the upper end of the interval at 2·level − 1 counts: it is the one-sided bound at
     level. "Equivalent" needs the interval at level 2·level − 1 (two one-sided tests) within ± margin. Raises
-    UsageError where a declared name is not among the generators.
+    UsageError if a declared name is not that of a generator.
     """
     # Sorted: the order of a table's lines must not decide what is subtracted from what.
     systems = sorted(
@@ -114,7 +112,7 @@ def compare(
     for name in dict.fromkeys(name for pair in chosen for name in pair):
         if name not in answers.names:
             raise UsageError(
-                f"No generator is called {name!r}", f"There are: {', '.join(map(str, answers.names))}."
+                f"no generator is called {name!r}", f"There are: {', '.join(map(str, answers.names))}."
             )
     judged = {answers.names[code] for code in sums.names}
     pairs = [pair for pair in chosen if judged.issuperset(pair)]
@@ -176,16 +174,17 @@ def adjusted(p: Floats, how: Adjust) -> Floats:
 
 
 def inner_level(level: float) -> float:
-    """Of the two-sided interval whose ends are one-sided bounds at `level`: 0.90 for 0.95."""
+    """The level of the two-sided interval whose ends are one-sided bounds at `level`: 0.90 for 0.95."""
     return max(2 * level - 1, 1e-6)
 
 
 def decide(
     interval: Interval, narrow: Interval, p: float, margin: float, level: float, *, one_sided: bool = False
 ) -> Verdict:
-    """The verdict of a difference with its interval, that at `inner_level`, and its adjusted p; see `compare`.
+    """The verdict of a difference with its interval, that at `inner_level`, and its adjusted p; see
+    `compare`.
 
-    `one_sided`: p is of the test that the difference is below 0.
+    `one_sided`: p is that of the test whether the difference is below 0.
     """
     if p <= 1 - level + 1e-12:
         if one_sided:

@@ -1,6 +1,6 @@
-"""Who is left out: a rule that is declared beforehand and named by its hash, and what each of its steps took.
+"""Exclusions: a rule that is declared beforehand and identified by its hash, and what each step excluded.
 
-Flags of `humaneval.statistics.quality` leave nobody out by themselves. Where a rule uses one, it says so.
+The flags of `humaneval.statistics.quality` exclude nobody by themselves. If a rule uses one, it says so.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ Step = Literal[
     "analysed",
 ]
 HONEST_PASS = 0.95
-"""How often an honest annotator notices a Control passage, where there are too few of them to estimate it."""
+"""How often an honest annotator notices a Control passage, if there are too few passages to estimate it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which answers count. The default is the published rule; `hash` names exactly this rule in reports."""
+    """Which answers count. The default is the published rule; `hash` identifies this rule in reports."""
 
     control: Literal["annotator", "row", "none"] = "annotator"
-    """What a missed Control passage costs: all answers of the annotator, those of the row (form), or
+    """What a missed Control passage excludes: all answers of the annotator, those of the row (form), or
     nothing."""
     incomplete: bool = True
-    """Annotators who left a passage of a form open are left out; nobody where the table does not say what was
+    """Exclude annotators who left a passage of a form unanswered; nobody if the table does not say what was
     shown."""
     duplicates: bool = True
-    """Of several answers by one annotator to one story and generator only the first counts."""
+    """Of several answers by one annotator to the same story and generator, only the first counts."""
     tests: Literal["leave out", "only"] = "leave out"
-    """Tests and pilots are never pooled with the rest: they are left out, or scored alone."""
+    """Tests and pilots are never pooled with the rest: they are excluded, or scored alone."""
     speed: float | None = None
-    """Annotators who took in more words a second than this in most of their passages are left out."""
+    """Exclude annotators who read more words per second than this in most of their passages."""
     straight_lining: float | None = None
-    """Annotators are left out who gave one answer so often that chance would do it with less than this
+    """Exclude annotators who gave one answer so often that chance would do it with less than this
     probability."""
     spam: float | None = None
-    """Annotators are left out whose probability of answering without reading, by Control passages, is
+    """Exclude annotators whose probability of answering without reading, given their Control passages, is
     above this."""
 
     def __post_init__(self) -> None:
@@ -68,21 +68,21 @@ class Rule:
         }.items():
             if getattr(self, name) not in choices:
                 raise UsageError(
-                    f"The exclusion rule has no {name} {getattr(self, name)!r}",
+                    f"the exclusion rule has no {name} {getattr(self, name)!r}",
                     f"There are: {', '.join(choices)}.",
                 )
         if self.speed is not None and not self.speed > 0:
-            raise UsageError(f"{self.speed:g} words a second is no limit", "Give for example 12.")
+            raise UsageError(f"{self.speed:g} words per second is not a limit", "Give for example 12.")
         for name, share in (("straight_lining", self.straight_lining), ("spam", self.spam)):
             if share is not None and not 0 < share < 1:
                 raise UsageError(
-                    f"{name}: {share:g} is not a probability to draw a line at",
+                    f"{name}: {share:g} is not a probability",
                     "Give a number between 0 and 1.",
                 )
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the rule's settings, in hex; a check that is not made is no part of it."""
+        """SHA-256 of the rule's settings, in hex, without the checks that are off."""
         settings = {name: value for name, value in asdict(self).items() if value is not None}
         return hashlib.sha256(json.dumps({"version": 1, **settings}, sort_keys=True).encode()).hexdigest()
 
@@ -90,46 +90,46 @@ class Rule:
         """The rule in sentences for a reader."""
         sentences = [
             {
-                "leave out": "Tests and pilots are left out.",
+                "leave out": "Tests and pilots are excluded.",
                 "only": "Only tests and pilots are scored.",
             }[self.tests]
         ]
         if self.duplicates:
             sentences.append(
-                "Of several answers by one annotator to one story and generator, the first counts."
+                "Of several answers by one annotator to the same story and generator, only the first counts."
             )
         if self.incomplete:
-            sentences.append("Annotators who did not judge all that they were shown are left out.")
+            sentences.append("Annotators who did not judge every passage they were shown are excluded.")
         sentences.append(
             {
-                "annotator": "Annotators who missed a Control passage are left out with all their answers.",
+                "annotator": "Annotators who missed a Control passage are excluded with all their answers.",
                 "row": (
-                    "Rows with a missed Control passage are left out; other rows of the same annotator stay."
+                    "Rows with a missed Control passage are excluded; other rows of the same annotator stay."
                 ),
-                "none": "Nobody is left out for missing a Control passage.",
+                "none": "No annotator is excluded for missing a Control passage.",
             }[self.control]
         )
         if self.speed is not None:
             sentences.append(
-                f"Annotators who took in more than {self.speed:g} words a second in most of their passages"
-                " are left out."
+                f"Annotators who read more than {self.speed:g} words per second in most of their passages are"
+                " excluded."
             )
         if self.straight_lining is not None:
             sentences.append(
-                "Annotators are left out who marked one place so often that chance would with a probability "
-                f"below {self.straight_lining:g}."
+                "Annotators are excluded if chance would mark one position as often as they did with a"
+                f" probability below {self.straight_lining:g}."
             )
         if self.spam is not None:
             sentences.append(
-                "Annotators are left out who, by their Control passages, answer without reading with a"
-                f" probability above {self.spam:g}."
+                "Annotators are excluded if they answer without reading with a probability above"
+                f" {self.spam:g}, given their Control passages."
             )
         return " ".join(sentences)
 
 
 @dataclass(frozen=True, slots=True)
 class ExclusionStep:
-    """What one step left, and what it took. Steps come in the order in which they were done."""
+    """What one step left, and what it excluded. Steps are in the order in which they were applied."""
 
     step: Step
     annotators: int
@@ -140,7 +140,7 @@ class ExclusionStep:
 
 @dataclass(frozen=True, slots=True)
 class ControlGate:
-    """Control passages just before annotators are left out for missing them: `passed` of `n` were noticed."""
+    """Control passages just before annotators are excluded for missing one: `passed` of `n` were noticed."""
 
     passed: int
     n: int
@@ -155,7 +155,7 @@ class Selection:
     rule: Rule
     kept: Flags
     before: Flags
-    """What counts when nobody is left out: tests and second answers are gone."""
+    """What counts if no annotator is excluded: all but tests and second answers."""
     steps: tuple[ExclusionStep, ...]
     gate: ControlGate | None
 
@@ -163,9 +163,8 @@ class Selection:
 def select(answers: Judgments, rule: Rule, level: float = 0.95) -> Selection:
     """Apply `rule` to `answers`, step by step.
 
-    Raises InputError where no Control is found though the rule needs one, a column is missing that it needs,
-    or nothing is left.
-    """
+    Raises InputError if the rule needs a Control and there is none, if it needs a column that is missing, or
+    if nothing is left."""
     _refuse_impossible(answers, rule)
     kept = np.ones(answers.size, dtype=np.bool_)
     steps = [ExclusionStep("collected", answers.workers(kept), answers.size)]
@@ -198,7 +197,7 @@ def select(answers: Judgments, rule: Rule, level: float = 0.95) -> Selection:
         leave_out(step, flagged)
         if not steps[-1].responses:
             raise InputError(
-                f"All {steps[-1].annotators_out} annotators are left out by the rule: {step}",
+                f"the rule excludes all {steps[-1].annotators_out} annotators: {step}",
                 "Look at the flags one by one, or choose another limit.",
             )
     steps.append(ExclusionStep("analysed", steps[-1].annotators, steps[-1].responses))
@@ -240,20 +239,20 @@ def _spamming(answers: Judgments, kept: Flags, limit: float) -> set[int]:
     workers = int(answers.worker.max()) + 1
     controls = np.bincount(answers.worker[shown], minlength=workers)
     noticed = np.bincount(answers.worker[shown & ~answers.missed], minlength=workers)
-    # Those who are left out already say nothing about the rest.
+    # Annotators who are excluded already say nothing about the others.
     there = np.unique(answers.worker[kept])
     found = spam_odds(noticed[there], controls[there])
     if isinstance(found, NotEstimable):
         raise InputError(
-            f"Who answers without reading is not estimable: {found.because}",
+            f"which annotators answer without reading is not estimable, because {found.because}",
             "Leave `spam` out of the rule.",
         )
     return set(there[found.probability > limit].tolist())
 
 
 def spam_odds(noticed: ArrayLike, controls: ArrayLike) -> SpamPosterior | NotEstimable:
-    """Of each annotator: `spam_posterior`, with HONEST_PASS given where there are too few Control passages to
-    estimate it."""
+    """`spam_posterior` of each annotator, with HONEST_PASS if there are too few Control passages to estimate
+    it."""
     found = spam_posterior(noticed, controls)
     return (
         spam_posterior(noticed, controls, honest_pass=HONEST_PASS)
@@ -271,46 +270,45 @@ def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:
 def _refuse_impossible(answers: Judgments, rule: Rule) -> None:
     if rule.control != "none" and Role.CONTROL not in answers.roles:
         raise InputError(
-            "No generator is the Control, and the rule leaves out who missed it. There are:"
+            "the rule excludes annotators who missed the Control, and no generator is the Control. There are:"
             f" {', '.join(answers.names)}",
-            "Name it with --control NAME, or leave nobody out: --missed-control none.",
+            "Name it with --control NAME, or exclude nobody: --missed-control none.",
         )
     if rule.control == "row" and answers.row is None:
         raise InputError(
-            "To leave out single rows the responses must say which row they belong to",
-            "Give a column row (or assignment), or choose the rule by annotator.",
+            "the rule excludes single rows, and the responses do not say which row they belong to",
+            "Add a column row (or assignment), or exclude by annotator.",
         )
     if rule.speed is not None and (answers.seconds is None or answers.words is None):
         raise InputError(
-            "To leave out who was too fast the responses must say how many words a passage had and how long"
-            " it took",
-            "Give the columns words and seconds, or leave `speed` out of the rule.",
+            "the rule excludes annotators who were too fast, and the responses do not have the words and the"
+            " seconds of each passage",
+            "Add the columns words and seconds, or leave `speed` out of the rule.",
         )
 
 
 def _refuse_nothing(kept: Flags, rule: Rule) -> None:
     if not kept.any() and rule.tests == "leave out":
         raise InputError(
-            "All responses are tests or pilots, and these are left out", "Score them alone (tests: only)."
+            "all responses are tests or pilots, and these are excluded", "Score them alone (tests: only)."
         )
     if not kept.any():
         raise InputError(
-            "No response is marked as a test or pilot", "Score the study itself (tests: leave out)."
+            "no response is marked as a test or pilot", "Score the study itself (tests: leave out)."
         )
 
 
 def _refuse_all_incomplete(kept: Flags) -> None:
     if not kept.any():
         raise InputError(
-            "No annotator answered every passage that was shown",
-            "Count them all the same: --keep-incomplete, or incomplete = false in a study file.",
+            "no annotator answered every passage they were shown",
+            "To count them anyway, give --keep-incomplete, or set incomplete = false in the study file.",
         )
 
 
 def _refuse_all_missed(step: ExclusionStep, rule: Rule) -> None:
     if not step.responses:
         raise InputError(
-            f"All {step.annotators_out} annotators missed a Control passage: nothing is left to score",
-            "See whether the Control passages and the column position are right; "
-            "--missed-control none scores all answers.",
+            f"all {step.annotators_out} annotators missed a Control passage, so nothing is left to score",
+            "Check the Control passages and the column position; --missed-control none scores all answers.",
         )

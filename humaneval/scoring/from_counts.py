@@ -1,7 +1,8 @@
 """Scores of which only the counts are known, as papers print them: intervals, ranks, and unpaired
 comparisons.
 
-Who judged what is lost, so no pairing can be used and no repetition be seen: the χ² family, and that is said.
+Counts do not say which annotator judged what. So the tests cannot pair answers or see that annotators recur:
+they are of the χ² family, and the output says so.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Count:
     n: int
     interval: Interval
     rank: Rank | None = None
-    """Among the systems, under Jeffreys' priors; None for the other roles, and where there is one system."""
+    """Rank among the systems, under Jeffreys' priors; None for other roles, and for a single system."""
 
     @property
     def score(self) -> float:
@@ -50,7 +51,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class CountTable:
-    """Scores by count, in the order Control, systems by ascending score, Human; and their comparisons."""
+    """Scores from counts, in the order Control, systems by ascending score, Human; and their comparisons."""
 
     level: float
     scores: tuple[Count, ...]
@@ -87,30 +88,39 @@ class CountTable:
         }
 
 
-def score_counts(
-    counts: Sequence[tuple[str, Role, int, int]], declared: Declared | None = None, level: float = 0.95
-) -> CountTable:
-    """Intervals, ranks and comparisons of generators given as (name, role, not identified, n).
+class CountLine(NamedTuple):
+    """One generator as a paper prints it: `not_identified` of `n` passages."""
 
-    Raises InputError where a name comes twice, a count is no count, or there are none.
+    generator: str
+    role: Role
+    not_identified: int
+    n: int
+
+
+def score_counts(
+    counts: Sequence[CountLine], declared: Declared | None = None, level: float = 0.95
+) -> CountTable:
+    """Intervals, ranks and comparisons of generators.
+
+    Raises InputError if a name occurs twice, a count is not valid, or there are none.
     """
     declared = declared or Declared()
     if not counts:
-        raise InputError("There are no counts")
-    names = [name for name, *_ in counts]
+        raise InputError("there are no counts")
+    names = [one.generator for one in counts]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"{name} is there {names.count(name)} times", "One line a generator.")
-    systems = [one for one in counts if one[1] is Role.SYSTEM]
+            raise InputError(f"{name} occurs {names.count(name)} times", "Give one line per generator.")
+    systems = [one for one in counts if one.role is Role.SYSTEM]
     ranked: dict[str, Rank] = {}
     if len(systems) > 1:
         draws = jeffreys_draws(
-            [x for *_, x, _ in systems],
-            [n for *_, n in systems],
+            [one.not_identified for one in systems],
+            [one.n for one in systems],
             DRAWS,
             rng=np.random.default_rng(declared.seed),
         )
-        ranked = dict(zip((name for name, *_ in systems), ranks(draws, level), strict=True))
+        ranked = dict(zip((one.generator for one in systems), ranks(draws, level), strict=True))
     rows = [Count(name, role, x, n, wilson(x, n, level), ranked.get(name)) for name, role, x, n in counts]
     order = {Role.CONTROL: 0, Role.SYSTEM: 1, Role.HUMAN: 2}
     rows.sort(key=lambda row: (order[row.role], row.score, row.generator))
@@ -165,11 +175,10 @@ def _newcombe(a: Count, b: Count, level: float) -> Interval:
     return newcombe(a.not_identified, a.n, b.not_identified, b.n, level)
 
 
-def read_counts(path: Path) -> list[tuple[str, Role, int, int]]:
-    """Counts from a CSV file with the columns generator, not_identified, n, and role if it likes.
+def read_counts(path: Path) -> list[CountLine]:
+    """Counts from a CSV file with the columns generator, not_identified, n and, optionally, role.
 
-    Generators called control and human have those roles where no column says otherwise. Raises InputError
-    with the line.
+    Without the column, generators called control and human have those roles. Raises InputError with the line.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -181,7 +190,7 @@ def read_counts(path: Path) -> list[tuple[str, Role, int, int]]:
     if missing:
         raise InputError(
             f"{path} lacks the columns {', '.join(missing)}",
-            f"It has to have: {', '.join(COLUMNS)}, and role if it likes.",
+            f"It needs {', '.join(COLUMNS)}; role is optional.",
         )
     found = []
     for cells in reader:
@@ -198,9 +207,9 @@ def read_counts(path: Path) -> list[tuple[str, Role, int, int]]:
                 f"{where}: {'the generator is empty' if not name else f'{role!r} is not a role'}"
             )
         if not (row["not_identified"].isdecimal() and row["n"].isdecimal()):
-            raise InputError(f"{where}: not_identified and n are whole numbers from 0")
+            raise InputError(f"{where}: not_identified and n must be whole numbers from 0")
         x, n = int(row["not_identified"]), int(row["n"])
         if not 0 <= x <= n or n == 0:
             raise InputError(f"{where}: {x} of {n} is not a share")
-        found.append((name, Role(role), x, n))
+        found.append(CountLine(name, Role(role), x, n))
     return found

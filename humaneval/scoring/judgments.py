@@ -1,4 +1,4 @@
-"""A table of responses as columns of numbers, checked: what scoring and the statistics work on."""
+"""A table of responses as checked columns of numbers, for scoring and the statistics."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class Judgments:
     choice: Codes
     test: Flags
     row: Codes | None
-    """Which form of which worker; None where the table does not say."""
+    """Which form of which worker; None if the table does not say."""
     answered: Codes
-    """Rank in time; the place in the table where it does not say."""
+    """Rank in time, or the line in the table if it does not say."""
     passages: Codes | None = None
-    """How many passages the answer's form showed, or its worker was shown where `row` is None; None where not
-    known."""
+    """How many passages the answer's form showed (its worker was shown, if `row` is None); None if
+    unknown."""
     seconds: Floats | None = None
-    """In-page time of each answer, NaN where not known; None where the table does not say."""
+    """In-page time of each answer, NaN if unknown; None if the table does not say."""
     words: Floats | None = None
-    """Of the passage; as `seconds`."""
+    """Words of the passage; missing as in `seconds`."""
     order: Floats | None = None
-    """Place of the passage in its row, from 1; as `seconds`."""
+    """Place of the passage in its row, from 1; missing as in `seconds`."""
     people: tuple[str, ...] = ()
     """The workers' labels, in the order of their codes."""
     stories: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Judgments:
 
     @property
     def outcomes(self) -> Floats:
-        """1 where the machine's (held-out) sentence was not marked, else 0."""
+        """1 if the machine's (held-out) sentence was not marked, else 0."""
         return self.missed.astype(np.float64)
 
     @property
@@ -65,12 +65,12 @@ class Judgments:
 
     @property
     def missed(self) -> Flags:
-        """Where the annotator did not mark the machine's (held-out) sentence."""
+        """Which annotators did not mark the machine's (held-out) sentence."""
         return np.not_equal(self.position, self.choice)
 
     def in_order(self, kept: Flags) -> Codes:
-        """Where the `kept` responses are, by generator, worker and story: an order that no order of lines
-        changes."""
+        """Indices of the `kept` responses by generator, worker and story. The order of lines does not change
+        it."""
         at = np.flatnonzero(kept)
         # A second answer to the same passage may differ in its time alone.
         times = [one[at] for one in (self.seconds, self.order) if one is not None]
@@ -97,11 +97,10 @@ class Judgments:
         return repeats
 
     def by_incomplete_workers(self, kept: Flags) -> Flags:
-        """Answers of workers who left a passage of a form unanswered; none where the table does not say what
-        was shown.
+        """Answers of workers who left a passage of a form unanswered; none if the table does not say what was
+        shown.
 
-        That somebody lacks a generator which others judged is no sign of it: forms may show some of the
-        generators.
+        A worker without an answer to some generator is not a sign of it: forms may show only some generators.
         """
         if self.passages is None:
             return np.zeros(self.size, dtype=np.bool_)
@@ -109,8 +108,7 @@ class Judgments:
 
     def _by_worker_with_gaps(self, kept: Flags, row: Codes, passages: Codes) -> Flags:
         stories, generators = int(self.story.max()) + 1, len(self.names)
-        # Once each, and second answers that another step left out too: they show that the passage was
-        # answered.
+        # Once each, with second answers that another step excluded: they show that the passage was answered.
         key = (row * stories + self.story) * generators + self.generator
         first = np.unique(key, return_index=True)[1]
         answered = np.bincount(row[first], minlength=int(row.max()) + 1)
@@ -138,17 +136,17 @@ def judgments(frame: pd.DataFrame, *, control: str | None = None, human: str | N
     """Check a table of responses and turn it into arrays; the frame is not changed.
 
     Columns and the ways to say which generators are Control and Human: see `humaneval.scoring.scores.score`.
-    Lines are counted from 1 in error messages. Raises InputError and UsageError as said there.
+    Lines are counted from 1 in error messages. Raises InputError and UsageError as described there.
     """
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
         there = ", ".join(map(str, frame.columns)) or "none"
-        raise InputError(f"Missing columns: {', '.join(missing)}", f"The columns that are there: {there}.")
+        raise InputError(f"missing columns: {', '.join(missing)}", f"The table has: {there}.")
     doubled = [str(name) for name in frame.columns[frame.columns.duplicated()]]
     if doubled:
-        raise InputError(f"Columns that are there twice: {', '.join(doubled)}")
+        raise InputError(f"duplicate columns: {', '.join(doubled)}")
     if frame.empty:
-        raise InputError("There are no responses to score")
+        raise InputError("there are no responses to score")
     generators, workers, stories = (_labels(frame[name]) for name in ("generator", "worker", "story"))
     generator, worker = generators.codes, workers.codes
     names = tuple(map(str, generators.names))
@@ -204,11 +202,11 @@ def _refuse(column: pd.Series[Any], bad: Flags, what: str) -> None:
         value = column.iloc[at]
         shown = "" if what == "is empty" else f" {value!r}" if isinstance(value, str) else f" {value}"
         others = f" (and {int(bad.sum()) - 1} more like it)" if bad.sum() > 1 else ""
-        raise InputError(f"Line {at + 1} of the responses: {column.name}{shown} {what}{others}")
+        raise InputError(f"line {at + 1} of the responses: {column.name}{shown} {what}{others}")
 
 
 def _measured(frame: pd.DataFrame, name: str) -> Floats | None:
-    """A column of numbers, NaN where empty; None where it is not there or holds nothing."""
+    """A column of numbers, NaN if empty; None if it is missing or holds nothing."""
     if name not in frame.columns or frame[name].isna().all():
         return None
     numbers = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
@@ -224,7 +222,7 @@ def _study(frame: pd.DataFrame) -> str:
     studies = [str(name) for name in frame["study"].dropna().unique() if str(name).strip()]
     if len(studies) > 1:
         raise InputError(
-            f"The table holds {len(studies)} studies ({', '.join(studies[:5])}), and studies are not pooled",
+            f"the table holds {len(studies)} studies ({', '.join(studies[:5])}), and studies are not pooled",
             "Score one study at a time.",
         )
     return studies[0] if studies else ""
@@ -236,7 +234,7 @@ def _roles(
     chosen = {Role.CONTROL: control, Role.HUMAN: human}
     for role, name in chosen.items():
         if name is not None and name not in names:
-            raise UsageError(f"No generator is called {name!r} (--{role})", f"There are: {', '.join(names)}.")
+            raise UsageError(f"no generator is called {name!r} (--{role})", f"There are: {', '.join(names)}.")
     if control is not None and control == human:
         raise UsageError(f"{control!r} cannot be both Control and Human", "Name two generators.")
     given = (

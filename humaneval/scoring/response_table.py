@@ -1,9 +1,8 @@
 """The response table as a file: what `export` writes and `score --responses` reads, as CSV, TSV or JSONL.
 
-One line a response. Columns in this order, the first five needed: worker, story, generator, position, choice,
-role, study, endpoint, hit, assignment, row, order, infill, seconds, words, shown_at, submitted_at, test; then
-any others.
-"""
+One line per response. Columns in this order, the first five required: worker, story, generator, position,
+choice, role, study, endpoint, hit, assignment, row, order, infill, seconds, words, shown_at, submitted_at,
+test; then any others."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
     `seconds` a number >= 0, `test` a bool; the rest stays text, stripped of spaces around it; an empty cell
     is a missing value (for `test`, false).
 
-    Raises InputError, naming the file, the line and the column, where the file cannot be used.
+    Raises InputError, naming the file, the line and the column, if the file cannot be used.
     """
     path = Path(path)
     try:
@@ -78,7 +77,8 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
 
 
 def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = False) -> None:
-    """Write `frame` as `path`'s ending says: .csv, .tsv, or .jsonl (which keeps every value as it is).
+    """Write `frame` in the format of `path`'s ending: .csv, .tsv, or .jsonl (which keeps every value as it
+    is).
 
     UTF-8, lines ended by a line feed; columns in the documented order, those that the frame lacks left out;
     missing values empty (null in JSONL), lists as JSON, truth as true and false, times in ISO 8601. With
@@ -86,7 +86,7 @@ def write_responses(frame: pd.DataFrame, path: str | Path, *, excel: bool = Fals
     + - @ at its start, or a tab or line end before that) gets an apostrophe before it: for looking at, not
     for reading back.
 
-    Raises InputError for another ending, missing columns, or a place that cannot be written.
+    Raises InputError for another ending, missing columns, or a path that cannot be written.
     """
     path = Path(path)
     content = table_bytes(frame, path, excel=excel)
@@ -111,7 +111,7 @@ def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> byte
     elif ending in (".csv", ".tsv"):
         text = csv_text(names, rows, "\t" if ending == ".tsv" else ",", excel=excel)
     else:
-        raise InputError(f"{path}: a table of responses ends in .csv, .tsv or .jsonl")
+        raise InputError(f"{path}: the name of a table of responses must end in .csv, .tsv or .jsonl")
     return csv_bytes(text, excel=excel and ending not in JSON_LINES)
 
 
@@ -123,7 +123,7 @@ def decoded(data: bytes, path: Path, encoding: str | None) -> str:
     try:
         text = data.decode(name)
     except LookupError:
-        raise InputError(f"{name} is not an encoding", "Say for example --encoding cp1252.") from None
+        raise InputError(f"{name} is not an encoding", "Give for example --encoding cp1252.") from None
     except UnicodeDecodeError as error:
         line = len((data[: error.start].decode(name, "replace") + "x").splitlines())
         raise InputError(
@@ -132,8 +132,8 @@ def decoded(data: bytes, path: Path, encoding: str | None) -> str:
         ) from None
     if "\0" in text:
         raise InputError(
-            f"{path}: this is not text, or UTF-16 without a byte order mark",
-            "Save it as UTF-8, or say --encoding utf-16-le.",
+            f"{path}: this is not text, or it is UTF-16 without a byte order mark",
+            "Save it as UTF-8, or give --encoding utf-16-le.",
         )
     return text
 
@@ -152,14 +152,14 @@ def _cell_records(text: str, path: Path) -> Iterator[_Record]:
             if line <= first or not any(cell.strip() for cell in cells):
                 continue
             if len(cells) < len(names) or any(cell.strip() for cell in cells[len(names) :]):
-                raise InputError(f"{path}, line {line}: {len(cells)} cells where the header has {len(names)}")
+                raise InputError(f"{path}, line {line}: {len(cells)} cells, but the header has {len(names)}")
             yield _Record(line, dict(zip(names, cells, strict=False)))
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: {error}") from None
 
 
 def _header(text: str) -> tuple[list[str], int, str]:
-    """The header's cells, its line, and the separator that finds most known columns in it."""
+    """The cells of the header, its line, and the separator that finds the most known columns in it."""
     lines = io.StringIO(text, newline=None).readlines()
     first = next((number for number, line in enumerate(lines, 1) if line.strip()), 0)
     if not first:
@@ -186,7 +186,7 @@ def _json_records(text: str, path: Path) -> Iterator[_Record]:
         def unique(pairs: list[tuple[str, Any]], number: int = number) -> dict[str, Any]:
             keys = [key for key, _ in pairs]
             if len(set(keys)) < len(keys):
-                raise InputError(f"{path}, line {number}: a key is there twice")
+                raise InputError(f"{path}, line {number}: a key occurs twice")
             return dict(pairs)
 
         try:
@@ -266,7 +266,7 @@ def _check_columns(names: list[str], path: Path) -> None:
     if missing:
         raise InputError(
             f"{path}: missing columns: {', '.join(missing)}",
-            f"The columns that are there: {', '.join(names) or 'none'}.",
+            f"The table has: {', '.join(names) or 'none'}.",
         )
     _check_repeats(names, path)
 
@@ -274,7 +274,7 @@ def _check_columns(names: list[str], path: Path) -> None:
 def _check_repeats(names: list[str], path: Path) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InputError(f"{path}: columns that are there twice: {', '.join(repeated)}")
+        raise InputError(f"{path}: duplicate columns: {', '.join(repeated)}")
 
 
 def _in_order(names: list[str]) -> list[str]:

@@ -1,5 +1,5 @@
-"""From responses to scores: who is left out, what share of each generator's passages went unnoticed, how sure
-that is.
+"""From responses to scores: exclusions, the share of each generator's passages that went unnoticed, its
+interval.
 
 The score of a generator is the share of its passages whose annotator did not mark the machine's sentence. For
 Human there is none: the sentence at the held-out position stands for it, so chance alone gives 4/5.
@@ -25,8 +25,6 @@ from humaneval.statistics.detection import chance_ceiling
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 
-"""The score of somebody who marks any sentence with equal odds."""
-
 
 @dataclass(frozen=True, slots=True)
 class GeneratorScore:
@@ -41,12 +39,12 @@ class GeneratorScore:
     """How many different annotators judged how many different stories."""
     interval: Interval
     method: str
-    """How the interval was made: "wilson", or "wilson, n / design effect" where workers or stories recur."""
+    """How the interval was made: "wilson", or "wilson, n / design effect" if workers or stories recur."""
     design_effect: float
     picks: tuple[tuple[int, ...], ...]
     """`picks[i][j]` counts the passages with the machine's sentence at i + 1 whose annotator chose j + 1."""
     note: str = ""
-    """What the interval cannot know, in a sentence; empty where there is nothing to say."""
+    """What the interval cannot take into account, in a sentence; empty if there is nothing to say."""
 
     @property
     def score(self) -> float:
@@ -66,7 +64,7 @@ class GeneratorScore:
 
 @dataclass(frozen=True, slots=True)
 class Annotators:
-    """How many annotators there were (tests aside), how many an exclusion took, how many count."""
+    """How many annotators there were without tests, how many were excluded, how many count."""
 
     collected: int
     excluded: int
@@ -79,7 +77,7 @@ class Chance:
 
     q_j is the share of Human passages whose annotator chose sentence j (picking bias where no machine wrote),
     r_j the share of passages by systems and Human with the machine's (held-out) sentence at j. `nominal` is
-    for uniform positions; `achieved` uses the counts, and is None where no Human passage was judged.
+    for uniform positions; `achieved` uses the counts, and is None if no Human passage was judged.
     """
 
     nominal: float
@@ -103,12 +101,12 @@ class ScoreTable:
     annotators: Annotators
     scores: tuple[GeneratorScore, ...]
     before_exclusions: tuple[GeneratorScore, ...]
-    """The same without leaving annotators out: after tests and duplicates are gone, all answers counted."""
+    """The same without exclusions: all answers but tests and duplicates."""
     exclusions: tuple[ExclusionStep, ...]
     control: ControlGate | None
     chance: Chance
     comparisons: tuple[Comparison, ...] = ()
-    """The declared ones: systems with each other, then each system with Human."""
+    """The declared comparisons: systems with each other, then each system with Human."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `score --json`; plain values only. Fields are added over time, never renamed."""
@@ -142,18 +140,17 @@ def score(
     level: float = 0.95,
     declared: Declared | None = None,
 ) -> ScoreTable:
-    """Score the responses in `frame`, one line each, under `rule` (the published one if None), and compare
+    """Score the responses in `frame`, one line each, under `rule` (the published rule if None), and compare
     generators.
 
     Needs the columns worker, story, generator, position and choice (1–5); uses role, study, row, assignment,
-    submitted_at and test where they are there. `control` and `human` name the generators of those roles, and
-    count for more than a column `role`; without either, generators called control and human in any case have
-    them. The frame is never changed.
+    submitted_at and test if they are there. `control` and `human` name the generators of those roles, and
+    override a column `role`. Without either, generators called control and human, in any case, have these
+    roles. The frame is never changed.
 
-    Raises InputError where columns are missing, a value is out of range, there are several studies, no
-    Control is found though the rule needs one, or nothing is left to score; UsageError where a named
-    generator is not there.
-    """
+    Raises InputError if columns are missing, a value is out of range, there are several studies, the rule
+    needs a Control and there is none, or nothing is left to score. Raises UsageError if a named generator
+    does not exist."""
     answers = judgments(frame, control=control, human=human)
     return score_selection(select(answers, rule or Rule(), level), level, declared)
 
@@ -161,7 +158,7 @@ def score(
 def score_selection(
     selection: Selection, level: float = 0.95, declared: Declared | None = None
 ) -> ScoreTable:
-    """The scores of what an exclusion rule has left, and the comparisons that were `declared` (all systems if
+    """The scores of the responses that an exclusion rule kept, and the `declared` comparisons (all if
     None)."""
     answers, kept, before, steps = selection.answers, selection.kept, selection.before, selection.steps
     collected, analysed = steps[1].annotators, steps[-1].annotators
@@ -189,11 +186,11 @@ def score_selection(
 def _scores(
     answers: Judgments, kept: Flags, shown: Flags, sums: Cells, level: float
 ) -> tuple[GeneratorScore, ...]:
-    """A line a generator; `sums` are those of the `kept` responses."""
+    """One score per generator; `sums` are those of the `kept` responses."""
     gone = np.setdiff1d(answers.generator[shown], sums.names)
     if gone.size:
         raise InputError(
-            f"No response to {answers.names[gone[0]]} is left after the exclusions",
+            f"no response to {answers.names[gone[0]]} is left after the exclusions",
             "Look at the exclusions one by one, or choose another rule.",
         )
     size = (len(answers.names), SENTENCES, SENTENCES)
@@ -222,7 +219,7 @@ def _scores(
 
 
 def sums_of(answers: Judgments, kept: Flags) -> Cells:
-    """The `kept` responses added up for scores and comparisons; its names are the generators' codes."""
+    """The `kept` responses added up for scores and comparisons; the names are the codes of the generators."""
     return cells(answers.outcomes[kept], answers.worker[kept], answers.story[kept], answers.generator[kept])
 
 

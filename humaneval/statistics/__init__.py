@@ -1,1 +1,4 @@
-"""Arrays in, figures out: one method a module. Knows no study, no table and no database."""
+"""Arrays in, figures out: one method per module, without studies, tables or a database.
+
+The door is each module's functions; `arrays` has the types and the checks that all of them share.
+"""

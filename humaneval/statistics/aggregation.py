@@ -64,7 +64,7 @@ class Aggregate:
         """
         known = np.asarray(truth).tolist()
         if len(known) != len(self.stimuli):
-            raise InputError(f"{len(known)} true values do not belong to {len(self.stimuli)} stimuli")
+            raise InputError(f"{len(known)} true values do not match {len(self.stimuli)} stimuli")
         top = np.isclose(self.posterior, self.posterior.max(axis=1, keepdims=True))
         place = {value: index for index, value in enumerate(self.values)}
         right = [
@@ -98,7 +98,7 @@ class Given:
 def majority_vote(stimuli: ArrayLike, workers: ArrayLike, values: ArrayLike) -> Aggregate:
     """The value most often given to each stimulus; of k tied values each has posterior 1/k.
 
-    One entry a label; a worker may label some stimuli, one or more times. Raises InputError where lengths
+    One entry a label; a worker may label some stimuli, one or more times. Raises InputError if lengths
     differ, nothing is given or something is missing.
 
     >>> majority_vote(["s", "s", "t"], ["ann", "bob", "ann"], [1, 2, 1]).posterior.tolist()

@@ -74,7 +74,7 @@ def tally(
     """Count ratings, one entry a rating; missing ratings are simply not there, stimuli may have any number.
 
     `scale` lists all values that could have been given, in any order; without it those that were given count
-    as the scale, which matters for AC1 and Randolph's κ only. Raises InputError where lengths differ, nothing
+    as the scale, which matters for AC1 and Randolph's κ only. Raises InputError if lengths differ, nothing
     is given, a label is missing, a value is not on the scale, or (with `raters`) a rater rated a stimulus
     twice: such pairs are no agreement between people.
     """
@@ -87,13 +87,13 @@ def tally(
         again = pairs.size - np.unique(pairs).size
         if again:
             raise InputError(
-                f"{again} ratings are by somebody who had rated the same stimulus before",
-                "Keep the first rating of each; agreement is between different annotators.",
+                f"{again} ratings are by a rater who had rated the same stimulus before",
+                "Keep the first rating of each rater; agreement is between different raters.",
             )
     values = _ordered(by_value.names if scale is None else tuple(scale))
     unknown = [name for name in by_value.names if name not in values]
     if unknown:
-        raise InputError(f"The rating {unknown[0]!r} is not on the scale: {', '.join(map(str, values))}")
+        raise InputError(f"the rating {unknown[0]!r} is not on the scale: {', '.join(map(str, values))}")
     place = np.array([values.index(name) for name in by_value.names], dtype=np.int64)
     table = np.bincount(
         by_stimulus.codes * len(values) + place[by_value.codes], minlength=by_stimulus.number * len(values)
@@ -118,7 +118,7 @@ def percentage_agreement(counts: Tally) -> float | NotEstimable:
 
 
 def krippendorff_alpha(counts: Tally, metric: Metric = "nominal") -> float | NotEstimable:
-    """Krippendorff's α = 1 − observed / expected disagreement, over all pairs of ratings of the same stimulus.
+    """Krippendorff's α = 1 − observed / expected disagreement, over all pairs of ratings of one stimulus.
 
     Each stimulus with m >= 2 ratings gives its ordered pairs of values weight 1/(m − 1); expected are the
     pairs of all those values without regard to the stimulus. The difference of two values counts 0 or 1
@@ -154,7 +154,7 @@ def gwet_ac1(counts: Tally) -> float | NotEstimable:
     """
     values = len(counts.values)
     if values < 2:
-        return NotEstimable("all ratings are the same value, and the scale names no other")
+        return NotEstimable("all ratings are the same value, and no scale names another")
     shares = _mean_shares(counts)
     return _beyond_chance(counts, float((shares * (1 - shares)).sum()) / (values - 1))
 
@@ -182,7 +182,7 @@ def randolph_kappa(counts: Tally) -> float | NotEstimable:
     """Randolph's free-marginal κ = (p − 1/q)/(1 − 1/q) for a scale of q values (Brennan and Prediger's for
     two raters)."""
     if len(counts.values) < 2:
-        return NotEstimable("all ratings are the same value, and the scale names no other")
+        return NotEstimable("all ratings are the same value, and no scale names another")
     return _beyond_chance(counts, 1 / len(counts.values))
 
 
@@ -197,7 +197,7 @@ def bootstrap_agreement(
     """
     check_level(level)
     if replicates < 1:
-        raise UsageError(f"{replicates} replicates are none", "Give 1 or more, for example 2,000.")
+        raise UsageError(f"the number of replicates is {replicates}", "Give 1 or more, for example 2,000.")
     whole = coefficient(counts)
     if isinstance(whole, NotEstimable):
         return whole
@@ -260,13 +260,13 @@ def _distance(values: tuple[Any, ...], totals: Floats, metric: Metric) -> Floats
     try:
         numeric = np.array([float(value) for value in values])
     except (TypeError, ValueError) as error:
-        raise InputError(f"The {metric} metric needs ratings that are numbers") from error
+        raise InputError(f"the {metric} metric needs ratings that are numbers") from error
     one, other = numeric[:, None], numeric[None, :]
     if metric == "interval":
         return np.asarray(np.square(one - other))
     if metric == "ratio":
         if (numeric < 0).any():
-            raise InputError("The ratio metric needs ratings that are not below 0")
+            raise InputError("the ratio metric needs ratings that are not below 0")
         sums = one + other
         ratios = np.divide(one - other, sums, out=np.zeros_like(sums), where=sums > 0)
         return np.asarray(np.square(ratios))

@@ -1,5 +1,4 @@
-"""Columns that belong together: labels as codes, numbers and counts checked, "not estimable" as a value of
-its own."""
+"""Array types, labels as codes, checked columns of numbers, and "not estimable" as a value."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class NotEstimable:
-    """What the data cannot tell, and why; it stands where a number would.
+    """What the data cannot tell, and why; it takes the place of a number.
 
     >>> print(NotEstimable("there is one worker"))
     not estimable, because there is one worker
@@ -43,7 +42,7 @@ def check_level(level: float) -> None:
 def check_share(x: float, n: float) -> None:
     """Raise InputError unless n > 0 and 0 <= x <= n."""
     if not (isfinite(n) and n > 0):
-        raise InputError(f"An interval needs at least one response, not {n:g}")
+        raise InputError(f"an interval needs at least one response, not {n:g}")
     if not 0 <= x <= n:
         raise InputError(f"{x:g} of {n:g} is not a share: it lies outside 0..1")
 
@@ -52,7 +51,7 @@ def check_counts(**counts: float) -> None:
     """Raise InputError unless every count is a whole number from 0; the keywords name them in the message."""
     for name, count in counts.items():
         if not (isfinite(count) and count >= 0 and count == int(count)):
-            raise InputError(f"{name} = {count:g} is not a count: whole numbers from 0 are")
+            raise InputError(f"{name} = {count:g} is not a count, which is a whole number from 0")
 
 
 def check_probability(**shares: float) -> None:
@@ -63,14 +62,14 @@ def check_probability(**shares: float) -> None:
 
 
 def same_length(**columns: NDArray[Any]) -> int:
-    """How many entries the columns have. Raises InputError where they differ or are empty."""
+    """How many entries the columns have. Raises InputError if they differ or are empty."""
     lengths = {name: column.size for name, column in columns.items()}
     if len(set(lengths.values())) != 1 or any(column.ndim != 1 for column in columns.values()):
         named = ", ".join(f"{size} {name}" for name, size in lengths.items())
-        raise InputError(f"Columns of different lengths do not belong together: {named}")
+        raise InputError(f"the columns have different lengths: {named}")
     n = next(iter(lengths.values()))
     if not n:
-        raise InputError(f"There is nothing to compute from: no {' and no '.join(lengths)}")
+        raise InputError(f"there is nothing to compute from: no {' and no '.join(lengths)}")
     return n
 
 
@@ -119,7 +118,7 @@ def labels(column: ArrayLike, name: str) -> Labels:
 
 
 def numbers(column: ArrayLike, name: str) -> Floats:
-    """A column of finite numbers. Raises InputError where one is missing, infinite or no number."""
+    """A column of finite numbers. Raises InputError if one is missing, infinite or not a number."""
     values = _as_numbers(column, name)
     bad = ~np.isfinite(values)
     if bad.any():
@@ -144,7 +143,7 @@ def numbers_or_missing(column: ArrayLike, name: str) -> Floats:
 
 
 def zeros_and_ones(column: ArrayLike, name: str) -> Floats:
-    """A column of outcomes. Raises InputError where one is neither 0 nor 1 (False nor True)."""
+    """A column of outcomes. Raises InputError if one is neither 0 nor 1 (False nor True)."""
     values = numbers(column, name)
     bad = (values != 0) & (values != 1)
     if bad.any():
@@ -170,7 +169,7 @@ def _as_numbers(column: ArrayLike, name: str) -> Floats:
     try:
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"The {name} are not numbers") from error
+        raise InputError(f"the {name} are not numbers") from error
 
 
 def _first(bad: Flags) -> int:

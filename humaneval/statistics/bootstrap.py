@@ -28,7 +28,7 @@ EMPTY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """Replicated scores, replicates × generators; nan where a replicate drew no response to a generator."""
+    """Replicated scores, replicates × generators; nan if a replicate drew no response to a generator."""
 
     names: tuple[Any, ...]
     scores: Floats
@@ -48,7 +48,7 @@ class Bootstrap:
     def _at(self, name: Any) -> int:
         if name not in self.names:
             raise UsageError(
-                f"No generator is called {name!r}", f"There are: {', '.join(map(str, self.names))}."
+                f"no generator is called {name!r}", f"There are: {', '.join(map(str, self.names))}."
             )
         return self.names.index(name)
 
@@ -59,9 +59,9 @@ class Bootstrap:
         lost = 1.0 - there.size / drawn.size
         if lost > EMPTY:
             raise InputError(
-                f"A bootstrap interval of {what} is not estimable, because more than {EMPTY:.0%} of the"
+                f"a bootstrap interval of {what} is not estimable, because more than {EMPTY:.0%} of the"
                 " replicates drew no response to it",
-                "It has responses by too few workers, or to too few stories.",
+                "It has responses by too few workers or to too few stories.",
             )
         low, high = np.quantile(there, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
         return Interval(float(low), float(high))
@@ -85,7 +85,7 @@ def bootstrap(
     stories (the pigeonhole bootstrap, Owen 2007): conservative, since it counts the variation of single
     responses about three times. "responses" ignores clusters, for comparison: intervals far too narrow.
 
-    Raises InputError where lengths differ, nothing is given, or the clusters drawn from are a single one.
+    Raises InputError if lengths differ, nothing is given, or the clusters drawn from are a single one.
     """
     y = np.asarray(outcomes, dtype=np.float64)
     by_worker, by_story, by_generator = (
@@ -95,12 +95,12 @@ def bootstrap(
     names = by_generator.names
     if not y.size or not y.shape == worker.shape == story.shape == generator.shape:
         raise InputError(
-            "A bootstrap needs outcomes, workers, stories and generators, one each for every response"
+            "a bootstrap needs outcomes, workers, stories and generators, one of each for every response"
         )
     if not bool(((y == 0) | (y == 1)).all()):
-        raise InputError("Outcomes are 0 or 1: identified, or not identified")
+        raise InputError("outcomes must be 0 or 1: identified, or not identified")
     if by not in ("workers", "stories", "both", "responses") or replicates < 1:
-        raise UsageError(f"There is no bootstrap of {by!r} with {replicates} replicates")
+        raise UsageError(f"there is no bootstrap of {by!r} with {replicates} replicates")
     for what, count in (("worker", by_worker.number), ("story", by_story.number)):
         if by == "both" or by.startswith(what[:4]):
             _refuse_single(what, count)
@@ -121,7 +121,7 @@ def bootstrap(
 
 def _refuse_single(what: str, count: int) -> None:
     if count < 2:
-        raise InputError(f"A bootstrap is not estimable, because there is a single {what}")
+        raise InputError(f"a bootstrap is not estimable, because there is a single {what}")
 
 
 def _by_content(cluster: Codes, content: Codes) -> Codes:

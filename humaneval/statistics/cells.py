@@ -82,7 +82,7 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
     """Add up responses, given as four columns of one length; labels may be anything that can be told apart.
 
     Outcomes are 0 and 1 (or false and true). Generators keep the order of their first appearance. Takes about
-    as long as reading each column of labels once. Raises InputError where lengths differ, nothing is given,
+    as long as reading each column of labels once. Raises InputError if lengths differ, nothing is given,
     or an outcome is neither 0 nor 1.
     """
     y = np.asarray(outcomes, dtype=np.float64)
@@ -91,14 +91,14 @@ def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generator
     by_generator = encoded(generators)
     generator, names = by_generator.codes, by_generator.names
     if not y.size:
-        raise InputError("A score needs at least one response")
+        raise InputError("a score needs at least one response")
     if not y.shape == worker.shape == story.shape == generator.shape:
         raise InputError(
             f"{y.size} outcomes, {worker.size} workers, {story.size} stories and {generator.size} generators "
             "do not belong together"
         )
     if not bool(((y == 0) | (y == 1)).all()):
-        raise InputError("Outcomes are 0 or 1: identified, or not identified")
+        raise InputError("outcomes must be 0 or 1: identified, or not identified")
     return Cells(
         names,
         np.bincount(generator).astype(np.float64),

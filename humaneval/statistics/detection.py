@@ -72,7 +72,7 @@ def chance_ceiling(picks: ArrayLike, positions: ArrayLike) -> float | NotEstimab
     machine's.
 
     q and r are the shares of `picks` and `positions`, counts of one length m. If either is uniform it is 1 −
-    1/m, whatever the other. Picks should be those where no machine wrote. Raises InputError where lengths
+    1/m, whatever the other. Picks should be those where no machine wrote. Raises InputError if lengths
     differ or a count is negative.
 
     >>> round(chance_ceiling([30, 10, 10, 10, 40], [20, 20, 20, 20, 20]), 12)
@@ -80,7 +80,7 @@ def chance_ceiling(picks: ArrayLike, positions: ArrayLike) -> float | NotEstimab
     """
     q, r = numbers(picks, "picks"), numbers(positions, "positions")
     if q.shape != r.shape or q.ndim != 1 or q.size < 2 or (q < 0).any() or (r < 0).any():
-        raise InputError(f"{q.size} counts of picks and {r.size} of positions do not belong together")
+        raise InputError(f"{q.size} counts of picks and {r.size} of positions do not match")
     if not q.sum() or not r.sum():
         return NotEstimable("no passage was judged")
     return float(1 - (q / q.sum()) @ (r / r.sum()))
@@ -113,9 +113,9 @@ def d_prime(share: float, m: int = 5) -> float | NotEstimable:
     _check(m)
     check_probability(share_of_right_answers=share)
     if share in (0.0, 1.0):
-        return NotEstimable(f"{'all' if share else 'no'} answers are right, and d′ has no finite value")
+        return NotEstimable(f"{'all' if share else 'no'} answers are right, so d′ has no finite value")
     if not share_correct(-REACH, m) < share < share_correct(REACH, m):
-        return NotEstimable("nearly all or nearly no answers are right, and d′ has no bound")
+        return NotEstimable("nearly all or nearly no answers are right, so d′ has no bound")
     return float(brentq(lambda value: share_correct(value, m) - share, -REACH, REACH, xtol=1e-12))
 
 
@@ -131,4 +131,4 @@ NODES, WEIGHTS = _quadrature()
 
 def _check(m: int) -> None:
     if m < 2 or m != int(m):
-        raise UsageError(f"A choice among {m} sentences is none", "Give 2 or more.")
+        raise UsageError(f"{m} sentences leave no choice", "Give 2 or more.")

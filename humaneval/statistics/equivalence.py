@@ -105,7 +105,7 @@ def within_margin(interval: Interval, margin: float) -> bool:
     """Whether an interval of a difference lies strictly within ±margin.
 
     For a test at 5 % give the 90 % interval, of whatever method: Newcombe's, Bonett and Price's, a
-    bootstrap's. The 95 % interval is the more cautious reading. Raises InputError where an end is no number,
+    bootstrap's. The 95 % interval is the more cautious reading. Raises InputError if an end is no number,
     UsageError for a margin outside 0..1.
     """
     _check_margin(margin)

@@ -52,10 +52,10 @@ class ScoreInterval:
     stories: int
     interval: Interval
     method: str
-    """"wilson", or "wilson, n / design effect" where workers or stories recur."""
+    """"wilson", or "wilson, n / design effect" if workers or stories recur."""
     design_effect: float
     note: str = ""
-    """What the interval cannot know, in a sentence; empty where there is nothing to say."""
+    """What the interval cannot know, in a sentence; empty if there is nothing to say."""
 
     @property
     def score(self) -> float:
@@ -77,7 +77,7 @@ class PairedDifference:
     computation: str
     """How p was computed: "exact", "Edgeworth expansion" or "Monte Carlo"."""
     seed: int | None
-    """Of the Monte Carlo draws; None where there were none."""
+    """Of the Monte Carlo draws; None if there were none."""
     pairs: int
     """Pairs of a response to `a` and one to `b` by the same worker."""
     effective_pairs: float
@@ -88,7 +88,8 @@ class PairedDifference:
 def score_interval(
     outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, level: float = 0.95
 ) -> ScoreInterval:
-    """The score of one generator: Wilson's interval where each worker and each story occurs once, else at n/DEFF.
+    """The score of one generator: Wilson's interval where each worker and each story occurs once, else at
+    n/DEFF.
 
     DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller
     2011), each G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n² over its G clusters, over that of unrelated
@@ -119,12 +120,12 @@ def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, .
             effect = 1.0
         elif fewest == 1 or x in (0.0, size):
             effect = size / fewest
-            note = f"How alike the answers are cannot be estimated: {size:g} count as {fewest}."
+            note = f"The correlation of the answers cannot be estimated, so {size:g} count as {fewest}."
         else:
             unrelated = x / size * (1.0 - x / size) / (size - 1.0)
             effect = float(min(max(1.0, variance[code] / unrelated), size))
         if not note and not plain and fewest < FEWEST:
-            note = f"With {workers} workers and {stories} stories the interval tends to be too narrow."
+            note = f"With {workers} workers and {stories} stories, the interval tends to be too narrow."
         interval = wilson(x / effect, size / effect, level)
         results.append(
             ScoreInterval(
@@ -151,7 +152,7 @@ def paired_difference(
     generators = np.repeat(np.array(["a", "b"], dtype=object), [np.size(outcomes_a), np.size(outcomes_b)])
     table = cells(outcomes, np.concatenate(labels[:2]), np.concatenate(labels[2:]), generators)
     if len(table.names) < 2:
-        raise InputError("A difference needs responses to both generators")
+        raise InputError("a difference needs responses to both generators")
     return paired_differences(table, [("a", "b")], level, alternative, seed)[0]
 
 
@@ -201,7 +202,7 @@ def _positions(names: Sequence[Any], pairs: Iterable[tuple[Any, Any]] | None) ->
         for name in pair:
             if name not in place:
                 raise UsageError(
-                    f"No generator is called {name!r}", f"There are: {', '.join(map(str, names))}."
+                    f"no generator is called {name!r}", f"There are: {', '.join(map(str, names))}."
                 )
         if pair[0] == pair[1]:
             raise UsageError(f"{pair[0]!r} cannot be compared with itself")
@@ -272,7 +273,9 @@ def _difference(
         effective, method, t = most, PAIRED, float(special.ndtri((1.0 + level) / 2.0))
     elif fewest == 1 or spread < ROUNDING or facts.variances[a, b] < ROUNDING**2:
         effective = min(float(fewest), most)
-        note = f"How alike the answers are cannot be estimated: {most:g} pairs count as {effective:g}."
+        note = (
+            f"The correlation of the answers cannot be estimated, so {most:g} pairs count as {effective:g}."
+        )
     else:
         effective = min(spread / float(facts.variances[a, b]), 2.0 * most)
     if not pairs:
@@ -280,9 +283,8 @@ def _difference(
     test, p, computation, used = _test(table, a, b, paired_once, alternative, seed)
     deciding = workers if test == WITHIN_WORKER else fewest
     if test in (WITHIN_WORKER, WITHIN_BOTH) and deciding <= HOPELESS:
-        note = (
-            f"{note} With so few clusters ({deciding}) p cannot fall below {2.0 ** (1 - deciding):g}.".strip()
-        )
+        least = 2.0 ** (1 - deciding)
+        note = f"{note} With so few clusters ({deciding}), p cannot fall below {least:g}.".strip()
     return PairedDifference(
         table.names[a],
         table.names[b],

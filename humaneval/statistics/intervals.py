@@ -43,7 +43,7 @@ def wilson(x: float, n: float, level: float = 0.95) -> Interval:
 
 
 def wilson_corrected(x: float, n: float, level: float = 0.95) -> Interval:
-    """The Wilson interval with continuity correction, which R's `prop.test` prints: a little wider than `wilson`.
+    """The Wilson interval with continuity correction, as in R's `prop.test`: slightly wider than `wilson`.
 
     It solves |p − π| − 1/2n = z·√(π(1−π)/n) for π on either side (Newcombe 1998, method 4). Errors as for
     `wilson`.

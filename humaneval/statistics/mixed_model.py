@@ -27,7 +27,7 @@ matters.
 LARGEST = 20_000
 """The smaller factor may have so many levels: its matrix then takes 3 GiB."""
 BOUNDARY = 1e-3
-"""A standard deviation on the logit below this is called 0."""
+"""A standard deviation on the logit scale below this counts as 0."""
 
 
 class Contrast(NamedTuple):
@@ -91,7 +91,7 @@ class MixedModel:
         for name in (a, b):
             if name not in self.names:
                 raise UsageError(
-                    f"No generator is called {name!r}", f"There are: {', '.join(map(str, self.names))}."
+                    f"no generator is called {name!r}", f"There are: {', '.join(map(str, self.names))}."
                 )
         along = np.zeros(len(self.names))
         along[self.names.index(a)] += 1.0
@@ -128,13 +128,14 @@ class MixedModel:
 def mixed_model(
     outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generators: ArrayLike
 ) -> MixedModel:
-    """Fit the model by maximum likelihood in Laplace's approximation, effects and standard deviations jointly.
+    """Fit the model by maximum likelihood in Laplace's approximation, effects and standard deviations
+    jointly.
 
     Outcomes are 0 or 1; four columns of one length. The covariance is the inverse of the observed information
     of all parameters (from 1,500 workers and stories on: of the effects alone). lme4's glmer(nAGQ = 1) fits
     the same model.
 
-    Raises InputError where the model is not estimable: one worker, one story, no worker or no story with a
+    Raises InputError if the model is not estimable: one worker, one story, no worker or no story with a
     second response, or a generator whose outcomes are all equal.
     """
     y = np.asarray(outcomes, dtype=np.float64)
@@ -143,10 +144,10 @@ def mixed_model(
     names = by_generator.names
     if not y.size or not y.shape == worker.shape == story.shape == generator.shape:
         raise InputError(
-            "A mixed model needs outcomes, workers, stories and generators, one each for every response"
+            "a mixed model needs outcomes, workers, stories and generators, one each for every response"
         )
     if not bool(((y == 0) | (y == 1)).all()):
-        raise InputError("Outcomes are 0 or 1: identified, or not identified")
+        raise InputError("outcomes must be 0 or 1: identified, or not identified")
     _refuse(y, worker, story, generator, names)
     swapped = by_story.number > by_worker.number
     x = (generator[:, None] == np.arange(len(names))).astype(np.float64)
@@ -184,7 +185,7 @@ def likelihood_ratio(full: MixedModel, restricted: MixedModel) -> LikelihoodRati
     several)."""
     degrees = len(full.names) - len(restricted.names)
     if degrees < 1 or full.responses != restricted.responses:
-        raise UsageError("A likelihood ratio compares a model with a simpler one of the same responses")
+        raise UsageError("a likelihood ratio compares a model with a simpler one of the same responses")
     statistic = max(0.0, 2.0 * (full.log_likelihood - restricted.log_likelihood))
     return LikelihoodRatio(statistic, degrees, float(special.chdtrc(degrees, statistic)))
 
@@ -276,23 +277,23 @@ def _refuse(y: Floats, worker: Codes, story: Codes, generator: Codes, names: Seq
     for codes, what in ((worker, "worker"), (story, "story")):
         often = np.bincount(codes)
         if often.size == 1:
-            raise InputError(f"The mixed model is not estimable, because there is a single {what}")
+            raise InputError(f"the mixed model is not estimable, because there is a single {what}")
         if often.max() == 1:
             raise InputError(
-                f"The mixed model is not estimable, because no {what} has a second response",
-                "Use the headline interval: nothing recurs there that it would have to model.",
+                f"the mixed model is not estimable, because no {what} has a second response",
+                "Use the headline interval: nothing recurs that it would have to model.",
             )
     fewer = int(min(worker.max(), story.max())) + 1
     if fewer > LARGEST:
         raise InputError(
-            f"The mixed model is not estimable here, because a matrix of {fewer} × {fewer} numbers is too"
+            f"the mixed model is not estimable here, because a matrix of {fewer} × {fewer} numbers is too"
             " large",
-            "The headline, the sandwich errors and the bootstraps have no such limit.",
+            "The headline intervals, the sandwich errors and the bootstraps have no such limit.",
         )
     shares = np.bincount(generator, y) / np.bincount(generator)
     for name, share in zip(names, shares, strict=True):
         if share in (0.0, 1.0):
             raise InputError(
-                f"The mixed model is not estimable, because all outcomes of {name} are {share:g}",
-                "Leave that generator out of the model; its score has an interval all the same.",
+                f"the mixed model is not estimable, because all outcomes of {name} are {share:g}",
+                "Leave that generator out of the model; its score still has an interval.",
             )

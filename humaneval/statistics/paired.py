@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
 def pairs(first: ArrayLike, second: ArrayLike) -> Pairs:
     """Count pairs of outcomes (0 or 1); entry i of both columns belongs to one annotator.
 
-    Raises InputError where the lengths differ, nothing is given, or an outcome is neither 0 nor 1.
+    Raises InputError if the lengths differ, nothing is given, or an outcome is neither 0 nor 1.
 
     >>> pairs([1, 1, 0, 0], [1, 0, 0, 0])
     Pairs(both=1, first_only=1, second_only=0, neither=2)
@@ -74,7 +74,8 @@ def mcnemar_exact(first_only: int, second_only: int, alternative: Alternative = 
 
 
 def mcnemar_mid_p(first_only: int, second_only: int, alternative: Alternative = "two-sided") -> float:
-    """McNemar's exact test with half the probability of the result found taken off each tail (Lancaster's mid-p).
+    """McNemar's exact test with half the probability of the result found taken off each tail (Lancaster's
+    mid-p).
 
     It keeps near its level where the exact test is cautious, but may exceed it a little (Fagerland et al.
     2013). Arguments and errors as for `mcnemar_exact`.
@@ -89,7 +90,7 @@ def mcnemar_mid_p(first_only: int, second_only: int, alternative: Alternative = 
 
 
 def mcnemar_chi_square(first_only: int, second_only: int, *, continuity: bool = False) -> Significance:
-    """McNemar's χ² test, (|b − c| − k)²/(b + c) with k = 1 if `continuity`, else 0; for many discordant pairs.
+    """McNemar's χ² test, (|b − c| − k)²/(b + c) with k = 1 if `continuity`, else 0. For many pairs.
 
     Without discordant pairs the statistic is 0 and p is 1. Errors as for `mcnemar_exact`.
 
@@ -117,7 +118,7 @@ def bonett_price(first_only: int, second_only: int, n: int, level: float = 0.95)
     b, c = _discordant(first_only, second_only, "two-sided")
     check_counts(n=n)
     if n == 0 or b + c > n:
-        raise InputError(f"{b} and {c} discordant pairs of {n} are no table")
+        raise InputError(f"{b} and {c} discordant pairs of {n} do not form a table")
     return bonett_price_at((b - c) / n, (b + c) / n, n, NormalDist().inv_cdf((1.0 + level) / 2.0))
 
 
@@ -133,7 +134,7 @@ def newcombe_paired(table: Pairs, level: float = 0.95) -> Interval:
 
     The unpaired interval's roots with −2φ times the product of their parts, φ the correlation of the pairs,
     whose numerator ad − bc is lowered by n/2, not below 0, where it is positive (Newcombe 1998, method 10 for
-    paired proportions). Raises InputError where the table is empty or holds no counts, UsageError for a wrong
+    paired proportions). Raises InputError if the table is empty or holds no counts, UsageError for a wrong
     level.
 
     >>> [round(end, 4) for end in newcombe_paired(Pairs(1, 1, 7, 12))]
@@ -143,7 +144,7 @@ def newcombe_paired(table: Pairs, level: float = 0.95) -> Interval:
     check_counts(both=a, first_only=b, second_only=c, neither=d)
     n = a + b + c + d
     if n == 0:
-        raise InputError("A comparison needs at least one pair")
+        raise InputError("a comparison needs at least one pair")
     p1, p2 = (a + b) / n, (a + c) / n
     (low1, high1), (low2, high2) = wilson(a + b, n, level), wilson(a + c, n, level)
     margins = float(a + b) * (c + d) * (a + c) * (b + d)
@@ -174,7 +175,9 @@ def cochran_q(outcomes: ArrayLike) -> Significance | NotEstimable:
     """
     table = zeros_and_ones(outcomes, "outcomes")
     if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] < 2:
-        raise InputError("Cochran's Q needs a table with a row for each annotator and two generators or more")
+        raise InputError(
+            "Cochran's Q needs a table with a row for each annotator and at least two generators"
+        )
     k = table.shape[1]
     by_generator, by_annotator = table.sum(axis=0), table.sum(axis=1)
     total = float(table.sum())

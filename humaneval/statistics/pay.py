@@ -73,7 +73,7 @@ def hourly_pay(
     `rewards` in dollars, bonuses included; `accepted` and `submitted` as times (datetimes or seconds),
     `work_seconds` the platform's own working time where it gives one (else submitted − accepted),
     `in_page_seconds` the sum of the page's timers. Missing times are NaN or NaT: such assignments are counted
-    as unknown. Raises InputError where lengths differ, nothing is given, a number is negative, or something
+    as unknown. Raises InputError if lengths differ, nothing is given, a number is negative, or something
     was submitted before it was accepted.
     """
     by_worker = labels(workers, "workers")
@@ -81,12 +81,12 @@ def hourly_pay(
     same_length(workers=by_worker.codes, rewards=paid)
     if np.isnan(paid).any():
         raise InputError(f"{int(np.isnan(paid).sum())} of {paid.size} rewards are missing")
-    who, number = by_worker.codes, by_worker.number
+    worker, number = by_worker.codes, by_worker.number
 
     spans: tuple[Floats, Floats] | None = None
     if accepted is not None and submitted is not None:
         spans = _seconds(accepted, "times of acceptance"), _seconds(submitted, "times of submission")
-        same_length(workers=who, accepted=spans[0], submitted=spans[1])
+        same_length(workers=worker, accepted=spans[0], submitted=spans[1])
         early = spans[1] < spans[0]
         if early.any():
             raise InputError(
@@ -96,10 +96,10 @@ def hourly_pay(
 
     def summed(seconds: ArrayLike, name: str) -> HourlyPay | NotEstimable:
         each = numbers_or_missing(seconds, name)
-        same_length(workers=who, seconds=each)
+        same_length(workers=worker, seconds=each)
         known = ~np.isnan(each)
-        time: Floats = np.bincount(who[known], weights=each[known], minlength=number).astype(np.float64)
-        return _pay(who, number, paid, known, time)
+        time: Floats = np.bincount(worker[known], weights=each[known], minlength=number).astype(np.float64)
+        return _pay(worker, number, paid, known, time)
 
     if work_seconds is not None:
         work_time = summed(work_seconds, "working times")
@@ -110,9 +110,9 @@ def hourly_pay(
     return Pay(
         work_time,
         (
-            NotEstimable("times of acceptance and submission are not known")
+            NotEstimable("the times of acceptance and submission are unknown")
             if spans is None
-            else _union(who, number, paid, *spans)
+            else _union(worker, number, paid, *spans)
         ),
         (
             NotEstimable("the pages had no timers")
@@ -122,15 +122,18 @@ def hourly_pay(
     )
 
 
-def _union(who: Codes, number: int, paid: Floats, start: Floats, end: Floats) -> HourlyPay | NotEstimable:
+def _union(worker: Codes, number: int, paid: Floats, start: Floats, end: Floats) -> HourlyPay | NotEstimable:
     known = ~(np.isnan(start) | np.isnan(end))
-    return _pay(who, number, paid, known, union_of_intervals(who[known], start[known], end[known], number))
+    return _pay(
+        worker, number, paid, known, union_of_intervals(worker[known], start[known], end[known], number)
+    )
 
 
 def union_of_intervals(groups: Codes, start: Floats, end: Floats, number: int) -> Floats:
     """The length that the intervals start..end of each group 0..number−1 cover together, (number).
 
-    >>> union_of_intervals(np.array([0, 0, 1]), np.array([0.0, 5.0, 0.0]), np.array([10.0, 20.0, 4.0]), 2).tolist()
+    >>> start, end = np.array([0.0, 5.0, 0.0]), np.array([10.0, 20.0, 4.0])
+    >>> union_of_intervals(np.array([0, 0, 1]), start, end, 2).tolist()
     [20.0, 4.0]
     """
     if not start.size:
@@ -144,8 +147,8 @@ def union_of_intervals(groups: Codes, start: Floats, end: Floats, number: int) -
     return np.bincount(groups[order], weights=fresh, minlength=number).astype(np.float64)
 
 
-def _pay(who: Codes, number: int, paid: Floats, known: Flags, time: Floats) -> HourlyPay | NotEstimable:
-    earned = np.bincount(who[known], weights=paid[known], minlength=number)
+def _pay(worker: Codes, number: int, paid: Floats, known: Flags, time: Floats) -> HourlyPay | NotEstimable:
+    earned = np.bincount(worker[known], weights=paid[known], minlength=number)
     timed = time > 0
     if not timed.any():
         return NotEstimable("no assignment has a time above 0")
@@ -156,7 +159,7 @@ def _pay(who: Codes, number: int, paid: Floats, known: Flags, time: Floats) -> H
         float(earned[timed].sum() / time[timed].sum() * HOUR),
         float(time[timed].sum()),
         int(timed.sum()),
-        int((~known).sum() + (known & ~timed[who]).sum()),
+        int((~known).sum() + (known & ~timed[worker]).sum()),
         by_worker,
     )
 
@@ -169,6 +172,6 @@ def _seconds(times: ArrayLike, name: str) -> Floats:
     try:
         moments = pd.to_datetime(column, utc=True)
     except (ValueError, TypeError) as error:
-        raise InputError(f"The {name} are no times: {error}") from error
+        raise InputError(f"the {name} are not times: {error}") from error
     seconds = (moments - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)
     return np.asarray(seconds, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Whether it matters where a sentence stands or when a passage is shown: picking bias, position, learning."""
+"""Effects of the position of a sentence and of the order of passages: picking bias, position, learning."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def picking_bias(choices: ArrayLike, places: int = 5) -> PickingBias:
     15.0
     """
     if places < 2:
-        raise UsageError(f"{places} places leave no choice", "Give 2 or more.")
+        raise UsageError(f"{places} positions leave no choice", "Give 2 or more.")
     picked = whole_numbers(choices, "choices", 1, places)
     n = same_length(choices=picked)
     counts = np.bincount(picked - 1, minlength=places)
@@ -75,7 +75,7 @@ def position_effect(
     Strata with a single outcome or a single position tell nothing and add nothing. Responses count as
     unrelated.
 
-    `detected` are 0 or 1, `positions` whole numbers from 1. Raises InputError where lengths differ, nothing
+    `detected` are 0 or 1, `positions` whole numbers from 1. Raises InputError if lengths differ, nothing
     is given or something is missing.
     """
     outcome = zeros_and_ones(detected, "outcomes")
@@ -95,7 +95,7 @@ def position_effect(
         (
             _mantel_haenszel(total, found)
             if shown.size > 1
-            else NotEstimable(f"the machine's sentence is at position {shown[0]} in all of the passages")
+            else NotEstimable(f"the machine's sentence is at position {shown[0]} in all passages")
         ),
     )
 
@@ -149,7 +149,7 @@ def learning(
 
     One entry a response: outcomes 0 or 1, places as numbers, labels of any kind. Not estimable with fewer
     than three workers, or where outcomes or places do not vary, or separate perfectly. Raises InputError
-    where lengths differ, nothing is given or something is missing; UsageError for a wrong level.
+    if lengths differ, nothing is given or something is missing; UsageError for a wrong level.
     """
     check_level(level)
     outcome, place = zeros_and_ones(detected, "outcomes"), numbers(order, "places in the order")
@@ -177,7 +177,7 @@ def learning(
     centred = place - middle[stratum]
     scale = float(np.sqrt(np.square(centred).mean()))
     if scale <= 1e-12 * (1 + float(np.abs(place).max())):
-        return NotEstimable("all passages were shown at the same place in the order")
+        return NotEstimable("all passages were shown at the same place of the order")
     fit = _trend(outcome, centred / scale, stratum, worker)
     if isinstance(fit, NotEstimable):
         return fit

@@ -29,7 +29,7 @@ from humaneval.statistics.arrays import (
 )
 
 READING_SPEED = 12.0
-"""Words a second beyond which nobody has read a passage; a practised reader takes in 4 to 5."""
+"""Words per second beyond which nobody has read a passage; a practised reader reads 4 to 5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class StraightLining:
     most: Codes
     """How often the most frequent answer was given."""
     p: Floats
-    """The probability that somebody who answers by chance gives some answer that often, 0..1."""
+    """The probability that an annotator who answers by chance gives some answer that often, 0..1."""
 
     def flags(self, level: float = 0.001) -> Flags:
         """Workers with p below `level`."""
@@ -53,7 +53,7 @@ def straight_lining(workers: ArrayLike, choices: ArrayLike, options: int = 5) ->
     """Whether workers keep choosing the same of `options` answers, numbered from 1.
 
     p is exact: P(max count >= most) for a multinomial with equal odds. Where positions are uniform an
-    attentive worker's answers are too. Raises InputError where lengths differ, nothing is given, or an answer
+    attentive worker's answers are too. Raises InputError if lengths differ, nothing is given, or an answer
     is out of range.
 
     >>> straight_lining(["ann"] * 8, [3, 3, 3, 3, 3, 3, 3, 3]).p.round(7).tolist()
@@ -77,24 +77,26 @@ class Speed:
     """How fast each response was given; entries belong to the responses."""
 
     words_per_second: Floats
-    """NaN where the time is not known, infinite for no time at all."""
+    """NaN if the time is unknown, infinite for no time at all."""
     too_fast: Flags
     unknown: Flags
-    """Responses whose time is not known; they are never too fast."""
+    """Responses whose time is unknown; they are never too fast."""
 
 
 def speed(words: ArrayLike, seconds: ArrayLike, limit: float = READING_SPEED) -> Speed:
     """Which responses came faster than `limit` words a second; seconds are those of the page's own timer.
 
     Times between accepting and submitting are no reading times: they include waiting. NaN seconds mean that
-    the time is not known. Raises InputError where lengths differ or a number is negative, UsageError for a
+    the time is not known. Raises InputError if lengths differ or a number is negative, UsageError for a
     limit not above 0.
 
     >>> speed([48, 48, 48], [2.0, 10.0, float("nan")]).too_fast.tolist()
     [True, False, False]
     """
     if not limit > 0:
-        raise UsageError(f"{limit:g} words a second is no limit", "Give a number above 0, for example 12.")
+        raise UsageError(
+            f"{limit:g} words per second is not a limit", "Give a number above 0, for example 12."
+        )
     length, taken = numbers_or_missing(words, "numbers of words"), numbers_or_missing(seconds, "seconds")
     same_length(words=length, seconds=taken)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -117,16 +119,16 @@ def copied_texts(texts: ArrayLike, least_words: int = 4) -> Copies:
     """Which free texts occur more than once, by whomever, letter case and white space aside.
 
     Texts of fewer than `least_words` words ("yes", "no idea") are no evidence, nor are missing ones: never
-    flagged. Raises InputError where there are none, UsageError for fewer than one word.
+    flagged. Raises InputError if there are none, UsageError for fewer than one word.
 
     >>> copied_texts(["It is  a good story", "it is a good story", "no"]).copied.tolist()
     [True, True, False]
     """
     if least_words < 1:
-        raise UsageError(f"{least_words} words are no text", "Give 1 or more.")
+        raise UsageError(f"{least_words} words do not make a text", "Give 1 or more.")
     column = pd.Series(np.asarray(texts, dtype=object).reshape(-1))
     if column.empty:
-        raise InputError("There is nothing to compare: no texts")
+        raise InputError("there is nothing to compare: no texts")
     words = [str(text).casefold().split() for text in column.fillna("")]
     long_enough = np.array([len(text) >= least_words for text in words])
     codes = encoded([" ".join(text) for text in words]).codes
@@ -147,7 +149,7 @@ class Completeness:
 def completeness(workers: ArrayLike, generators: ArrayLike, expected: int | None = None) -> Completeness:
     """Which workers judged fewer different generators than `expected`, by default all that occur.
 
-    Raises InputError where lengths differ or nothing is given, UsageError where none are expected.
+    Raises InputError if lengths differ or nothing is given, UsageError if none are expected.
 
     >>> completeness(["ann", "ann", "bob"], ["lm", "ilm", "lm"]).incomplete.tolist()
     [False, True]
@@ -155,7 +157,7 @@ def completeness(workers: ArrayLike, generators: ArrayLike, expected: int | None
     by_worker, by_generator = labels(workers, "workers"), labels(generators, "generators")
     same_length(workers=by_worker.codes, generators=by_generator.codes)
     if expected is not None and expected < 1:
-        raise UsageError(f"{expected} expected generators are none", "Give 1 or more.")
+        raise UsageError(f"the number of expected generators is {expected}", "Give 1 or more.")
     pairs = pd.unique(by_worker.codes * by_generator.number + by_generator.codes)
     judged = np.bincount(pairs // by_generator.number, minlength=by_worker.number)
     wanted = by_generator.number if expected is None else expected

@@ -13,7 +13,7 @@ from humaneval.statistics.arrays import Flags, Floats, check_level, numbers
 
 
 class Rank(NamedTuple):
-    """Where one generator stands among the others; rank 1 has the highest score."""
+    """The rank of one generator among the others; rank 1 has the highest score."""
 
     mean: float
     """Mean rank over the replicates; ties share their ranks."""
@@ -36,16 +36,16 @@ def jeffreys_draws(
     """
     x, total = numbers(not_identified, "counts"), numbers(n, "numbers of responses")
     if x.shape != total.shape or x.ndim != 1 or x.size == 0:
-        raise InputError(f"{x.size} counts and {total.size} numbers of responses do not belong together")
+        raise InputError(f"{x.size} counts and {total.size} numbers of responses do not match")
     if ((total <= 0) | (x < 0) | (x > total)).any():
-        raise InputError("Counts must lie between 0 and their number of responses, which must be above 0")
+        raise InputError("counts must lie between 0 and their number of responses, which must be above 0")
     if draws < 1:
-        raise UsageError(f"{draws} draws are none", "Give 1 or more, for example 100,000.")
+        raise UsageError(f"the number of draws is {draws}", "Give 1 or more, for example 100,000.")
     return rng.beta(x + 0.5, total - x + 0.5, size=(draws, x.size))
 
 
 def ranks(replicates: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:
-    """Ranks of the generators from replicates of their scores, one line a replicate, one column a generator.
+    """Ranks of the generators from replicates of their scores (replicates × generators).
 
     Replicates are those of a bootstrap, or draws from posteriors. The interval of a rank runs from the (1 −
     level)/2 to the (1 + level)/2 quantile of the ranks over the replicates, both being ranks that occurred;
@@ -89,7 +89,7 @@ def groups_of_ties(scores: ArrayLike, different: ArrayLike) -> tuple[tuple[int, 
 
     `scores` are k numbers and `different` a symmetric k × k table, true where a pair was told apart (after
     adjusting for many tests). Groups come best first, as indices; within a group nothing is said about order
-    (as in the rankings of WMT). Raises InputError where shapes differ or `different` is not symmetric.
+    (as in the rankings of WMT). Raises InputError if shapes differ or `different` is not symmetric.
 
     >>> groups_of_ties([0.2, 0.5, 0.45], [[0, 1, 1], [1, 0, 0], [1, 0, 0]])
     ((1, 2), (0,))
@@ -97,9 +97,9 @@ def groups_of_ties(scores: ArrayLike, different: ArrayLike) -> tuple[tuple[int, 
     values = numbers(scores, "scores")
     told: Flags = np.asarray(different, dtype=np.bool_)
     if values.ndim != 1 or told.shape != (values.size, values.size):
-        raise InputError(f"{values.size} scores need a table of pairs with as many lines and columns")
+        raise InputError(f"{values.size} scores need a table of pairs with as many rows and columns")
     if (told != told.T).any():
-        raise InputError("A table of pairs told apart must say the same of a pair in both directions")
+        raise InputError("a table of pairs told apart must say the same of a pair in both directions")
     order = np.argsort(-values, kind="stable")
     told = told[np.ix_(order, order)]
     groups: list[list[int]] = []
@@ -113,5 +113,5 @@ def groups_of_ties(scores: ArrayLike, different: ArrayLike) -> tuple[tuple[int, 
 def _table(replicates: ArrayLike) -> Floats:
     table = numbers(replicates, "replicates")
     if table.ndim != 2 or 0 in table.shape:
-        raise InputError("Ranks need replicates as a table: one line a replicate, one column a generator")
+        raise InputError("ranks need a table of replicates: one row per replicate, one column per generator")
     return table

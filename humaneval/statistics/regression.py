@@ -48,7 +48,7 @@ def design_matrix(labels: ArrayLike, reference: Any = None) -> tuple[Floats, tup
     found = encoded(labels)
     codes, names = found.codes, found.names
     if reference is not None and reference not in names:
-        raise InputError(f"Nothing is labelled {reference!r}", f"There are: {', '.join(map(str, names))}.")
+        raise InputError(f"nothing is labelled {reference!r}", f"There are: {', '.join(map(str, names))}.")
     base = names.index(reference) if reference is not None else 0
     others = [code for code in range(len(names)) if code != base]
     columns = [np.ones(codes.size), *((codes == code).astype(np.float64) for code in others)]
@@ -59,7 +59,7 @@ def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
     """Maximum likelihood by Newton's method; outcomes 0 or 1 (n), `x` the design matrix (n × p) with its
     intercept.
 
-    Raises InputError where it is not estimable: a column that the others determine, or outcomes that a
+    Raises InputError if it is not estimable: a column that the others determine, or outcomes that a
     combination of columns separates (a group with equal outcomes, say), so that a coefficient would run off
     to infinity.
     """
@@ -80,21 +80,21 @@ def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
         likelihood = _likelihood(y, x, beta)
         if np.abs(x @ beta).max() > 30.0:
             raise InputError(
-                "The regression is not estimable, because some group's outcomes are all equal",
-                "Leave that group out, or look at its interval alone.",
+                "the regression is not estimable, because some group's outcomes are all equal",
+                "Leave that group out, or report only its interval.",
             )
     return Logistic(beta, np.asarray(np.linalg.inv(information), dtype=np.float64), fitted, likelihood)
 
 
 def logistic_above(outcomes: ArrayLike, x: Floats, floor: float) -> Logistic:
-    """Logistic regression of how often the right one of m is found, `floor` = 1/m by luck: P = g + (1 − g)·σ(xβ).
+    """Logistic regression of how often the right one of m is found: P = g + (1 − g)·σ(xβ), g = `floor` = 1/m.
 
     By Fisher scoring; the covariance is that of the expected information, as R's `binomial(mafc.logit(m))` of
-    psyphy has it. Arguments and errors otherwise as for `logistic`; also where a group does no better than
-    luck.
+    psyphy has it. Arguments and errors otherwise as for `logistic`; also if a group does no better than
+    guessing.
     """
     if not 0.0 <= floor < 1.0:
-        raise UsageError(f"{floor:g} is not a share that luck finds", "Give 1/m: 0.2 for one of five.")
+        raise UsageError(f"{floor:g} is not the share that guessing finds", "Give 1/m: 0.2 for one of five.")
     y, x = _checked(outcomes, x)
     beta, last = np.zeros(x.shape[1]), -np.inf
     for _ in range(100):
@@ -110,8 +110,9 @@ def logistic_above(outcomes: ArrayLike, x: Floats, floor: float) -> Logistic:
         beta = beta + np.linalg.solve(information, x.T @ (slope * (y - fitted) / variance))
         if np.abs(x @ beta).max() > 30.0:
             raise InputError(
-                "The regression is not estimable, because some group does no better than luck or finds all",
-                "Leave that group out, or look at its interval alone.",
+                "the regression is not estimable, because some group does no better than guessing or finds"
+                " all",
+                "Leave that group out, or report only its interval.",
             )
     return Logistic(beta, np.asarray(np.linalg.inv(information), dtype=np.float64), fitted, likelihood)
 
@@ -129,7 +130,7 @@ def cluster_covariance(
     codes, number = by_cluster.codes, by_cluster.number
     if number < 2:
         raise InputError(
-            "A cluster-robust standard error is not estimable, because there is a single cluster"
+            "a cluster-robust standard error is not estimable, because there is a single cluster"
         )
     scores = np.column_stack([np.bincount(codes, column * (y - fit.fitted)) for column in x.T])
     factor = 1.0 if correction == "none" else number / (number - 1.0)
@@ -158,7 +159,7 @@ def two_way_covariance(
     total = total - cluster_covariance(fit, outcomes, x, both, correction)
     if float(total.diagonal().min()) <= 0.0:
         raise InputError(
-            "The two-way standard error is not estimable, because its variance comes out negative",
+            "the two-way standard error is not estimable, because its variance is negative",
             "Use the one-way standard errors, and report the larger.",
         )
     return np.asarray(total)
@@ -179,7 +180,7 @@ def cr2_covariance(fit: Logistic, outcomes: ArrayLike, x: Floats, clusters: Arra
     codes, number = by_cluster.codes, by_cluster.number
     if number < 2:
         raise InputError(
-            "A cluster-robust standard error is not estimable, because there is a single cluster"
+            "a cluster-robust standard error is not estimable, because there is a single cluster"
         )
     weight = fit.fitted * (1.0 - fit.fitted)
     rows = np.sqrt(weight)[:, None] * x
@@ -212,7 +213,7 @@ def gee(outcomes: ArrayLike, x: Floats, clusters: ArrayLike, *, adjust: bool = T
     n, p = x.shape
     pairs = float((sizes * (sizes - 1.0)).sum() / 2.0)
     if by_cluster.number < 2 or pairs <= p:
-        raise InputError("A correlation is not estimable, because there are too few clusters or none recurs")
+        raise InputError("a correlation is not estimable, because there are too few clusters or none recurs")
     beta, alpha, scale = logistic(y, x).coefficients, 0.0, 1.0
     lost = p if adjust else 0
     for _ in range(100):
@@ -234,7 +235,7 @@ def gee(outcomes: ArrayLike, x: Floats, clusters: ArrayLike, *, adjust: bool = T
         if float(np.abs(step).max()) < 1e-10:
             break
     else:
-        raise InputError("The estimating equations did not converge in 100 steps")
+        raise InputError("the estimating equations did not converge in 100 steps")
     inverse = np.linalg.inv(bread)
     return Gee(beta, inverse @ (scores.T @ scores) @ inverse, alpha, scale)
 
@@ -247,9 +248,9 @@ def _likelihood(y: Floats, x: Floats, beta: Floats) -> float:
 def _checked(outcomes: ArrayLike, x: Floats) -> tuple[Floats, Floats]:
     y, x = np.asarray(outcomes, dtype=np.float64), np.asarray(x, dtype=np.float64)
     if not y.size or x.ndim != 2 or x.shape[0] != y.size:
-        raise InputError(f"{y.size} outcomes and a design matrix of shape {x.shape} do not belong together")
+        raise InputError(f"{y.size} outcomes and a design matrix of shape {x.shape} do not match")
     if not bool(((y == 0) | (y == 1)).all()):
-        raise InputError("Outcomes are 0 or 1: identified, or not identified")
+        raise InputError("outcomes must be 0 or 1: identified, or not identified")
     if np.linalg.matrix_rank(x.T @ x) < x.shape[1]:
-        raise InputError("The regression is not estimable, because its columns determine each other")
+        raise InputError("the regression is not estimable, because its columns determine each other")
     return y, x

@@ -46,7 +46,7 @@ def sign_flip_test(
     0.125
     """
     if alternative not in ("two-sided", "less", "greater"):
-        raise UsageError(f"There is no alternative {alternative!r}", "two-sided, less or greater.")
+        raise UsageError(f"there is no alternative {alternative!r}", "two-sided, less or greater.")
     # In their own order: that of a table's lines must change neither the draws nor the last digits.
     contributions = np.sort(contributions)
     weights = np.sort(np.abs(contributions[contributions != 0]))

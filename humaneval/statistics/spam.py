@@ -26,7 +26,7 @@ def spam_given_pass(
     """P(an annotator spams | she noticed all of her `controls` independent Control passages).
 
     s·g^k/(s·g^k + (1 − s)·c^k) with s the share of spammers, g what they notice by chance, c what honest
-    annotators notice. Arguments broadcast. Raises UsageError where a probability is outside 0..1 or nobody
+    annotators notice. Arguments broadcast. Raises UsageError if a probability is outside 0..1 or nobody
     could pass.
 
     >>> round(float(spam_given_pass(0.0625, 1)), 4), round(float(spam_given_pass(0.0625, 2)), 4)
@@ -37,11 +37,11 @@ def spam_given_pass(
     k = numbers(controls, "numbers of controls")
     honest = numbers(honest_pass, "probabilities of passing")
     if ((spammers < 0) | (spammers > 1)).any() or ((honest < 0) | (honest > 1)).any() or (k < 0).any():
-        raise UsageError("Shares and probabilities lie in 0..1, numbers of controls from 0 up", "")
+        raise UsageError("shares and probabilities must lie in 0..1, numbers of controls must be 0 or more")
     passing = spammers * chance**k
     all_passing = passing + (1 - spammers) * honest**k
     if (all_passing == 0).any():
-        raise UsageError("Under these figures nobody passes", "Give honest annotators a chance above 0.")
+        raise UsageError("with these figures, nobody passes", "Give honest annotators a probability above 0.")
     return np.asarray(passing / all_passing)
 
 
@@ -72,7 +72,7 @@ def implied_spam(failed: int, annotators: int, controls: int = 1, chance: float 
     if not 0 <= failed <= annotators or annotators == 0:
         raise InputError(f"{failed} of {annotators} annotators cannot have missed a Control passage")
     if controls == 0 or chance == 1:
-        raise UsageError("Without Control passages that can be missed nobody can be told apart", "")
+        raise UsageError("without Control passages that can be missed, spammers cannot be told from others")
     spammers = min(float(annotators), failed / (1 - chance**controls))
     surviving = spammers - failed
     passed = annotators - failed
@@ -80,7 +80,8 @@ def implied_spam(failed: int, annotators: int, controls: int = 1, chance: float 
 
 
 def score_without_spam(not_identified: int, n: int, spammers: float, ceiling: float = CEILING) -> float:
-    """The score of the honest among `n` responses if `spammers` of them were by chance and scored the ceiling.
+    """The score of the honest among `n` responses if `spammers` of them were by chance and scored the
+    ceiling.
 
     Not cut off at 0 or 1. Raises InputError unless 0 <= not_identified <= n and 0 <= spammers < n.
 
@@ -90,7 +91,7 @@ def score_without_spam(not_identified: int, n: int, spammers: float, ceiling: fl
     check_counts(not_identified=not_identified, n=n)
     check_probability(ceiling=ceiling)
     if not 0 <= not_identified <= n or not 0 <= spammers < n:
-        raise InputError(f"{not_identified} of {n} responses with {spammers:g} by spammers are no score")
+        raise InputError(f"{not_identified} of {n} responses, {spammers:g} by spammers, do not give a score")
     return (not_identified - spammers * ceiling) / (n - spammers)
 
 
@@ -105,13 +106,14 @@ class SpamPosterior:
     honest_mean: float
     """How often honest annotators notice a Control passage."""
     honest_concentration: float
-    """a + b of their Beta distribution; infinite where they are all alike."""
+    """a + b of their Beta distribution; infinite if they are all alike."""
 
 
 def spam_posterior(
     noticed: ArrayLike, controls: ArrayLike, *, honest_pass: float | None = None, chance: float = GUESS
 ) -> SpamPosterior | NotEstimable:
-    """Empirical-Bayes probability that each annotator spams, from how many of her Control passages she noticed.
+    """Empirical-Bayes probability that each annotator spams, from how many of her Control passages she
+    noticed.
 
     Two kinds are mixed: spammers notice each passage with probability `chance`; honest annotators with one of
     their own, drawn from Beta(a, b). a and b are the likeliest over all annotators, with a weak prior that
@@ -128,7 +130,8 @@ def spam_posterior(
     check_probability(chance=chance)
     if honest_pass is not None and not chance < honest_pass <= 1:
         raise UsageError(
-            f"Honest annotators notice more than chance, not {honest_pass:g}", "Give for example 0.95."
+            f"honest annotators do better than chance on Controls, not {honest_pass:g}",
+            "Give for example 0.95.",
         )
     if not n.any():
         return NotEstimable("no annotator saw a Control passage")
@@ -214,9 +217,7 @@ def _choose(k: Floats, n: Floats) -> Floats:
 def _check_counts(noticed: ArrayLike, controls: ArrayLike) -> tuple[Floats, Floats]:
     k, n = numbers(noticed, "noticed Control passages"), numbers(controls, "Control passages")
     if k.shape != n.shape or k.ndim != 1 or not k.size:
-        raise InputError(
-            f"{k.size} numbers of noticed and {n.size} of shown Control passages do not belong together"
-        )
+        raise InputError(f"{k.size} numbers of noticed and {n.size} of shown Control passages do not match")
     if ((k < 0) | (k > n) | (k != np.floor(k)) | (n != np.floor(n))).any():
-        raise InputError("Noticed Control passages are whole numbers from 0 to those shown")
+        raise InputError("the numbers of noticed Control passages must be whole, from 0 to the numbers shown")
     return k, n

@@ -92,7 +92,8 @@ def fisher_exact(x1: int, n1: int, x2: int, n2: int, alternative: Alternative = 
 
 
 def conditional_odds_ratio(x1: int, n1: int, x2: int, n2: int) -> float | NotEstimable:
-    """The conditional maximum-likelihood estimate of the odds ratio, the one that belongs to Fisher's exact test.
+    """The conditional maximum-likelihood estimate of the odds ratio, the one that belongs to Fisher's exact
+    test.
 
     The odds ratio under which the expected count, given both margins (Fisher's noncentral hypergeometric
     distribution), is the one found. Not estimable at the edge, where it would be 0 or infinite. Errors as for
@@ -104,7 +105,7 @@ def conditional_odds_ratio(x1: int, n1: int, x2: int, n2: int) -> float | NotEst
     _check(x1, n1, x2, n2)
     support, logs = _hypergeometric(n1, n2, x1 + x2)
     if support.size == 1:
-        return NotEstimable("all responses of both are alike")
+        return NotEstimable("all responses to both are alike")
     if x1 in (support[0], support[-1]):
         return NotEstimable("the odds of one of the two are 0 or infinite")
 
@@ -161,7 +162,7 @@ def _check(x1: int, n1: int, x2: int, n2: int) -> None:
     check_counts(x1=x1, n1=n1, x2=x2, n2=n2)
     for x, n in ((x1, n1), (x2, n2)):
         if n == 0:
-            raise InputError("A comparison needs at least one response on either side")
+            raise InputError("a comparison needs at least one response on either side")
         check_share(x, n)
 
 

@@ -189,9 +189,9 @@ def test_one_response_changed_with_care_and_the_scores_are_refused(archived: Pat
     archived.write_bytes(zipped(sealed(with_one_response_changed(contents(archived)))))
     said = command("archive", "--check", archived)
     assert said.code == 1
-    assert "the scores come out differently: scores.json: " in said.err
+    assert "the recomputed scores differ: scores.json: " in said.err
     assert " in the archive, " in said.err
-    assert "the versions that are installed here, so it was changed after it was made" in said.err
+    assert "the versions installed here, so it was changed after it was made" in said.err
     assert "boto3" not in said.err
 
 
@@ -211,9 +211,8 @@ def test_a_rule_that_is_not_the_studys_is_refused(archived: Path, command: Comma
     archived.write_bytes(zipped(sealed({**files, "rule.json": document(told)})))
     said = command("archive", "--check", archived)
     assert said.code == 1
-    assert (
-        "the rules are not those of study.json: rule.json 1: description is 'Nobody is left out.'" in said.err
-    )
+    assert "the rules differ from those of study.json: " in said.err
+    assert "rule.json 1: description is 'Nobody is left out.'" in said.err
 
 
 def test_a_score_changed_with_care_is_refused_in_its_last_digit(archived: Path, command: Command) -> None:
@@ -233,7 +232,7 @@ def test_details_that_differ_are_refused(archived: Path, command: Command) -> No
     archived.write_bytes(zipped(sealed({**files, "details.json": document(told, 6)})))
     said = command("archive", "--check", archived)
     assert said.code == 1
-    assert "the scores are right, but details come out differently: details.json: seed is 1" in said.err
+    assert "the scores are right, but the recomputed details differ: details.json: seed is 1" in said.err
 
 
 def _added(name: str, data: bytes = b"x") -> Callable[[Files], Files]:
@@ -248,18 +247,18 @@ def _added(name: str, data: bytes = b"x") -> Callable[[Files], Files]:
         (_added("/etc/absolute.txt"), "leads out of the archive"),
         (_added("C:\\windows.txt"), "leads out of the archive"),
         (lambda files: {n: d for n, d in files.items() if n != "design.json"}, "design.json is missing"),
-        (lambda files: {n: d for n, d in files.items() if n != MANIFEST}, "no archive of a study"),
+        (lambda files: {n: d for n, d in files.items() if n != MANIFEST}, "not the archive of a study"),
         (
             lambda files: sealed({n: d for n, d in files.items() if n != "study.json"}),
-            "no archive of a study: it has no study.json",
+            "not the archive of a study: it has no study.json",
         ),
         (lambda files: {**files, MANIFEST: b"{"}, "MANIFEST.json cannot be read"),
         (lambda files: {**files, MANIFEST: b"[" * 100_000}, "MANIFEST.json cannot be read"),
         (
             lambda files: {**files, MANIFEST: document({"format": "x 2", "files": {}})},
-            "is of the format 'x 2'",
+            "has the unknown format 'x 2'",
         ),
-        (lambda files: sealed({**files, "study.json": b"[]"}), "study.json is not what an archive has"),
+        (lambda files: sealed({**files, "study.json": b"[]"}), "study.json is not that of an archive"),
         (
             lambda files: sealed(
                 {
@@ -269,7 +268,7 @@ def _added(name: str, data: bytes = b"x") -> Callable[[Files], Files]:
                     ),
                 }
             ),
-            "does not know the study's setting design.places",
+            "does not know the setting design.places",
         ),
         (lambda files: sealed({**files, "responses.csv": b"worker,story\n1,2\n"}), "responses.csv"),
     ],
@@ -297,7 +296,7 @@ def test_a_bomb_is_not_unpacked(archived: Path, command: Command, monkeypatch: p
     )
     said = command("archive", "--check", archived)
     assert said.code == 1
-    assert "unpacked it would take more than" in said.err
+    assert "unpacked, it would take more than" in said.err
     assert read == [MANIFEST]
 
 
@@ -329,9 +328,9 @@ def test_what_is_no_zip_or_a_damaged_one_is_said_in_a_line(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["archive"], 2, "name a study to archive"),
-        (["archive", "study", "--check", "a.zip"], 2, "name a study to archive"),
-        (["archive", "--check", "a.zip", "--tests"], 2, "--check stands alone"),
+        (["archive"], 2, "give either a STUDY to archive"),
+        (["archive", "study", "--check", "a.zip"], 2, "give either a STUDY to archive"),
+        (["archive", "--check", "a.zip", "--tests"], 2, "--check takes no other options"),
         (["archive", "nothing"], 2, "there is no study 'nothing'"),
         (["archive", "study"], 1, "has no responses yet"),
     ],
@@ -420,6 +419,6 @@ def test_a_fresh_environment_with_the_package_gives_the_same_scores(
         archived.resolve(),
         HUMANEVAL_DATABASE="sqlite:////nowhere/x.db",
     )
-    assert "give scores.json again, byte for byte" in said
+    assert "give the same scores.json, byte for byte" in said
     where = run(python, "-c", "import humaneval; print(humaneval.__file__)")
     assert where.startswith(str(target))

@@ -40,7 +40,7 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
         "a.csv",
         HEADER + ROW.replace("x", "\0"),
         1,
-        "this is not text, or UTF-16 without a byte order mark",
+        "this is not text, or it is UTF-16 without a byte order mark",
     ),
     "a damaged workbook": (
         "a.xlsx",

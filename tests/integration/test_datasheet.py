@@ -135,19 +135,19 @@ def test_scores_and_counts_stand_where_they_are_asked_for(
     assert people["excluded"] == 1
     assert told(sheet, "3.2.1") == f"{people['collected']}, of whom {people['analysed']} are analysed."
     plan = command("study", "plan", answered, "--json").json["outlook"]
-    assert told(sheet, "3.1.3").startswith(f"{100 * plan['power']:.1f} %")
+    assert told(sheet, "3.1.3").startswith(f"Before the study: {100 * plan['power']:.1f} %")
     assert "39 of 40 Control passages" in told(sheet, "3.3.3")
     assert scores["rule"]["description"] in told(sheet, "3.3.3")
     assert told(sheet, "4.3.7") == "Which sentence of this story was written by a machine?"
-    assert "Not estimable" in told(sheet, "4.3.11", "figures") or "answers or more" in told(
+    assert "Not estimable" in told(sheet, "4.3.11", "figures") or "at least two answers" in told(
         sheet, "4.3.11", "figures"
     )
 
 
 def test_payment_is_told_by_three_ways_of_counting_time(sqlite_engine: Engine, answered: str) -> None:
     text = told(of(sqlite_engine), "3.2.2", "Payment")
-    assert text.startswith("$0.80 a form.")
-    assert "$32.00 from opening a form to handing it in" in text  # 0.80 dollars in 90 seconds
+    assert text.startswith("$0.80 per form.")
+    assert "$32.00 from opening a form to submitting it" in text  # 0.80 dollars in 90 seconds
     assert "by the page’s own timers" in text
 
 
@@ -155,7 +155,7 @@ def test_no_registry_is_claimed(sqlite_engine: Engine, answered: str) -> None:
     document = of(sqlite_engine).to_json()
     prefix = "heds-sample_evaluators_design-experimental_design-preregistered"
     assert document[f"{prefix}-1"]["data"][""] is document[f"{prefix}-2"]["data"][""] is False
-    assert "knows of no registry" in document[f"{prefix}-other_text"]["data"][""]
+    assert "does not know of a registration" in document[f"{prefix}-other_text"]["data"][""]
 
 
 def test_programs_are_not_called_people(sqlite_engine: Engine, answered: str) -> None:
@@ -163,7 +163,7 @@ def test_programs_are_not_called_people(sqlite_engine: Engine, answered: str) ->
     sheet = of(sqlite_engine)
     assert "programs, not people" in told(sheet, "3.2.1")
     assert told(sheet, "3.2.2", "Payment") == "Programs are not paid."
-    assert told(sheet, "5.2") == "None: the evaluators are programs."
+    assert told(sheet, "5.2") == "None. The evaluators are programs."
 
 
 def test_a_pilot_says_so(
@@ -174,7 +174,7 @@ def test_a_pilot_says_so(
     said = command("--database", sqlite_database, "datasheet", "study", "--out", "d.md")
     assert said.code == 1
     assert "tests or pilots" in said.err
-    assert "pilot or test" in told(of(sqlite_engine, tests=True), "3.2.2", "in words")
+    assert "pilot or test" in told(of(sqlite_engine, tests=True), "3.2.2", "Description")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_pilot_says_so(
     [
         (["datasheet", "study", "--out", "d.md"], 1, "study 'study' has no responses yet"),
         (["datasheet", "nothing", "--out", "d.md"], 2, "there is no study 'nothing'"),
-        (["datasheet", "study", "--out", "d.pdf"], 2, "ends in .md or .json"),
+        (["datasheet", "study", "--out", "d.pdf"], 2, "does not end in .md or .json"),
     ],
 )
 def test_what_cannot_be_told_is_said_in_a_line(

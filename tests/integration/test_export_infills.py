@@ -148,7 +148,7 @@ def test_what_is_there_already_is_never_touched(command: Command, study: str) ->
     (Path("release") / "mine.txt").write_text("mine", encoding="utf-8")
     said = command("export", study, "--infills", "--out", "release")
     assert said.code == 1
-    assert said.err.startswith("release is there already") or "release is there already" in said.err
+    assert said.err.startswith("release exists already") or "release exists already" in said.err
     assert [path.name for path in Path("release").iterdir()] == ["mine.txt"]
     assert not Path("release.part").exists()
     Path("file").write_text("mine", encoding="utf-8")

@@ -152,7 +152,7 @@ def test_study_plan_says_what_is_more_than_none(command: Callable[..., Any]) -> 
         design={"generators": SYSTEMS},
     )
     assert "1 annotator:" in out
-    assert "If 99.9% only click" in out
+    assert "If 99.9% of annotators only click" in out
     assert "a difference of 0.01 points" in out
     assert "A score of 40.00% against one of 40.01%" in out
     out = planned(command, design={"generators": SYSTEMS})

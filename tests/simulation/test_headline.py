@@ -152,7 +152,7 @@ def test_one_worker_cannot_tell_and_the_result_says_so() -> None:
     row = paired_difference([1, 1, 1], ["ann"] * 3, [1, 2, 3], [0, 0, 0], ["ann"] * 3, [4, 5, 6])
     assert row.p == pytest.approx(1.0)
     assert "3 pairs count as 1" in row.note
-    assert "(1) p cannot fall below 1." in row.note
+    assert "(1), p cannot fall below 1." in row.note
     assert row.interval.low < 0
 
 
@@ -171,13 +171,13 @@ def test_unpaired_workers_are_said_to_be_so() -> None:
 
 def test_what_makes_no_sense_is_refused() -> None:
     table = cells([1, 0], ["a", "b"], [1, 2], ["x", "y"])
-    with pytest.raises(UsageError, match="No generator is called 'z'"):
+    with pytest.raises(UsageError, match="no generator is called 'z'"):
         paired_differences(table, [("x", "z")])
     with pytest.raises(UsageError, match="compared with itself"):
         paired_differences(table, [("x", "x")])
     with pytest.raises(UsageError, match="not a level"):
         paired_differences(table, level=1.0)
-    with pytest.raises(InputError, match="Outcomes are 0 or 1"):
+    with pytest.raises(InputError, match="outcomes must be 0 or 1"):
         cells([2, 0], ["a", "b"], [1, 2], ["x", "y"])
     with pytest.raises(InputError, match="do not belong together"):
         cells([1, 0], ["a"], [1, 2], ["x", "y"])

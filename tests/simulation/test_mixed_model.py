@@ -118,7 +118,7 @@ def test_what_is_not_estimable_is_said() -> None:
     ):
         with pytest.raises(InputError, match=f"not estimable( here)?, because {why}"):
             mixed_model(*columns)
-    with pytest.raises(UsageError, match="No generator is called 'z'"):
+    with pytest.raises(UsageError, match="no generator is called 'z'"):
         mixed_model(y, worker, story, generator).contrast(0, "z")
 
 

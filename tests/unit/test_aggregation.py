@@ -190,11 +190,11 @@ def test_values_of_several_types_are_put_in_order_by_their_text() -> None:
 def test_what_cannot_be_aggregated_is_refused() -> None:
     with pytest.raises(InputError, match="2 stimuli, 2 workers, 1 values"):
         majority_vote([1, 2], [1, 2], [1])
-    with pytest.raises(InputError, match="There is nothing to compute from"):
+    with pytest.raises(InputError, match="there is nothing to compute from"):
         dawid_skene([], [], [])
     with pytest.raises(InputError, match="1 of 2 workers are missing"):
         mace([1, 2], ["a", None], [1, 1])
-    with pytest.raises(InputError, match="1 true values do not belong to 2 stimuli"):
+    with pytest.raises(InputError, match="1 true values do not match 2 stimuli"):
         majority_vote([1, 2], [1, 2], [1, 1]).expected_accuracy([1])
     with pytest.raises(UsageError, match="at least one iteration"):
         one_coin([1], [1], [1], iterations=0)

@@ -263,7 +263,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
         tally([], [])
     with pytest.raises(InputError, match="1 of 2 ratings are missing, the first is entry 2"):
         tally([1, 2], [1, float("nan")])
-    with pytest.raises(InputError, match="1 ratings are by somebody who had rated the same stimulus"):
+    with pytest.raises(InputError, match="1 ratings are by a rater who had rated the same stimulus"):
         tally([1, 1], [2, 3], ["ann", "ann"])
     with pytest.raises(InputError, match="rating 6 is not on the scale: 1, 2, 3, 4, 5"):
         tally([1, 1], [2, 6], scale=range(1, 6))
@@ -276,5 +276,5 @@ def test_what_cannot_be_counted_is_refused() -> None:
         krippendorff_alpha(tally([1, 1], [-1, 1]), "ratio")
     with pytest.raises(UsageError, match="'cubic' is not a metric"):
         krippendorff_alpha(words, "cubic")
-    with pytest.raises(UsageError, match="0 replicates"):
+    with pytest.raises(UsageError, match="number of replicates is 0"):
         bootstrap_agreement(words, fleiss_kappa, seed=1, replicates=0)

@@ -98,7 +98,7 @@ def test_what_is_not_estimable_is_said() -> None:
     rare = bootstrap([0, 1, 1], ["a", "b", "c"], [1, 2, 3], ["x", "y", "y"], "workers")
     with pytest.raises(InputError, match="x is not estimable, because more than 5% of the replicates"):
         rare.interval("x")
-    with pytest.raises(UsageError, match="No generator is called 'q'"):
+    with pytest.raises(UsageError, match="no generator is called 'q'"):
         rare.interval("q")
-    with pytest.raises(InputError, match="Outcomes are 0 or 1"):
+    with pytest.raises(InputError, match="outcomes must be 0 or 1"):
         bootstrap([0, 3], ["a", "b"], [1, 2], ["x", "x"])

@@ -14,17 +14,17 @@ from humaneval.domain import Role
 from humaneval.errors import InputError
 from humaneval.report import verdicts
 from humaneval.scoring.comparisons import Declared
-from humaneval.scoring.from_counts import TEST, CountTable, read_counts, score_counts
+from humaneval.scoring.from_counts import TEST, CountLine, CountTable, read_counts, score_counts
 
 PUBLISHED = [
-    ("Control", Role.CONTROL, 0, 95),
-    ("BERT", Role.SYSTEM, 19, 95),
-    ("SA", Role.SYSTEM, 28, 95),
-    ("LM scratch", Role.SYSTEM, 38, 95),
-    ("LM", Role.SYSTEM, 39, 95),
-    ("ILM scratch", Role.SYSTEM, 37, 95),
-    ("ILM", Role.SYSTEM, 43, 95),
-    ("Human", Role.HUMAN, 74, 95),
+    CountLine("Control", Role.CONTROL, 0, 95),
+    CountLine("BERT", Role.SYSTEM, 19, 95),
+    CountLine("SA", Role.SYSTEM, 28, 95),
+    CountLine("LM scratch", Role.SYSTEM, 38, 95),
+    CountLine("LM", Role.SYSTEM, 39, 95),
+    CountLine("ILM scratch", Role.SYSTEM, 37, 95),
+    CountLine("ILM", Role.SYSTEM, 43, 95),
+    CountLine("Human", Role.HUMAN, 74, 95),
 ]
 
 
@@ -52,7 +52,7 @@ def test_that_ilm_is_above_lm_is_not_shown(published: CountTable) -> None:
     assert (one.test, one.verdict) == (TEST, "inconclusive")
     assert [round(100 * end, 1) for end in one.interval] == [-9.7, 17.9]
     assert round(one.p, 2) == 0.56
-    assert verdicts.reading(one, 0.95).startswith("ILM and LM cannot be told apart: +4.2 points (95")
+    assert verdicts.outcome(one) == "inconclusive"
 
 
 def test_ranks_are_wide(published: CountTable) -> None:
@@ -91,7 +91,7 @@ def test_a_file_of_counts(tmp_path: Path) -> None:
         ("generator,not_identified,n\nx,-1,3\n", "whole numbers"),
         ("generator,not_identified,n\n,1,3\n", "is empty"),
         ("generator,not_identified,n,role\nx,1,3,judge\n", "not a role"),
-        ("generator,not_identified,n\nx,1,3\nx,2,3\n", "x is there 2 times"),
+        ("generator,not_identified,n\nx,1,3\nx,2,3\n", "x occurs 2 times"),
         ("generator,not_identified,n\n", "no counts"),
     ],
 )

@@ -62,8 +62,8 @@ def test_guessing_has_no_sensitivity_and_worse_than_guessing_a_negative_one() ->
 
 
 def test_d_prime_says_where_it_is_infinite() -> None:
-    assert str(d_prime(1.0)) == "not estimable, because all answers are right, and d′ has no finite value"
-    assert str(d_prime(0.0)) == "not estimable, because no answers are right, and d′ has no finite value"
+    assert str(d_prime(1.0)) == "not estimable, because all answers are right, so d′ has no finite value"
+    assert str(d_prime(0.0)) == "not estimable, because no answers are right, so d′ has no finite value"
     assert isinstance(d_prime(1e-300), NotEstimable)
 
 
@@ -104,7 +104,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         detection(0.5, Interval(0.4, 0.6), ceiling=0)
     with pytest.raises(InputError, match="2 counts of picks and 3 of positions"):
         chance_ceiling([1, 2], [1, 2, 3])
-    with pytest.raises(UsageError, match="choice among 1"):
+    with pytest.raises(UsageError, match="1 sentences leave no choice"):
         d_prime(0.5, 1)
     with pytest.raises(UsageError, match="not a probability"):
         d_prime(1.5)

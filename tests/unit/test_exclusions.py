@@ -59,7 +59,7 @@ def test_annotators_who_are_too_fast_in_most_passages_are_left_out() -> None:
 
 @pytest.mark.parametrize("missing", ["words", "seconds"])
 def test_speed_needs_words_and_seconds(missing: str) -> None:
-    with pytest.raises(InputError, match="how long it took"):
+    with pytest.raises(InputError, match="the words and the seconds"):
         score(study().drop(columns=missing), Rule(speed=12))
 
 
@@ -90,7 +90,7 @@ def test_one_control_is_weak_evidence() -> None:
 
 def test_C59_a_rule_says_in_words_all_that_it_does_and_where_its_limits_are() -> None:
     words = Rule(speed=12, straight_lining=0.001, spam=0.9).describe()
-    for piece in ("12 words a second", "below 0.001", "above 0.9", "missed a Control"):
+    for piece in ("12 words per second", "below 0.001", "above 0.9", "missed a Control"):
         assert piece in words
 
 

@@ -10,11 +10,16 @@ from humaneval.planning.gate import describe, gate
 @pytest.mark.parametrize(
     ("controls", "spammers", "honest", "parts"),
     [
-        (1, 0.05, 1.0, ("If 5% only", "1.04% of those who pass their Control", "rows_per_annotator = 2")),
-        (2, 0.05, 1.0, ("0.21% of those who pass 2 Control passages still do.",)),
-        (1, 0.999, 1.0, ("If 99.9% only", "rows_per_annotator = 8")),
-        (1, 0.3, 0.95, ("5% of the honest are left out", "rows_per_annotator = 3")),
-        (1, 0.5, 0.2, ("No number of them would bring that to 1%.",)),
+        (
+            1,
+            0.05,
+            1.0,
+            ("If 5% of annotators only", "1.04% of those who pass their Control", "rows_per_annotator = 2"),
+        ),
+        (2, 0.05, 1.0, ("they are 0.21% of those who pass 2 Control passages.",)),
+        (1, 0.999, 1.0, ("If 99.9% of annotators only", "rows_per_annotator = 8")),
+        (1, 0.3, 0.95, ("5% of the honest annotators are excluded", "rows_per_annotator = 3")),
+        (1, 0.5, 0.2, ("No number of Control passages would bring that to 1%.",)),
         (0, 0.05, 1.0, ("all of them count",)),
     ],
 )

@@ -165,9 +165,9 @@ def test_what_are_no_pairs_is_refused() -> None:
         pairs([1, 3], [1, 0])
     with pytest.raises(InputError, match="are not finite numbers, the first is entry 1"):
         pairs([float("nan"), 1], [1, 0])
-    with pytest.raises(InputError, match="The first outcomes are not numbers"):
+    with pytest.raises(InputError, match="the first outcomes are not numbers"):
         pairs(["yes", "no"], [1, 0])
-    with pytest.raises(InputError, match="30 and 20 discordant pairs of 40 are no table"):
+    with pytest.raises(InputError, match="30 and 20 discordant pairs of 40 do not form a table"):
         bonett_price(30, 20, 40)
     with pytest.raises(InputError, match="at least one pair"):
         newcombe_paired(Pairs(0, 0, 0, 0))

@@ -159,7 +159,7 @@ def test_what_cannot_be_paid_is_refused() -> None:
         hourly_pay(["a"], [-1.0])
     with pytest.raises(InputError, match="submitted before they were accepted, the first is entry 2"):
         hourly_pay(["a", "b"], [1.0, 1.0], [0, 10], [5, 5])
-    with pytest.raises(InputError, match="times of acceptance are no times"):
+    with pytest.raises(InputError, match="times of acceptance are not times"):
         hourly_pay(["a"], [1.0], ["soon"], ["later"])
     with pytest.raises(InputError, match="1 workers, 2 seconds"):
         hourly_pay(["a"], [1.0], in_page_seconds=[1, 2])

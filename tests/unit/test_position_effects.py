@@ -96,7 +96,7 @@ def test_strata_hide_a_difference_between_generators_that_stand_at_different_pos
 def test_where_nothing_varies_position_is_not_estimable() -> None:
     assert (
         str(position_effect([1, 0], [2, 2]).significance)
-        == "not estimable, because the machine's sentence is at position 2 in all of the passages"
+        == "not estimable, because the machine's sentence is at position 2 in all passages"
     )
     assert isinstance(position_effect([1, 1, 1], [1, 2, 3]).significance, NotEstimable)
 

@@ -116,13 +116,13 @@ def test_what_cannot_be_looked_at_is_refused() -> None:
         speed([1, 2], [1, -2])
     with pytest.raises(InputError, match="2 words, 1 seconds"):
         speed([1, 2], [1])
-    with pytest.raises(UsageError, match="0 words a second is no limit"):
+    with pytest.raises(UsageError, match="0 words per second is not a limit"):
         speed([1], [1], limit=0)
     with pytest.raises(InputError, match="no texts"):
         copied_texts([])
-    with pytest.raises(UsageError, match="0 words are no text"):
+    with pytest.raises(UsageError, match="0 words do not make a text"):
         copied_texts(["a"], least_words=0)
     with pytest.raises(InputError, match="1 of 1 generators are missing"):
         completeness(["a"], [None])
-    with pytest.raises(UsageError, match="0 expected generators"):
+    with pytest.raises(UsageError, match="number of expected generators is 0"):
         completeness(["a"], ["lm"], expected=0)

@@ -76,7 +76,7 @@ def test_groups_split_only_where_all_above_differ_from_all_below() -> None:
 def test_what_cannot_be_ranked_is_refused() -> None:
     rng = np.random.default_rng(1)
     for empty in ([], [[]], [0.1, 0.2]):
-        with pytest.raises(InputError, match="need replicates as a table"):
+        with pytest.raises(InputError, match="need a table of replicates"):
             ranks(empty)
     with pytest.raises(InputError, match="are not finite numbers"):
         ranks([[0.1, float("nan")]])
@@ -84,11 +84,11 @@ def test_what_cannot_be_ranked_is_refused() -> None:
         jeffreys_draws([1, 2], [95], rng=rng)
     with pytest.raises(InputError, match="between 0 and their number of responses"):
         jeffreys_draws([96], [95], rng=rng)
-    with pytest.raises(UsageError, match="0 draws are none"):
+    with pytest.raises(UsageError, match="the number of draws is 0"):
         jeffreys_draws([1], [95], 0, rng=rng)
     with pytest.raises(InputError, match="in both directions"):
         groups_of_ties([0.1, 0.2], [[0, 1], [0, 0]])
-    with pytest.raises(InputError, match="as many lines and columns"):
+    with pytest.raises(InputError, match="as many rows and columns"):
         groups_of_ties([0.1, 0.2], [[0]])
     with pytest.raises(UsageError, match="not a level"):
         ranks([[0.1]], level=2)

@@ -152,7 +152,7 @@ def test_scores_stand_under_every_rule_and_other_intervals_beside(alike: Analysi
     rules, intervals = found["rules"], found["intervals"]
     assert [column.head for column in rules.columns][1::3] == [
         "this study’s rule, %",
-        "nobody left out, %",
+        "nobody excluded, %",
         "rows, %",
     ]
     for place, one in enumerate(alike.rules):

@@ -57,7 +57,7 @@ def test_c61_another_encoding_is_named_or_asked_for(tmp_path: Path) -> None:
     assert "--encoding cp1252" in error.value.hint
     assert read_responses(path, encoding="cp1252")["story"][0] == "Zoë’s “day”"
     headless = file(tmp_path, CSV.replace("’", ""), "headless.csv", "utf-16-le")
-    with pytest.raises(InputError, match=r"not text, or UTF-16 without|not UTF-8") as error:
+    with pytest.raises(InputError, match=r"not text, or it is UTF-16 without|not UTF-8") as error:
         read_responses(headless)
     assert "--encoding" in error.value.hint
     assert len(read_responses(headless, encoding="utf-16-le")) == 2
@@ -66,7 +66,8 @@ def test_c61_another_encoding_is_named_or_asked_for(tmp_path: Path) -> None:
 
 
 def test_columns_may_stand_anywhere_and_unknown_ones_are_kept(tmp_path: Path) -> None:
-    text = "Choice,note,POSITION,generator,story,test,Seconds,order,worker\n3,ok,2,ILM,s1,True,4.5,8,w1\n1,,1,LM,s2,,,,w2\n"
+    header = "Choice,note,POSITION,generator,story,test,Seconds,order,worker\n"
+    text = f"{header}3,ok,2,ILM,s1,True,4.5,8,w1\n1,,1,LM,s2,,,,w2\n"
     frame = read_responses(file(tmp_path, text))
     assert list(frame.columns) == [
         "worker",
@@ -102,14 +103,14 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
         ("", "missing columns|there are no responses"),
         ("worker,story,generator,position,choice\n", "there are no responses"),
         ("worker,story,generator\nw,s,g\n", "missing columns: position, choice"),
-        (CSV.replace("generator", "worker"), "columns that are there twice: worker"),
+        (CSV.replace("generator", "worker"), "duplicate columns: worker"),
         (CSV + "w3,s3,ILM,6,1\n", r"line 4: position '6' is not a whole number from 1 to 5"),
         (CSV + "w3,s3,ILM,1,\n", r"line 4: choice is empty"),
         (CSV + "w3,s3,ILM,1,1.5\n", r"line 4: choice '1.5'"),
         (CSV + 'w3,"two\nlines",ILM,1,1\nw4,s4,ILM,x,1\n', r"line 6: position 'x'"),
         (CSV + " ,s3,ILM,1,1\n", r"line 4: worker is empty"),
-        (CSV + "w3,s3,ILM,1\n", r"line 4: 4 cells where the header has 5"),
-        (CSV + "w3,s3,ILM,1,1,1\n", r"line 4: 6 cells where the header has 5"),
+        (CSV + "w3,s3,ILM,1\n", r"line 4: 4 cells, but the header has 5"),
+        (CSV + "w3,s3,ILM,1,1,1\n", r"line 4: 6 cells, but the header has 5"),
         (CSV + 'w3,"s3,ILM,1,1\n', r"line 4: unexpected end of data"),
         (
             "worker,story,generator,position,choice,test\nw,s,g,1,1,perhaps\n",
@@ -125,7 +126,7 @@ def test_json_lines_may_differ_in_their_keys(tmp_path: Path) -> None:
         ),
         ('{"worker": 1,\n', r"line 1: not JSON"),
         ('{"worker": 1}\n[1]\n', r"line 2: not an object"),
-        ('{"worker": 1, "worker": 2}\n', r"line 1: a key is there twice"),
+        ('{"worker": 1, "worker": 2}\n', r"line 1: a key occurs twice"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_column(tmp_path: Path, text: str, message: str) -> None:
@@ -137,7 +138,7 @@ def test_what_is_wrong_is_named_with_its_line_and_column(tmp_path: Path, text: s
 def test_a_file_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.csv: No such file"):
         read_responses(tmp_path / "nowhere.csv")
-    with pytest.raises(InputError, match=r"ends in \.csv, \.tsv or \.jsonl"):
+    with pytest.raises(InputError, match=r"must end in \.csv, \.tsv or \.jsonl"):
         write_responses(whole(), tmp_path / "table.xlsx")
     with pytest.raises(InputError, match="missing columns: worker"):
         write_responses(whole().drop(columns="worker"), tmp_path / "table.csv")

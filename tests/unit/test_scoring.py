@@ -116,7 +116,7 @@ def test_c50_every_exclusion_is_counted_and_the_rule_has_a_hash() -> None:
     assert len(rule["hash"]) == 64
     different = [Rule(control="row"), Rule(control="none"), Rule(incomplete=False), Rule(tests="only")]
     assert len({Rule().hash, *(one.hash for one in different)}) == 5
-    assert "missed a Control passage are left out with all their answers" in Rule().describe()
+    assert "missed a Control passage are excluded with all their answers" in Rule().describe()
 
 
 def test_a_rule_with_words_that_it_does_not_know_is_an_error() -> None:
@@ -278,9 +278,9 @@ def test_tests_are_scored_alone_or_not_at_all() -> None:
     marked = pd.concat([small(test="false"), small(worker=list("xxxyyyzzz"), test="true")], ignore_index=True)
     assert facts(score(marked)) == facts(score(small()))
     assert facts(score(marked, Rule(tests="only"))) == facts(score(small()))
-    with pytest.raises(InputError, match="All responses are tests"):
+    with pytest.raises(InputError, match="all responses are tests"):
         score(small(test=True))
-    with pytest.raises(InputError, match="No response is marked as a test"):
+    with pytest.raises(InputError, match="no response is marked as a test"):
         score(small(), Rule(tests="only"))
 
 
@@ -295,7 +295,7 @@ def test_other_names_are_given_as_options_or_in_a_column() -> None:
     column = score(small(generator=["bad", "ilm", "gold"] * 3, role=["Control", "system", "human"] * 3))
     for table in (named, column):
         assert [row.role for row in table.scores] == [Role.CONTROL, Role.SYSTEM, Role.HUMAN]
-    with pytest.raises(UsageError, match="No generator is called 'nobody'"):
+    with pytest.raises(UsageError, match="no generator is called 'nobody'"):
         score(small(), control="nobody")
     with pytest.raises(UsageError, match="both Control and Human"):
         score(small(), control="ilm", human="ilm")
@@ -305,36 +305,36 @@ def test_other_names_are_given_as_options_or_in_a_column() -> None:
                 role=["control", "system", "human", "system", "system", "human", "control", "system", "human"]
             )
         )
-    with pytest.raises(InputError, match=r"Line 1 of the responses: role 'judge' is not a role"):
+    with pytest.raises(InputError, match=r"line 1 of the responses: role 'judge' is not a role"):
         score(small(role=["judge"] * 9))
 
 
 def test_a_missing_control_is_an_error_only_where_the_rule_needs_one() -> None:
     frame = small(generator=["bert", "ilm", "human"] * 3)
-    with pytest.raises(InputError, match="No generator is the Control") as error:
+    with pytest.raises(InputError, match="no generator is the Control") as error:
         score(frame)
     assert "--control NAME" in error.value.hint
     assert score(frame, Rule(control="none")).control is None
 
 
 def test_missing_columns_are_listed_with_what_is_there() -> None:
-    with pytest.raises(InputError, match="Missing columns: generator, choice") as error:
+    with pytest.raises(InputError, match="missing columns: generator, choice") as error:
         score(small().drop(columns=["generator", "choice"]))
-    assert error.value.hint == "The columns that are there: worker, story, position."
+    assert error.value.hint == "The table has: worker, story, position."
 
 
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("choice", 6, r"Line 5 of the responses: choice 6.* is not a whole number from 1 to 5"),
-        ("choice", 0, r"Line 5 .* choice 0"),
-        ("choice", 2.5, r"Line 5 .* choice 2.5"),
-        ("choice", "two", r"Line 5 .* choice 'two'"),
-        ("choice", None, r"Line 5 .* choice"),
-        ("position", 9, r"Line 5 .* position 9"),
-        ("worker", None, r"Line 5 .* worker is empty"),
-        ("story", "  ", r"Line 5 .* story is empty"),
-        ("test", "maybe", r"Line 5 .* test 'maybe' is neither true nor false"),
+        ("choice", 6, r"line 5 of the responses: choice 6.* is not a whole number from 1 to 5"),
+        ("choice", 0, r"line 5 .* choice 0"),
+        ("choice", 2.5, r"line 5 .* choice 2.5"),
+        ("choice", "two", r"line 5 .* choice 'two'"),
+        ("choice", None, r"line 5 .* choice"),
+        ("position", 9, r"line 5 .* position 9"),
+        ("worker", None, r"line 5 .* worker is empty"),
+        ("story", "  ", r"line 5 .* story is empty"),
+        ("test", "maybe", r"line 5 .* test 'maybe' is neither true nor false"),
     ],
 )
 def test_a_bad_value_is_named_with_its_line(column: str, value: Any, message: str) -> None:
@@ -347,14 +347,14 @@ def test_a_bad_value_is_named_with_its_line(column: str, value: Any, message: st
 def test_what_leaves_nothing_to_score_is_a_clear_error() -> None:
     everybody = published()
     everybody.loc[everybody.generator == "Control", "choice"] = everybody["position"] % 5 + 1
-    with pytest.raises(InputError, match="All 100 annotators missed a Control passage"):
+    with pytest.raises(InputError, match="all 100 annotators missed a Control passage"):
         score(everybody)
     apart = small(worker=list("abcdefghi"), row_passages=3)
-    with pytest.raises(InputError, match="No annotator answered every passage that was shown"):
+    with pytest.raises(InputError, match="no annotator answered every passage they were shown"):
         score(apart)
     with pytest.raises(InputError, match="no responses"):
         score(small().head(0))
-    with pytest.raises(InputError, match="must say which row"):
+    with pytest.raises(InputError, match="do not say which row"):
         score(small(), Rule(control="row"))
     with pytest.raises(InputError, match=r"2 studies \(one, two\)"):
         score(small(study=["one"] * 8 + ["two"]))
@@ -362,7 +362,7 @@ def test_what_leaves_nothing_to_score_is_a_clear_error() -> None:
         worker=["a", "a", "a", "b", "b", "b", "c", "d", "d"],
         generator=["control", "ilm", "human"] * 2 + ["control", "sa", "sa"],
     )
-    with pytest.raises(InputError, match="No response to sa is left"):
+    with pytest.raises(InputError, match="no response to sa is left"):
         score(alone.assign(worker=["a"] * 3 + ["b"] * 3 + ["c"] * 3), Rule(incomplete=False))
 
 
@@ -400,7 +400,7 @@ def test_without_it_nobody_is_incomplete_and_without_forms_it_counts_what_a_work
     (step,) = [s for s in score(partly().drop(columns="row")).exclusions if s.step == "incomplete"]
     assert (step.annotators_out, step.responses_out) == (1, 1)
     with pytest.raises(
-        InputError, match=r"Line 2 of the responses: row_passages 1\.5 is not a whole number from 1"
+        InputError, match=r"line 2 of the responses: row_passages 1\.5 is not a whole number from 1"
     ):
         score(partly(row_passages=[2, 1.5, 2, 2, 2]))
 
@@ -409,5 +409,5 @@ def test_a_second_answer_that_does_not_count_leaves_no_gap_and_a_gap_in_one_form
     twice = partly(worker=["a"] * 5, story=[1, 2, 1, 4, 5], row=[1, 1, 2, 2, 2], row_passages=[2, 2, 3, 3, 3])
     assert score(twice).annotators.analysed == 1
     gap = partly(worker=["a", "a", "b", "b", "b"])
-    with pytest.raises(InputError, match="No response to lm is left"):
+    with pytest.raises(InputError, match="no response to lm is left"):
         score(gap)

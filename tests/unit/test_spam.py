@@ -117,20 +117,20 @@ def test_what_makes_no_sense_is_refused() -> None:
         spam_posterior([1, 1], [1])
     with pytest.raises(InputError, match="0 numbers of noticed"):
         spam_posterior([], [])
-    with pytest.raises(InputError, match="from 0 to those shown"):
+    with pytest.raises(InputError, match="from 0 to the numbers shown"):
         spam_posterior([2], [1])
     with pytest.raises(InputError, match="are not finite numbers"):
         spam_posterior([float("nan")], [1])
-    with pytest.raises(UsageError, match="notice more than chance"):
+    with pytest.raises(UsageError, match="do better than chance"):
         spam_posterior([1], [1], honest_pass=0.1)
-    with pytest.raises(UsageError, match="Shares and probabilities lie"):
+    with pytest.raises(UsageError, match="shares and probabilities must lie"):
         spam_given_pass(1.5, 1)
     with pytest.raises(UsageError, match="nobody passes"):
         spam_given_pass(0.0, 1, 0.0)
     with pytest.raises(InputError, match="101 of 100 annotators"):
         implied_spam(101, 100)
-    with pytest.raises(UsageError, match="Without Control passages"):
+    with pytest.raises(UsageError, match="without Control passages"):
         implied_spam(1, 100, controls=0)
-    with pytest.raises(InputError, match="are no score"):
+    with pytest.raises(InputError, match="do not give a score"):
         score_without_spam(43, 95, 95)
     assert implied_spam(100, 100) == (100, 0, 0)

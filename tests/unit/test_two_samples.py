@@ -87,7 +87,7 @@ def test_where_all_are_alike_nothing_differs() -> None:
         assert chi_square(x, 20, x, 20) == (0.0, 1, 1.0)
         assert z_test(x, 20, x, 20).p == 1.0
         assert fisher_exact(x, 20, x, 20) == 1.0
-        assert conditional_odds_ratio(x, 20, x, 20) == NotEstimable("all responses of both are alike")
+        assert conditional_odds_ratio(x, 20, x, 20) == NotEstimable("all responses to both are alike")
     edge = conditional_odds_ratio(0, 20, 5, 20)
     assert str(edge) == "not estimable, because the odds of one of the two are 0 or infinite"
 

@@ -1,1 +1,1 @@
-"""The report's plots."""
+"""The plots of the report, one module each; `drawing` is the engine, `files` writes plots as files."""

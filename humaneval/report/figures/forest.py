@@ -36,7 +36,7 @@ def score_plot(table: ScoreTable, *, narrow: bool = False) -> Drawing:
         f"scores-{kind}",
         f"Scores with {percent(table.level, 0)}\N{NO-BREAK SPACE}% intervals",
         " ".join(("Forest plot.", *words, chance(table))),
-        line * _lines(table) + 30 + 48,
+        line * _lines(table) + 30 + 44,
         partial(_draw, table=table, narrow=narrow),
         width,
         kind,
@@ -65,7 +65,7 @@ def _draw(sheet: Sheet, table: ScoreTable, narrow: bool) -> None:
     size = 12.5 if narrow else 11.0
     longest = max(len(shortened(row.generator, LONGEST_NAME)) for row in table.scores)
     left, right = (12.0, 12.0) if narrow else (36 + 6.5 * longest, 162.0)
-    box = Box(left, 30, sheet.width - right, sheet.height - 48)
+    box = Box(left, 30, sheet.width - right, sheet.height - 44)
     axes = sheet.axes(box, (0, 100), (_lines(table) - 0.5, -0.5), size=size)
     axes.set_xticks(range(0, 101, 20))
     axes.tick_params(axis="x", length=4, labelcolor=sheet.colour("ink"))

@@ -1,1 +1,1 @@
-"""Score tables for the terminal."""
+"""Scores, scores from counts, and analyses as tables for the terminal."""

@@ -1,4 +1,4 @@
-"""An analysis for the terminal: the sections of the report beside scores and comparisons, as plain tables."""
+"""An analysis for the terminal: all sections of the report but scores and comparisons, as plain tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from humaneval.report.sections import Cell, Figure, ReportTable
 from humaneval.scoring.analysis.analyse import Analysis
 
 MOST = 40
-"""So many lines of a table are printed."""
+"""The most lines of a table that are printed."""
 LONGEST = 24
 """Words longer than this are cut."""
 SKIPPED = frozenset({"comparisons"})
@@ -24,7 +24,7 @@ SKIPPED = frozenset({"comparisons"})
 
 
 def render_details(analysis: Analysis, console: Console) -> None:
-    """Print every section of the report that the analysis fills; plots as the tables behind them."""
+    """Print every section of the report that the analysis fills; a plot as its table."""
     data = ReportData("", analysis.table, analysis)
     for key, section in chapters(data).items():
         if key in SKIPPED:
@@ -53,13 +53,13 @@ def _print(table: ReportTable, console: Console) -> None:
             lines.add_row(*(Text(row[at].text) for at in part))
         console.print(lines)
     if len(table.rows) > MOST:
-        console.print(Text(f"The first {MOST} of {len(table.rows):,}; --json gives all.", "dim"))
+        console.print(Text(f"The first {MOST} of {len(table.rows):,} lines; --json prints all.", "dim"))
     if table.note:
         console.print(Text(table.note, "dim"))
 
 
 def _narrowest(table: ReportTable, rows: Sequence[Sequence[Cell]], at: int) -> int:
-    """How narrow a column may be: numbers stay whole, words may stand below each other but are not cut."""
+    """How narrow a column may be: numbers stay whole, words may be on several lines but are not cut."""
     column = table.columns[at]
     cells = [row[at].text for row in rows]
     words = [*column.head.split(" "), *(cells if column.number else " ".join(cells).split(" "))]
@@ -68,8 +68,8 @@ def _narrowest(table: ReportTable, rows: Sequence[Sequence[Cell]], at: int) -> i
 
 
 def _widths(table: ReportTable, rows: Sequence[Sequence[Cell]], part: Sequence[int], width: int) -> list[int]:
-    """Of the columns of a part: as narrow as they may be, and what is left over to those that need it, from
-    the left."""
+    """Widths of the columns of a part: as narrow as possible; those that need more get the rest, from the
+    left."""
     found = [_narrowest(table, rows, at) for at in part]
     left = width - sum(found) - 2 * (len(part) - 1)
     for place, at in enumerate(part):
@@ -81,7 +81,7 @@ def _widths(table: ReportTable, rows: Sequence[Sequence[Cell]], part: Sequence[i
 
 
 def _parts(table: ReportTable, rows: Sequence[Sequence[Cell]], width: int) -> list[list[int]]:
-    """Columns that fit beside each other, by number; the first column, which names the row, leads every
+    """Columns that fit beside each other, by number; the first column, which names the row, starts every
     part."""
     lead = _narrowest(table, rows, 0)
     parts: list[list[int]] = [[0]]

@@ -1,5 +1,4 @@
-"""Scores from counts for the terminal: intervals, ranks, comparisons, and what cannot be known from
-counts."""
+"""Scores from counts for the terminal: intervals, ranks, comparisons, and what counts cannot tell."""
 
 from __future__ import annotations
 
@@ -38,8 +37,9 @@ def render_counts(table: CountTable, console: Console) -> None:
             console.print(verdicts.summary(chosen))
             console.print()
     console.print(
-        "From counts alone: who judged what is not known, so comparisons are unpaired (χ²; z one-sided"
-        " against Human, whose verdicts go by the one-sided bound: at most), intervals are Wilson’s and"
-        " Newcombe’s, and nobody and no story is known to recur. Ranks and the odds of being best: 100,000"
-        f" draws under Jeffreys’ priors, seed {table.seed}."
+        "Counts do not say which annotator judged what, nor whether annotators or stories recur. So"
+        " comparisons are unpaired (χ²; against Human, one-sided z, whose verdicts follow the one-sided"
+        " bound:"
+        " at most), and intervals are Wilson’s and Newcombe’s. Ranks and the odds of being best are from"
+        f" 100,000 draws under Jeffreys’ priors, seed {table.seed}."
     )

@@ -1,5 +1,4 @@
-"""A score table for the terminal: numbers, intervals drawn to scale against the chance line, who was left
-out."""
+"""A score table for the terminal: numbers, intervals drawn to scale against the chance line, exclusions."""
 
 from __future__ import annotations
 
@@ -19,16 +18,17 @@ from humaneval.scoring.scores import GeneratorScore, ScoreTable
 STYLES = {Role.CONTROL: "dim", Role.SYSTEM: "", Role.HUMAN: "yellow"}
 COLOURS = {Role.CONTROL: "", Role.SYSTEM: "cyan", Role.HUMAN: "yellow"}
 TIGHT = 50
-"""Below so many columns headings and cells are shortened."""
+"""With fewer columns, headings and cells are shortened."""
 DRAWING = (21, 51)
-"""The fewest and the most columns of a drawing; where there are fewer, the numbers stand alone."""
+"""The fewest and the most columns of a drawing; with fewer, only the numbers are printed."""
 
 
 def render_table(table: ScoreTable, console: Console) -> None:
-    """Print the scores to `console`, whatever its width; drawings need about 72 columns, and are ASCII where
-    they must be.
+    """Print the scores to `console`, whatever its width. Drawings need about 72 columns; they are ASCII if
+    the
+    console cannot do more.
 
-    Control stands apart at the top, Human at the bottom. Scores and intervals are in percent.
+    Control is set apart at the top, Human at the bottom. Scores and intervals are in percent.
     """
     ascii_only = console.options.ascii_only
     tight = console.width < TIGHT
@@ -81,7 +81,7 @@ def render_table(table: ScoreTable, console: Console) -> None:
 
 
 def _flow(table: ScoreTable, *, ascii_only: bool, tight: bool) -> Table:
-    """How many responses and annotators there were before and after each step of the rule."""
+    """The responses and annotators before and after each step of the rule."""
     lines = Table(
         box=None,
         padding=(0, 1),
@@ -155,7 +155,8 @@ def _below(table: ScoreTable) -> list[str]:
     sentences = [excluded(table)]
     if table.control:
         sentences.append(
-            f"Control was noticed in {table.control.passed:,} of {table.control.n:,} passages before"
+            f"The Control sentence was noticed in {table.control.passed:,} of {table.control.n:,} passages"
+            " before"
             " exclusions."
         )
     if table.rule.tests == "only":
@@ -172,7 +173,7 @@ def _below(table: ScoreTable) -> list[str]:
 
 
 def _scale(width: int, nominal: float) -> Text:
-    """The drawings' heading: 0 and 100 at the ends, chance where its line is."""
+    """The heading of the drawings: 0 and 100 at the ends, chance above its line."""
     cells = list("0".ljust(width))
     mark = f"{percent(nominal, 0)}"
     at = _place(nominal, width)

@@ -1,1 +1,1 @@
-"""Everything that a report says beside scores and comparisons. The door is `analyse`."""
+"""Everything that a report says besides scores and comparisons. The door is `analyse`."""

@@ -1,5 +1,5 @@
-"""Everything that a report says beside scores and comparisons, computed from the same responses under the
-same rule."""
+"""Everything that a report says besides scores and comparisons, from the same responses under the same
+rule."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.mixed_model import MixedModel
 
 OWN = "this study’s rule"
-NOBODY = "nobody left out"
+NOBODY = "nobody excluded"
 
 
 @dataclass(frozen=True, slots=True)
 class UnderRule:
-    """The scores under one rule, beside those of the study's own."""
+    """The scores under another rule than the study's own."""
 
     name: str
     rule: Rule
@@ -46,11 +46,11 @@ class UnderRule:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """A score table and all that goes with it."""
+    """A score table and all analyses beside it."""
 
     table: ScoreTable
     rules: tuple[UnderRule, ...]
-    """The study's own rule first, then nobody left out, then those declared beside it."""
+    """The study's own rule, then nobody excluded, then the other declared rules."""
     omnibus: Omnibus | NotEstimable
     intervals: tuple[Others, ...]
     standings: tuple[Standing, ...] | NotEstimable
@@ -59,7 +59,7 @@ class Analysis:
     effects: Effects
     workers: tuple[WorkerLine, ...]
     seconds: Mapping[str, float]
-    """Mean in-page seconds a passage, by generator; without those whose times are not known."""
+    """Mean in-page seconds per passage, by generator; without generators whose times are unknown."""
     stories: tuple[str, ...]
     """The stories' names, by the model's codes for them."""
     seed: int
@@ -118,11 +118,11 @@ def analyse(
     level: float = 0.95,
     seed: int = 0,
 ) -> Analysis:
-    """Analyse the responses in `frame` as `humaneval.scoring.scores.score` does, and in every other way a
+    """Score the responses in `frame` as `humaneval.scoring.scores.score` does, and compute all else that a
     report shows.
 
-    `also` are rules whose scores stand beside those of `rule`, by name. The same frame and seed give the same
-    figures. What the data cannot tell is a NotEstimable. Raises as `score` does.
+    `also` are rules, by name, whose scores are shown beside those of `rule`. The same frame and seed give the
+    same figures. What the data cannot tell is a NotEstimable. Raises the errors of `score`.
     """
     rule = rule or Rule()
     answers = judgments(frame, control=control, human=human)

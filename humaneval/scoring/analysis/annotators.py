@@ -1,5 +1,4 @@
-"""The annotators one by one: what they did, how fast, and the signs that some did not read. Flags leave
-nobody out."""
+"""One line per annotator: what they did, how fast, and signs that they did not read. Flags exclude nobody."""
 
 from __future__ import annotations
 
@@ -16,16 +15,16 @@ from humaneval.statistics.arrays import Flags, NotEstimable
 from humaneval.statistics.quality import READING_SPEED, speed, straight_lining
 
 ODD = 0.001
-"""One place marked so often that chance does it less often than this is a flag."""
+"""The flag for one position: chance marks it as often with a probability below this."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerLine:
-    """One annotator; `worker` is the pseudonym as it stands in the table."""
+    """One annotator; `worker` is the pseudonym in the table."""
 
     worker: str
     counted: bool
-    """Whether her answers count under the study's rule."""
+    """Whether the answers count under the study's rule."""
     responses: int
     controls: int
     noticed: int
@@ -34,10 +33,9 @@ class WorkerLine:
     """Systems' sentences noticed, of `systems`."""
     systems: int
     spam: float | None
-    """The probability that she answers without reading, by her Control passages; None where that is not
-    estimable."""
+    """The probability of answering without reading, given the Control passages; None if not estimable."""
     straight: float
-    """The probability that chance marks one place as often as she did."""
+    """The probability that chance marks one position as often as this annotator did."""
     median_seconds: float | None
     """Per passage, by the page's timer."""
     words_per_second: float | None
@@ -45,7 +43,7 @@ class WorkerLine:
 
 
 def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
-    """One line an annotator, tests and second answers aside, in the order of codes."""
+    """One line per annotator, without tests and second answers, in the order of codes."""
     answers, before = selection.answers, selection.before
     frame = pd.DataFrame(
         {
@@ -85,7 +83,7 @@ def worker_lines(selection: Selection) -> tuple[WorkerLine, ...]:
 
 
 def mean_seconds(answers: Judgments, kept: Flags) -> dict[str, float]:
-    """Mean in-page seconds of the `kept` answers, by generator, where any are known."""
+    """Mean in-page seconds of the `kept` answers, by generator, if any are known."""
     if answers.seconds is None:
         return {}
     known = answers.in_order(kept & ~np.isnan(answers.seconds))
@@ -108,9 +106,9 @@ def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
     if row["controls"] > row["noticed"]:
         flags.append("missed a Control passage")
     if row["straight"] < ODD:
-        flags.append("marked one place throughout")
+        flags.append("marked one position throughout")
     if rate is not None and rate > READING_SPEED:
-        flags.append("faster than anybody reads")
+        flags.append("faster than anyone can read")
     return WorkerLine(
         worker,
         bool(row["counted"]),

@@ -1,4 +1,4 @@
-"""What else moved the answers: where a sentence stood, when a passage came, whether annotators agree."""
+"""What else affects the answers: position, order, and whether annotators agree."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class AgreementFigure:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Whether several annotators mark the same sentence of one passage."""
+    """Whether several annotators mark the same sentence of a passage."""
 
     passages: int
-    """Passages with two answers or more."""
+    """Passages with at least two answers."""
     coefficients: tuple[AgreementFigure, ...]
 
 
@@ -74,13 +74,13 @@ class Effects:
 
 
 def effects(answers: Judgments, kept: Flags, level: float, seed: int) -> Effects:
-    """All of them over the `kept` responses."""
+    """All effects over the `kept` responses."""
     human, system = kept & answers.is_role(Role.HUMAN), kept & answers.is_role(Role.SYSTEM)
     detected = 1.0 - answers.outcomes
 
     def trend() -> Learning | NotEstimable:
         if answers.order is None:
-            return NotEstimable("the responses do not say at which place of a form a passage stood")
+            return NotEstimable("the responses do not say at which place of a form a passage was shown")
         known = answers.in_order(system & ~np.isnan(answers.order))
         return learning(
             detected[known], answers.order[known], answers.worker[known], answers.generator[known], level

@@ -1,4 +1,4 @@
-"""Numbers that the data may not hold: an error of the statistics becomes a "not estimable, because"."""
+"""Figures that the data may not give: an error of the statistics becomes "not estimable, because …"."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 def estimated(compute: Callable[[], T]) -> T | NotEstimable:
-    """What `compute` gives, or why it cannot: an InputError about the data is no error of the analysis."""
+    """The result of `compute`, or why there is none: an InputError about the data is not one of the
+    analysis."""
     try:
         return compute()
     except InputError as error:
-        # What says itself that something is not estimable gives the reason alone: it is said again where it
-        # is shown.
+        # Of a message that says "not estimable" itself, only the reason is kept.
         reason = error.message.rpartition(" not estimable, because ")[2]
         return NotEstimable(reason[:1].lower() + reason[1:])
 

@@ -1,5 +1,5 @@
-"""The responses as mixed-model programs want them: one line a response that counts, and the model in R's
-words."""
+"""The responses for mixed-model programs: one line per response that counts, and the model as an R
+formula."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from humaneval.scoring.exclusions import Rule, select
 from humaneval.scoring.judgments import judgments
 
 COLUMNS = {
-    "identified": "1 where the annotator marked the machine’s sentence (for Human: the held-out one), else 0",
-    "generator": "the generator; R takes the first by the alphabet as its base",
-    "role": "system or human; Control is left out, for by the rule everybody who is left noticed it",
+    "identified": "1 if the annotator marked the machine’s sentence (for Human: the held-out one), else 0",
+    "generator": "the generator; R takes the first in the alphabet as its baseline",
+    "role": "system or human; without Control, because by the rule every annotator who is left noticed it",
     "worker": "the annotator’s pseudonym",
     "story": "the story’s key",
-    "position": "where the sentence stood, 1 to 5",
+    "position": "the position of the sentence, 1 to 5",
     "choice": "which sentence was marked, 1 to 5",
-    "order": "the passage’s place in its form, from 1; empty where not known",
-    "seconds": "time on the passage by the page’s timer; empty where not known",
+    "order": "the place of the passage in its form, from 1; empty if unknown",
+    "seconds": "time on the passage by the page’s timer; empty if unknown",
 }
-"""Column: what it holds."""
+"""Column: its meaning."""
 
 FORMULA = "identified ~ generator + (1 | worker) + (1 | story)"
 
@@ -28,7 +28,7 @@ FORMULA = "identified ~ generator + (1 | worker) + (1 | story)"
 def rows_for_models(frame: pd.DataFrame, rule: Rule | None = None) -> pd.DataFrame:
     """The responses in `frame` that count under `rule`, of systems and Human, with the columns of `COLUMNS`.
 
-    Raises as `humaneval.scoring.scores.score` does.
+    Raises the errors of `humaneval.scoring.scores.score`.
     """
     answers = judgments(frame)
     kept = select(answers, rule or Rule()).kept & ~answers.is_role(Role.CONTROL)
@@ -57,7 +57,7 @@ set.seed({seed})
 responses <- read.csv("responses_r.csv", stringsAsFactors = TRUE)
 model <- glmer({FORMULA}, data = responses, family = binomial)
 print(summary(model))
-# Do the systems differ at all? Human is a ceiling and no competitor.
+# Do the systems differ at all? Human is a ceiling, not a competitor.
 systems <- droplevels(subset(responses, role == "system"))
 among <- glmer({FORMULA}, data = systems, family = binomial)
 print(anova(update(among, . ~ . - generator), among))

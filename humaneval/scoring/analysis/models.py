@@ -1,5 +1,5 @@
-"""Beside the headline: an omnibus test, the mixed model, bootstraps, ranks, and scores with luck taken
-off."""
+"""Beside the headline: an omnibus test, the mixed model, bootstraps, ranks, and scores corrected for
+chance."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Omnibus:
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Other intervals of one score. Exact, Jeffreys and naive ones take responses as unrelated."""
+    """Other intervals of one score. The exact, Jeffreys and naive ones take responses as independent."""
 
     generator: str
     naive: Interval
-    """Wilson's, as if nobody and no story had recurred."""
+    """Wilson's, as if no annotator and no story recurred."""
     exact: Interval
     """Clopper and Pearson's."""
     jeffreys: Interval
@@ -53,7 +53,7 @@ class Others:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A system among the systems, over bootstrap replicates of workers. Rank 1 has the highest score."""
+    """The rank of a system over bootstrap replicates of workers. Rank 1 has the highest score."""
 
     generator: str
     best: float
@@ -62,7 +62,7 @@ class Standing:
     low: int
     high: int
     group: int
-    """Systems of different groups were told apart, every one from every other; 1 holds the highest scores."""
+    """All systems of different groups were told apart; group 1 has the highest scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class LuckOff:
 
 
 def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
-    """Over the systems: Cochran's Q where every worker judged each of them once, else a likelihood ratio of
-    mixed models."""
+    """Over the systems: Cochran's Q if every worker judged each system once, else a likelihood ratio of mixed
+    models."""
     mine = kept & answers.is_role(Role.SYSTEM)
     codes = np.unique(answers.generator[mine])
     if codes.size < 2:
@@ -108,19 +108,20 @@ def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
 
 
 def fit(answers: Judgments, kept: Flags) -> MixedModel | NotEstimable:
-    """The mixed model of systems and Human. Control is left out: by the rule, everybody who is left
-    noticed it."""
+    """The mixed model of systems and Human. It leaves out Control, which by the rule every remaining worker
+    noticed."""
     mine = kept & ~answers.is_role(Role.CONTROL)
     if not mine.any():
-        return NotEstimable("nothing but Control was judged")
+        return NotEstimable("only Control was judged")
     found = estimated(lambda: mixed_model(*_columns(answers, mine)))
     if isinstance(found, MixedModel) and not found.converged:
-        return NotEstimable(f"the mixed model’s fit did not end: {found.statement}")
+        return NotEstimable(f"the fit of the mixed model did not converge: {found.statement}")
     return found
 
 
 def story_deviations(answers: Judgments, kept: Flags, model: MixedModel) -> tuple[float, ...]:
-    """Conditional standard deviations of the stories' modes, on the log odds, in the order of `model.stories`.
+    """Conditional standard deviations of the stories' modes, on the log odds, in the order of
+    `model.stories`.
 
     1/√(1/σ² + Σ p(1 − p)) over a story's responses: the curvature of the likelihood and of the spread of
     stories at the mode, with everything else in the model taken as known.
@@ -145,7 +146,7 @@ def story_deviations(answers: Judgments, kept: Flags, model: MixedModel) -> tupl
 
 
 def other_intervals(answers: Judgments, kept: Flags, table: ScoreTable, seed: int) -> tuple[Others, ...]:
-    """Every score's other intervals, in the table's order."""
+    """The other intervals of every score, in the table's order."""
     drawn = {
         by: estimated(partial(bootstrap, *_columns(answers, kept), by, replicates=REPLICATES, seed=seed))
         for by in ("workers", "stories", "both")
@@ -205,8 +206,7 @@ def standings(
 
 
 def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
-    """Systems and Human against the achieved ceiling, or the nominal one where no Human passage was
-    judged."""
+    """Systems and Human against the achieved ceiling, or the nominal one if no Human passage was judged."""
     ceiling = table.chance.ceiling
     return tuple(
         LuckOff(row.generator, ceiling, detection(row.score, row.interval, ceiling), d_prime(1 - row.score))
@@ -216,7 +216,7 @@ def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
 
 
 def _columns(answers: Judgments, mine: Flags) -> tuple[Any, Any, Any, Any]:
-    """Outcomes, workers, stories and generators' names, in an order that is not that of the table's lines."""
+    """Outcomes, workers, stories and generator names, in an order that the order of lines does not change."""
     at = answers.in_order(mine)
     names = np.array(answers.names, dtype=object)
     return answers.outcomes[at], answers.worker[at], answers.story[at], names[answers.generator[at]]

@@ -1,0 +1,173 @@
+"""The codebook of a folder of infills: what its files and columns mean."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from humaneval.domain import Role
+
+SENTENCES = ("sentence1", "sentence2", "sentence3", "sentence4", "sentence5")
+
+
+class Counts(NamedTuple):
+    """What a folder of infills holds."""
+
+    infills: int
+    passages: int
+    generators: int
+    stories: int
+    """0 without the stories' own sentences."""
+
+
+class _Meaning(NamedTuple):
+    """Columns of one file, separated by commas, and what they hold."""
+
+    columns: str
+    text: str
+
+
+def codebook(counts: Counts, study: str, *, stories: bool, excel: bool) -> str:
+    """The codebook in Markdown; `study` is empty if the folder holds the infills of every study."""
+    parts = [
+        *_introduction(counts, study, excel),
+        *_infills(),
+        *_passages(stories),
+        *(_with_stories() if stories else _without_stories()),
+        *_runs(),
+        *(() if excel else _use()),
+    ]
+    return "\n".join(parts)
+
+
+def _introduction(counts: Counts, study: str, excel: bool) -> list[str]:
+    whose = f"of the study {study}" if study else "of every study"
+    guarded = (
+        " A byte order mark, and apostrophes before text that a spreadsheet would run as a formula, make them"
+        " safe"
+        " to open there."
+    )
+    return [
+        "# Codebook",
+        "",
+        (
+            f"Sentences written for five-sentence stories with one sentence removed, {whose}:"
+            f" {counts.infills} infills, {counts.passages} passages, {counts.generators} generators. This"
+            " folder holds no annotators and no answers."
+        ),
+        "",
+        "The CSV files are UTF-8, quoted as in RFC 4180, with one header line and line feeds at the ends of"
+        " lines." + (guarded if excel else ""),
+        "",
+    ]
+
+
+def _infills() -> list[str]:
+    return _table(
+        "infills.csv",
+        "One line per infill: a sentence that a generator wrote, or failed to write.",
+        _Meaning("story", "the story's id"),
+        _Meaning("position", "1–5: which sentence was removed"),
+        _Meaning("sample", "from 1: which draw for that blank"),
+        _Meaning("generator", "the generator's name; `runs.json` describes it"),
+        _Meaning("text", "the sentence; empty if there is no usable one"),
+        _Meaning("status", "`ok`, or what is wrong with the sentence"),
+        _Meaning("detail", "details of the status, if it needs any"),
+        _Meaning("infill", "the number of this line; `passages.csv` refers to it"),
+        _Meaning("run", "the run that wrote it, in `runs.json`"),
+        _Meaning(
+            "extra",
+            (
+                "JSON: what the generator reports about it, such as `logprob` (natural logarithm, of all its"
+                " tokens) and `raw` (the original text, if its form was corrected)"
+            ),
+        ),
+    )
+
+
+def _passages(stories: bool) -> list[str]:
+    roles = ", ".join(f"`{role}`" for role in Role)
+    own = "; a `human` passage has no such line, because its sentence is the story's own"
+    return _table(
+        "passages.csv",
+        "One line per passage of a study.",
+        _Meaning("study", "the study's name"),
+        _Meaning(
+            "story, position, generator",
+            "as above: a passage is the story with that sentence replaced by the infill",
+        ),
+        _Meaning("role", f"role of the generator in the study: {roles}"),
+        _Meaning("infill", f"the line of `infills.csv`{'' if stories else own}"),
+        _Meaning("shown_hash", "SHA-256 of the five sentences as shown: NFC, UTF-8, joined by line feeds"),
+        *([_Meaning(", ".join(SENTENCES), "the sentences as shown")] if stories else []),
+    )
+
+
+def _with_stories() -> list[str]:
+    return [
+        *_table(
+            "stories.csv",
+            "One line per story. `humaneval stories import` reads this file.",
+            _Meaning("storyid, storytitle", "its id and title"),
+            _Meaning(", ".join(SENTENCES), "the sentences that people wrote"),
+        ),
+        "The stories may have a licence of their own. Check that it allows you to publish them.",
+        "",
+    ]
+
+
+def _without_stories() -> list[str]:
+    return [
+        "## The stories",
+        "",
+        (
+            "The stories' own sentences are not in this folder. If you have the stories, you can rebuild a"
+            " passage: replace the sentence at `position` by the infill. `shown_hash` tells whether it is the"
+            " passage that was shown. An infill with the status `same as the original` repeats the story's"
+            " sentence."
+        ),
+        "",
+    ]
+
+
+def _runs() -> list[str]:
+    return [
+        "## runs.json",
+        "",
+        (
+            "A list with one entry per run: `generator`, its `kind`, the `checkpoint` with its hash, `seed`,"
+            " all"
+            " `settings`, the shape of the `batch`, the `versions` of the software, the `hash` of all of"
+            " these,"
+            " and when the run `started` (UTC)."
+        ),
+        "",
+    ]
+
+
+def _use() -> list[str]:
+    return [
+        "## Use",
+        "",
+        (
+            "`humaneval generate --generator replay --checkpoint infills.csv` brings these infills into"
+            " another"
+            " database that holds the stories, each generator under its name."
+        ),
+        "",
+    ]
+
+
+def _table(name: str, what: str, *meanings: _Meaning) -> list[str]:
+    return [
+        f"## {name}",
+        "",
+        what,
+        "",
+        "| column | meaning |",
+        "| --- | --- |",
+        *(
+            f"| {', '.join(f'`{one}`' for one in columns.split(', '))} | {text} |"
+            for columns, text in meanings
+        ),
+        "",
+    ]
