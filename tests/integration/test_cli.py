@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import click
@@ -130,6 +131,29 @@ def test_help_lists_verbs_in_sections_by_what_they_are_for() -> None:
     said = program("--help").stdout.decode()
     titles = re.findall(r"^([A-Z][\w ]+):$", said, re.M)
     assert titles == ["Options", "Prepare", "Train", "Run", "Review and pay", "Analyse", "Maintain"]
+
+
+def test_verbs_of_other_packages_are_listed_in_a_section_of_their_own_without_loading_them(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "other_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise ImportError\n", encoding="utf-8")
+    (package / "verbs.py").write_text(
+        'def count(\n    stories: int,\n) -> None:\n    """Count the\n    stories. Twice."""\n\n\n'
+        "silent = print\n",
+        encoding="utf-8",
+    )
+    points = [
+        EntryPoint(name, f"other_package.verbs:{name}", command_line.PLUGINS) for name in ("silent", "count")
+    ]
+    monkeypatch.setattr(command_line, "entry_points", lambda group: points)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    section = command("--help").out.partition("\nAdded by other packages:\n")[2]
+    assert [line.split(maxsplit=1) for line in section.splitlines()] == [
+        ["count", "Count the stories."],
+        ["silent", "See humaneval silent --help."],
+    ]
 
 
 def test_help_loads_no_library_but_click() -> None:
