@@ -58,8 +58,8 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         say(
-            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned, none"
-            f" was sent: {go_on}"
+            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned,"
+            f" none was sent: {go_on}"
         )
     else:
         _say_work(line, study, things, go_on)

@@ -16,9 +16,9 @@ import pytest
 from sqlalchemy import Engine, event, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd import approve as deciding
 from humaneval.crowd import publish_plan
 from humaneval.crowd.addresses import preview_urls
+from humaneval.crowd.approve import approve_work
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import local
@@ -53,7 +53,7 @@ def take_in(engine: Engine, platform: MTurk, forms: str) -> None:
 
 
 def approve(engine: Engine, platform: MTurk, forms: str) -> None:
-    deciding.approve_work(open_study_at(engine, "study", platform))
+    approve_work(open_study_at(engine, "study", platform))
 
 
 def bonus(engine: Engine, platform: MTurk, forms: str) -> None:
@@ -129,7 +129,7 @@ def place(folder: Path, study: Callable[[Engine], Any]) -> Iterator[tuple[Engine
 
 def work(engine: Engine, server: MarketServer, forms: str) -> None:
     crowd = Crowd(PEOPLE, Skills())
-    for url in preview_urls(engine, "study", local(server.url)):
+    for url in preview_urls(open_study(engine, "study"), local(server.url)):
         work_through(crowd, url, study_key(open_study(engine, "study")))
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd import approve as deciding
-from humaneval.crowd import close as closing
 from humaneval.crowd import workers
-from humaneval.crowd.close import CLOSE
+from humaneval.crowd.addresses import PUBLISH
+from humaneval.crowd.approve import approve_work
+from humaneval.crowd.close import CLOSE, close_all
 from humaneval.crowd.compensate import COMPENSATE, compensate_worker
 from humaneval.crowd.notify import NOTIFY, notify_workers
 from humaneval.crowd.participants import LIST
-from humaneval.crowd.publish import PUBLISH, publish_hits
+from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reversible import EXCLUDE
 from humaneval.crowd.study_at import open_study_at
@@ -67,7 +67,7 @@ class WideWorld(World):
 
     def _undo(self, assignment: str, dies_in: int) -> None:
         with self.process(dies_in):
-            self.reached["undone"] += deciding.approve_work(
+            self.reached["undone"] += approve_work(
                 open_study_at(self.engine, STUDY, self.platform),
                 assignments=[assignment],
                 undo_rejection=True,
@@ -102,7 +102,7 @@ class WideWorld(World):
 
     def close(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            closing.close_all(open_study_at(self.engine, STUDY, self.platform), wait=0)
+            close_all(open_study_at(self.engine, STUDY, self.platform), wait=0)
 
     def compensate(self, who: int, dies_in: int = 0) -> None:
         """What the worker, or else another, began last and never sent is made good once its time is over;

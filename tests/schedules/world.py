@@ -24,11 +24,11 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 from waitress.channel import ClientDisconnected
 
-from humaneval.crowd import approve as deciding
-from humaneval.crowd import extend as lifetime
+from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.collect import collect_work
 from humaneval.crowd.endpoints import local
+from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
@@ -194,11 +194,11 @@ class World:
 
     def approve(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            deciding.approve_work(open_study_at(self.engine, STUDY, self.platform))
+            approve_work(open_study_at(self.engine, STUDY, self.platform))
 
     def reject(self, who: int, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            deciding.reject_work(
+            reject_work(
                 open_study_at(self.engine, STUDY, self.platform),
                 assignments=self._known(who)[:1],
                 reason="It was empty.",
@@ -222,11 +222,11 @@ class World:
 
     def expire(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            lifetime.expire_all(open_study_at(self.engine, STUDY, self.platform))
+            expire_all(open_study_at(self.engine, STUDY, self.platform))
 
     def extend(self, dies_in: int = 0) -> None:
         with self.process(dies_in):
-            lifetime.extend_all(open_study_at(self.engine, STUDY, self.platform), 2)
+            extend_all(open_study_at(self.engine, STUDY, self.platform), 2)
 
     def _known(self, who: int) -> list[str]:
         """What this worker has handed in, else what the others have, as far as it is known here."""
@@ -326,7 +326,7 @@ class World:
             strays = session.scalars(select(AssignmentRow.external_id).where(AssignmentRow.is_stray)).all()
         if strays:
             with self.process(0):
-                deciding.approve_work(open_study_at(self.engine, STUDY, self.platform), assignments=strays)
+                approve_work(open_study_at(self.engine, STUDY, self.platform), assignments=strays)
         for assignment in sorted(self.bonuses):
             self._bonus(assignment, 0)
         self.expire()

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, select
 
-from humaneval.crowd import doctor as preflight
-from humaneval.crowd import endpoints
+from humaneval.crowd import doctor, endpoints
 from humaneval.crowd.doctor import Finding, look
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
@@ -171,7 +170,7 @@ def test_a_clock_that_is_wrong_is_found(
     study: Engine, platform: MTurk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = datetime.now(UTC) + timedelta(minutes=7)
-    monkeypatch.setattr(preflight, "datetime", SimpleNamespace(now=lambda zone: later))
+    monkeypatch.setattr(doctor, "datetime", SimpleNamespace(now=lambda zone: later))
     found = findings(study, platform, "http://127.0.0.1:1")["Clock"]
     assert not found.ok
     assert found.detail.endswith("s from local's")

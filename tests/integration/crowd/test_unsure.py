@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select, text
 
-from humaneval.crowd import notify as letters
+from humaneval.crowd import notify
 from humaneval.crowd.approve import approve_work, reject_work
 from humaneval.crowd.bonus import BonusPaid, pay_bonus
 from humaneval.crowd.close import close_all
@@ -172,11 +172,11 @@ def test_C80_two_programs_that_write_the_same_letter_at_once_write_it_once(
     def beaten(*request: Any, **options: Any) -> str:
         """Between this one's plan and its call another program does all of the same."""
         with monkeypatch.context() as other:
-            other.setattr(letters, "perform", perform)
+            other.setattr(notify, "perform", perform)
             told.append(notify_workers(open_study_at(engine, "study", platform), **LETTER).sent)
         return perform(*request, **options)
 
-    monkeypatch.setattr(letters, "perform", beaten)
+    monkeypatch.setattr(notify, "perform", beaten)
     assert (len(notify_workers(open_study_at(engine, "study", platform), **LETTER).unsure), told) == (1, [1])
     assert troubles.seen.count("NotifyWorkers") == 1
     assert notify_workers(open_study_at(engine, "study", platform), **LETTER).before == 1
