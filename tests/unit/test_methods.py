@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from humaneval.report.contents import DesignFacts, MoneyFacts, RepeatFacts, ReportData
-from humaneval.report.methods import latex_escaped, methods_paragraph
+from humaneval.report.latex_text import latex_escaped
+from humaneval.report.methods import methods_paragraph
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
