@@ -96,7 +96,8 @@ def _materials(data: ReportData, design: DesignFacts) -> list[str]:
     )
     stories = f" from {several(design.stories, 'story', 'stories')}" if design.stories else ""
     sentences = [
-        f"Passages of five sentences were made{stories} by replacing {where} with one by a generator. The"
+        f"Passages of five sentences were made{stories} by replacing {where} with a sentence by a generator."
+        " The"
         f" generators were {listed(whose)}."
     ]
     if design.passages_per_row:

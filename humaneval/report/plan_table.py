@@ -12,6 +12,7 @@ from humaneval.planning.plan import Plan
 from humaneval.report.score_tables import NBSP
 from humaneval.report.sections import NOT_ESTIMABLE, Cell, Column, ReportTable, number, share, text, whole
 from humaneval.scoring.analysis.analyse import Analysis
+from humaneval.text import counted
 
 
 class Achieved(NamedTuple):
@@ -55,7 +56,8 @@ def plan_table(plan: Plan, analysis: Analysis) -> ReportTable:
     unit = "counts; scores, differences, powers and half widths are shares"
     comparisons = before.decisive.comparisons if before.decisive else 0
     note = (
-        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of {comparisons} comparisons."
+        f"By formula, for a power of {100 * plan.power:.0f}{NBSP}% and a family of"
+        f" {counted(comparisons, 'comparison')}."
         " Planned: after the Control passages have excluded annotators. Achieved: medians over the systems."
     )
     if not after:

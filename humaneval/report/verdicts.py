@@ -75,7 +75,8 @@ def summary(comparisons: Sequence[Comparison]) -> str:
     parts = []
     if told:
         parts.append(
-            "; ".join(
+            "Told apart: "
+            + "; ".join(
                 f"{one.a if one.verdict == 'a_higher' else one.b} above"
                 f" {one.b if one.verdict == 'a_higher' else one.a}"
                 for one in told

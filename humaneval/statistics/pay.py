@@ -87,12 +87,7 @@ def hourly_pay(
     if accepted is not None and submitted is not None:
         spans = _seconds(accepted, "times of acceptance"), _seconds(submitted, "times of submission")
         same_length(workers=worker, accepted=spans[0], submitted=spans[1])
-        early = spans[1] < spans[0]
-        if early.any():
-            raise InputError(
-                f"{int(early.sum())} of {early.size} assignments were submitted before they were accepted, "
-                f"the first is entry {int(np.argmax(early)) + 1}"
-            )
+        _refuse_early(spans[1] < spans[0])
 
     def summed(seconds: ArrayLike, name: str) -> HourlyPay | NotEstimable:
         each = numbers_or_missing(seconds, name)
@@ -120,6 +115,14 @@ def hourly_pay(
             else summed(in_page_seconds, "seconds of the page")
         ),
     )
+
+
+def _refuse_early(early: Flags) -> None:
+    if early.any():
+        raise InputError(
+            f"{int(early.sum())} of {early.size} assignments were submitted before they were accepted, "
+            f"the first is entry {int(np.argmax(early)) + 1}"
+        )
 
 
 def _union(worker: Codes, number: int, paid: Floats, start: Floats, end: Floats) -> HourlyPay | NotEstimable:

@@ -143,7 +143,7 @@ def test_sentences_say_what_the_verdict_says() -> None:
     table = compared({"x": 0.3, "y": 0.6, "z": 0.6, "human": 0.8}, Declared(margin=0.3))
     assert verdicts.outcome(found(table, "x", "y")) == "y higher"
     assert verdicts.outcome(found(table, "y", "z")) == "equivalent"
-    assert verdicts.summary(table.comparisons[:3]) == "y above x; z above x. Equivalent: y and z."
+    assert verdicts.summary(table.comparisons[:3]) == "Told apart: y above x; z above x. Equivalent: y and z."
     assert verdicts.summary(table.comparisons[3:]) == "Below human: x, y, z."
     alone = compared({"x": 0.5, "y": 0.5})
     assert verdicts.summary(alone.comparisons) == "The pair cannot be told apart."
