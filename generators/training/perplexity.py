@@ -71,7 +71,10 @@ CHOICES = ("sentence", "document", "paragraph", "ngram", "word", "mixture", "all
 @click.option("--device", **DEVICE)
 @click.option("--json", "as_json", **JSON)
 def perplexity(checkpoints: tuple[Path, ...], **given: Any) -> None:
-    """Say how well checkpoints predict masked text: exp of the mean loss over its tokens."""
+    """Measure how well checkpoints predict masked text.
+
+    Perplexity is exp of the mean loss over its tokens.
+    """
     try:
         device = pick_device(given["device"])
     except ModuleNotFoundError as error:

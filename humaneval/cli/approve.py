@@ -102,7 +102,9 @@ def _tell(options: RunOptions, document: dict[str, object], sentence: str) -> No
 def reject(
     app: App, options: RunOptions, study: str, assignments: tuple[str, ...], reason: str, endpoint: str
 ) -> None:
-    """Reject ASSIGNMENTS of STUDY: their workers are not paid, and their approval rate falls.
+    """Reject ASSIGNMENTS of STUDY, with a reason.
+
+    Their workers are not paid, and their approval rate falls.
 
     Do not reject work for a missed control passage: pay the worker, and the study's own rule leaves the
     answers out of the scores. For 30 days `approve --undo-rejection` takes a rejection back. Rejected work is

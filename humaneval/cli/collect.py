@@ -18,7 +18,10 @@ from humaneval.progress import progress
 @to_option
 @acting
 def collect(app: App, options: RunOptions, study: str, endpoint: str) -> None:
-    """Fetch all submitted work of STUDY, compare it with our server's copy, and store the responses."""
+    """Fetch the submitted work of STUDY and store the responses.
+
+    Compares the platform's answers with our server's copy, and reports the differences.
+    """
     at = app.study_at(endpoint, study)
     if options.dry_run:
         waiting = would_collect(at)

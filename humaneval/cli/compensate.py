@@ -30,7 +30,9 @@ def compensate(
     worker: str,
     endpoint: str,
 ) -> None:
-    """Pay the worker of ASSIGNMENT, which was lost before it was submitted, with a HIT for this worker alone.
+    """Pay a worker whose work was lost before it was submitted.
+
+    Publishes a HIT for the worker of ASSIGNMENT alone.
 
     If something was submitted, `bonus` is the simpler way. The worker takes the HIT, presses one button, and
     is paid at once; `collect` enters it in the ledger. Write to the worker with `notify` if the platform

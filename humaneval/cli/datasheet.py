@@ -24,7 +24,10 @@ from humaneval.report.dossier import dossier
 @json_option
 @with_app
 def datasheet(app: App, study: str, out: Path | None, tests: bool, as_json: bool) -> None:
-    """Write the Human Evaluation Datasheet (HEDS) of STUDY, with a list of what only you can fill in."""
+    """Write the Human Evaluation Datasheet (HEDS) of STUDY.
+
+    Lists what only you can fill in.
+    """
     path = out or Path(f"{study}-datasheet.md")
     if path.suffix.lower() not in (".md", ".json"):
         raise UsageError(f"the file name {path} does not end in .md or .json", "End it in one of the two.")

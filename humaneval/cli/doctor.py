@@ -23,7 +23,9 @@ from humaneval.store.engine import open_engine
 @json_option
 @with_app
 def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
-    """Check Python, the settings, the database, Chromium, the form server and the marketplace.
+    """Check this machine, or rehearse a study before it is published.
+
+    Checks Python, the settings, the database, Chromium, the form server and the marketplace.
 
     With STUDY, find out what would fail if it were published. A simulated worker goes through a copy of it,
     from publishing to paying, at a temporary marketplace. Address, frames, clock, keys, balance and

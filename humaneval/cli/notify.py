@@ -38,7 +38,10 @@ def notify(
     again: bool,
     endpoint: str,
 ) -> None:
-    """Write to WORKERS of STUDY (pseudonyms or platform ids), or to all whose work was approved or rejected.
+    """Write to workers of STUDY.
+
+    Name WORKERS by pseudonym or platform id. Without names, the letter goes to all whose work was approved or
+    rejected.
 
     The same letter goes to the same worker once, however often this runs.
     """

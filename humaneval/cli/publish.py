@@ -62,7 +62,9 @@ def publish(
     panel: bool,
     places: int | None,
 ) -> None:
-    """Publish STUDY as HITs of at most 9 assignments each, below the platform's higher fee; or as links.
+    """Publish STUDY as HITs, or as links to our own forms.
+
+    A HIT has at most 9 assignments: from ten on, the platform takes a higher fee.
 
     With --to link, people come to our own form server. The link is open to anybody, or personal for each line
     of --people, or for a panel that adds its ids to the address.

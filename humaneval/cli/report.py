@@ -61,7 +61,7 @@ FILES = {
 def report(
     app: App, study: str, out: Path | None, form: str | None, title: str, tests: bool, as_json: bool
 ) -> None:
-    """Write the report of STUDY as HTML, Markdown, LaTeX, CSV or JSON, and its plots as PDF and SVG.
+    """Write the report of STUDY: HTML, Markdown, LaTeX, CSV, JSON, PDF.
 
     The HTML page is one file with all that a reader needs: scores, comparisons, plots, design, exclusions,
     and what it takes to repeat the study. Markdown and LaTeX hold the same tables, CSV the numbers behind

@@ -36,7 +36,9 @@ from humaneval.study.stored import is_simulated
 @spending
 @acting
 def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all: bool) -> None:
-    """List collected work with what the study's own rule excludes, and approve it with --approve.
+    """List collected work of STUDY, and approve it with --approve.
+
+    Shows whom the study's own rule excludes.
 
     An excluded annotator is paid like any other: exclusion concerns scores, not money. Nothing is rejected
     here: `reject` does that, by id and with a reason.

@@ -23,8 +23,9 @@ from humaneval.text import counted
 @json_option
 @with_app
 def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
-    """Show for each endpoint of STUDY how many forms are submitted and usable, when the rest will be, and the
-    cost.
+    """Show how far STUDY is, and what it has cost.
+
+    There is a line for each endpoint: how many forms are submitted and usable, and when the rest will be.
 
     "About done at" estimates when the rest will be submitted, at the rate since the first submitted form was
     opened. It is shown from three submissions on, while forms are missing and can still come. At a

@@ -12,7 +12,10 @@ from humaneval.cli.market.upkeep import backup, events
 
 @click.group()
 def market() -> None:
-    """Run the self-hosted marketplace: MTurk's protocol for programs, a worker site for people."""
+    """Run the self-hosted marketplace.
+
+    It speaks MTurk's protocol to programs, and has a worker site for people.
+    """
 
 
 for command in (serve, invite, key, fund, earnings, backup, events):
