@@ -68,7 +68,7 @@ class Keys:
     def __init__(self, pairs: Mapping[str, str]) -> None:
         """Raises SettingsError. Its message never contains a secret."""
         if not pairs:
-            raise SettingsError("there is no access key", "Make one with `humaneval market key FILE`.")
+            raise SettingsError("there is no access key", "Make one with `humaneval market key --out FILE`.")
         for key_id, secret in pairs.items():
             if not _ID.fullmatch(key_id):
                 raise SettingsError(
@@ -78,7 +78,7 @@ class Keys:
             if len(secret) < SHORTEST_SECRET:
                 raise SettingsError(
                     f"the secret of access key {key_id} is shorter than {SHORTEST_SECRET} characters",
-                    "Make a new pair with `humaneval market key FILE`.",
+                    "Make a new pair with `humaneval market key --out FILE`.",
                 )
         self._pairs = dict(pairs)
 

@@ -147,7 +147,7 @@ def _refuse_others(host: str, url: str) -> None:
             raise SettingsError(
                 f"other machines can reach {name}, and without access keys they could spend the account's"
                 " money",
-                "Make a key pair with `humaneval market key FILE` and serve with --keys FILE.",
+                "Make a key pair with `humaneval market key --out FILE` and serve with --keys FILE.",
             )
 
 

@@ -112,19 +112,19 @@ def serve(
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
 @json_option
-def key(file: Path, as_json: bool) -> None:
-    """Make an access key in FILE.
+def key(out: Path, as_json: bool) -> None:
+    """Make an access key, in a file.
 
     AWS's clients can read the file too. Only its owner may read it.
     """
-    key_id = write_new_pair(file)
+    key_id = write_new_pair(out)
     if as_json:
-        emit({"file": str(file), "key": key_id})
+        emit({"file": str(out), "key": key_id})
         return
-    say(f"Access key {key_id} written to {file}.")
-    say(f"Serve with --keys {file}. Programs find the key with AWS_SHARED_CREDENTIALS_FILE={file.resolve()}")
+    say(f"Access key {key_id} written to {out}.")
+    say(f"Serve with --keys {out}. Programs find the key with AWS_SHARED_CREDENTIALS_FILE={out.resolve()}")
 
 
 def _keys(app: App, file: Path | None) -> Keys | None:

@@ -14,15 +14,19 @@ from humaneval.store.engine import open_engine
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write. [default: a dated copy beside the database]",
+)
 @database_option
 @json_option
-def backup(file: Path | None, database: str, as_json: bool) -> None:
-    """Copy the marketplace's database to FILE while it is in use."""
+def backup(out: Path | None, database: str, as_json: bool) -> None:
+    """Copy the marketplace's database to another file while it is in use."""
     refuse_missing(database)
     # Not `existing_market`: a file of an older revision can be copied too.
     engine = open_engine(f"sqlite:///{database}")
-    copy = migrate.backup(engine, file)
+    copy = migrate.backup(engine, out)
     engine.dispose()
     if as_json:
         emit({"copy": copy})

@@ -171,7 +171,7 @@ def test_a_made_key_is_its_owners_alone_and_works_at_both_ends(
 ) -> None:
     file = tmp_path / "keys"
     monkeypatch.chdir(tmp_path)
-    made = CliRunner().invoke(cli, ["market", "key", "keys"])
+    made = CliRunner().invoke(cli, ["market", "key", "--out", "keys"])
     assert made.exit_code == 0, made.output
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     secret = file.read_text().split()[-1]

@@ -148,7 +148,7 @@ def test_the_file_and_its_copies_are_their_owners_alone(tmp_path: Path) -> None:
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob("market.db*")} == {0o600}
     for readable in (0o600, 0o640):
         database.chmod(readable)
-        CliRunner().invoke(cli, ["market", "backup", str(copy), "--database", str(database)])
+        CliRunner().invoke(cli, ["market", "backup", "--out", str(copy), "--database", str(database)])
         assert stat.S_IMODE(copy.stat().st_mode) == readable
         copy.unlink()
     engine.dispose()
@@ -176,7 +176,9 @@ def test_a_copy_made_while_it_is_in_use_is_a_whole_marketplace(tmp_path: Path) -
     engine = open_market(database)
     app = create_market_app(engine, mode=Mode.LOCAL, public_url="http://localhost:1")
     cookie = app.test_client().post("/signin", data={"name": "Ada"}).headers["Set-Cookie"].split(";")[0]
-    made = CliRunner().invoke(cli, ["market", "backup", str(copy), "--database", str(database), "--json"])
+    made = CliRunner().invoke(
+        cli, ["market", "backup", "--out", str(copy), "--database", str(database), "--json"]
+    )
     assert made.exit_code == 0, made.output
     engine.dispose()
     for file in tmp_path.glob("market.db*"):
@@ -187,7 +189,9 @@ def test_a_copy_made_while_it_is_in_use_is_a_whole_marketplace(tmp_path: Path) -
     assert b"Ada" in restored.test_client(use_cookies=False).get("/hits", headers={"Cookie": cookie}).data
     engine.dispose()
     homeless = tmp_path / "nowhere" / "copy.db"
-    refusal = CliRunner().invoke(cli, ["market", "backup", str(homeless), "--database", str(database)])
+    refusal = CliRunner().invoke(
+        cli, ["market", "backup", "--out", str(homeless), "--database", str(database)]
+    )
     assert isinstance(refusal.exception, UsageError)
     assert "for the copy does not exist" in str(refusal.exception)
     absent = CliRunner().invoke(cli, ["market", "backup", "--database", str(tmp_path / "nowhere.db")])
