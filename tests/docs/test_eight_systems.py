@@ -52,7 +52,7 @@ def test_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
         LM=str(gpt2),
         BERT=str(tmp_path / "tiny-bert"),
     )
-    scored = {row["generator"] for row in json.loads(printed)["scores"]}
+    scored = {row["generator"] for row in json.loads(printed[printed.index("\n{\n") :])["scores"]}
     assert scored == {
         "control",
         "bert-stories",
