@@ -8,8 +8,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sentencex import segment
-
 # White space as people understand it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C and U+0085.
 # Those are control characters: they must be refused, not silently dropped.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
@@ -118,6 +116,9 @@ def sentence_spans(text: str) -> list[Span]:
     >>> sentence_spans("  It rained.\u00a0 Why? ")
     [Span(start=2, end=12), Span(start=14, end=18)]
     """
+    # Here, so that masks can be drawn with the standard library alone.
+    from sentencex import segment
+
     # The splitter fails on some white space other than spaces. One space for each keeps the offsets.
     text = _SPACE.sub(" ", text)
     spans = []

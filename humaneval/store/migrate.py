@@ -17,7 +17,8 @@ from sqlalchemy.exc import DBAPIError
 from humaneval.errors import StoreError, UsageError
 from humaneval.resources import bundled
 from humaneval.store.engine import store_errors
-from humaneval.store.types import Base, now
+from humaneval.store.tables import METADATA
+from humaneval.store.types import now
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -27,7 +28,7 @@ HEAD = "0001"
 
 
 def open_current(
-    engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata
+    engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = METADATA
 ) -> None:
     """Create the tables of an empty database. Raises StoreError for a database of another revision."""
     found = known_revision(engine, versions=versions, head=head, metadata=metadata)
@@ -45,7 +46,7 @@ def open_current(
 
 
 def known_revision(
-    engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = Base.metadata
+    engine: Engine, *, versions: str = "versions", head: str = HEAD, metadata: MetaData = METADATA
 ) -> str | None:
     """The database's revision; None if it is empty. StoreError if it is not ours, or is too new."""
     with store_errors(engine):
@@ -88,7 +89,7 @@ def revision(engine: Engine) -> str | None:
 
 
 def upgrade(
-    engine: Engine, *, versions: str = "versions", metadata: MetaData = Base.metadata, to: str = "head"
+    engine: Engine, *, versions: str = "versions", metadata: MetaData = METADATA, to: str = "head"
 ) -> None:
     """Run the migrations up to revision `to`: all of them or, after an error, none."""
     from alembic import command
@@ -97,16 +98,14 @@ def upgrade(
         command.upgrade(_config(engine, versions, metadata), to)
 
 
-def downgrade(
-    engine: Engine, to: str, *, versions: str = "versions", metadata: MetaData = Base.metadata
-) -> None:
+def downgrade(engine: Engine, to: str, *, versions: str = "versions", metadata: MetaData = METADATA) -> None:
     """Undo the migrations back to revision `to` (`base` means no tables)."""
     from alembic import command
 
     command.downgrade(_config(engine, versions, metadata), to)
 
 
-def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = Base.metadata) -> list[str]:
+def check(engine: Engine, *, head: str = HEAD, metadata: MetaData = METADATA) -> list[str]:
     """What is wrong with the database, such as tables that differ from the models or broken references."""
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext

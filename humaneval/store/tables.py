@@ -389,3 +389,7 @@ class PaymentRow(Base):
     reason: Mapped[str] = mapped_column(default="")
     state: Mapped[str]
     paid_at: Mapped[datetime | None]
+
+
+METADATA = Base.metadata
+"""All tables of this module. Take it from here: `Base` alone knows no table before this module is loaded."""

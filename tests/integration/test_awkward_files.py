@@ -46,7 +46,7 @@ def test_an_index_is_taken_as_ids_with_a_word(test_data: Path) -> None:
     for story in reading.stories:
         row = rows[story.id]
         assert story.sentences[4] == normalise(row["end1"] if row["answer"] == "0" else row["end2"])
-    assert "running numbers" in reading.notes[0]
+    assert "index" in reading.notes[0]
 
 
 def test_many_fields_are_read_by_a_mapping_and_else_refused_by_their_names(test_data: Path) -> None:
