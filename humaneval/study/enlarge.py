@@ -20,9 +20,10 @@ from humaneval.fees import MANY_ASSIGNMENTS, reward_fee
 from humaneval.store.engine import reading, writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import AssignmentRow, ResponseRow, StudyAdditionRow, StudyRow
-from humaneval.study.create import Material, design_hash, design_of, material_of, store_rows
+from humaneval.study.create import design_hash, design_of, store_rows
 from humaneval.study.file import MOST_ROWS, rounded_up
 from humaneval.study.stored import Study, hash_of_rows
+from humaneval.study.usable_infills import Material, material_of
 from humaneval.text import counted
 
 WARNING = (

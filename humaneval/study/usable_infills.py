@@ -1,0 +1,174 @@
+"""The stories and infills that a study can show.
+
+A blank is used only if every generator has an infill for it that may be shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from humaneval.design.rows import Cell
+from humaneval.domain import shown_statuses
+from humaneval.errors import DesignError
+from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
+from humaneval.study.file import StudyFile
+
+SAMPLE = 1
+"""Which sample of an infill a study shows."""
+
+
+class Filled(NamedTuple):
+    """An infill that could be shown."""
+
+    infill_id: int
+    text: str
+    status: str
+
+
+class CommonBlanks(NamedTuple):
+    """The blanks that every generator has filled, by story; and for each generator that lacks an infill, the
+    number of blanks left out because of it."""
+
+    blanks: Mapping[str, Collection[int]]
+    lacking: Mapping[str, int]
+
+
+class Material(NamedTuple):
+    """What a study is made from: stories by key, infills by cell, and the blanks that a study can show."""
+
+    stories: Mapping[str, StoryRow]
+    filled: Mapping[Cell, Filled]
+    common: CommonBlanks
+
+
+def material_of(session: Session, study: StudyFile, until: datetime | None = None) -> Material:
+    """The stories and infills for the study, as of now or of `until`. Raises DesignError if some are not
+    suitable."""
+    stories = _stories(session, study, until)
+    filled = _filled(session, study, stories, until)
+    usable = shown_statuses(study.design.allow)
+    _refuse_unfit(filled, usable)
+    return Material(stories, filled, _common_blanks(study, stories, filled, usable))
+
+
+def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
+    """Raise DesignError if the texts of two systems were processed differently: annotators could tell them
+    apart by their form.
+
+    Replayed infills are left as they were imported.
+    """
+    query = (
+        select(GeneratorRow.name, RunRow.settings)
+        .join(RunRow, RunRow.generator_id == GeneratorRow.id)
+        .where(GeneratorRow.name.in_(study.design.generators))
+        .where(GeneratorRow.kind.not_in(("control", "human", "replay")))
+        .order_by(GeneratorRow.name)
+    )
+    found = {
+        name: ",".join(settings.get("processing", ())) or "none" for name, settings in session.execute(query)
+    }
+    if len(set(found.values())) > 1:
+        described = "; ".join(f"{name}: {steps}" for name, steps in found.items())
+        raise DesignError(
+            f"the systems' texts were processed differently ({described})",
+            "Generate all of them with the same --processing. A new name (--as) keeps the existing infills.",
+        )
+
+
+def _stories(session: Session, study: StudyFile, until: datetime | None) -> dict[str, StoryRow]:
+    query = select(StoryRow).order_by(StoryRow.id)
+    if until is not None:
+        query = query.where(StoryRow.created_at <= until)
+    if study.design.split:
+        query = query.where(StoryRow.split == study.design.split)
+    if study.design.stories:
+        query = query.limit(study.design.stories)
+    stories = {row.key: row for row in session.scalars(query)}
+    if not stories:
+        what = f"of split {study.design.split!r}" if study.design.split else "in the database"
+        raise DesignError(
+            f"there are no stories {what}", "Import some: `humaneval stories import FILE --split NAME`."
+        )
+    return stories
+
+
+def _filled(
+    session: Session, study: StudyFile, stories: Mapping[str, StoryRow], until: datetime | None
+) -> dict[Cell, Filled]:
+    known = set(session.scalars(select(GeneratorRow.name)))
+    missing = [name for name in study.design.generators if name not in known]
+    if missing:
+        raise DesignError(
+            f"there are no infills from {', '.join(missing)}",
+            f"Run `humaneval generate --generator KIND --as {missing[0]}` first. There are infills from:"
+            f" {', '.join(sorted(known)) or 'no generator'}.",
+        )
+    there = [InfillRow.created_at <= until] if until is not None else []
+    lines = session.execute(
+        select(
+            StoryRow.key,
+            InfillRow.position,
+            GeneratorRow.name,
+            InfillRow.id,
+            InfillRow.text,
+            InfillRow.status,
+        )
+        .join(StoryRow, StoryRow.id == InfillRow.story_id)
+        .join(GeneratorRow, GeneratorRow.id == InfillRow.generator_id)
+        .where(
+            GeneratorRow.name.in_(study.design.generators),
+            InfillRow.sample == SAMPLE,
+            InfillRow.position.in_(study.design.positions),
+            *there,
+        )
+    )
+    return {
+        Cell(key, position, generator): Filled(infill, text, status)
+        for key, position, generator, infill, text, status in lines
+        if key in stories
+    }
+
+
+def _refuse_unfit(filled: Mapping[Cell, Filled], usable: Collection[str]) -> None:
+    unfit: dict[str, Counter[str]] = defaultdict(Counter)
+    for cell, infill in filled.items():
+        if infill.status not in usable:
+            unfit[cell.generator][infill.status] += 1
+    if unfit:
+        listed = "; ".join(
+            f"{name}: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+            for name, counts in sorted(unfit.items())
+        )
+        statuses = sorted({status for counts in unfit.values() for status in counts})
+        raise DesignError(
+            f"some infills cannot be shown ({listed})",
+            "Correct the generator, or accept these infills with "
+            + " ".join(f"--allow '{status}'" for status in statuses)
+            + "; the study records it.",
+        )
+
+
+def _common_blanks(
+    study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled], usable: Collection[str]
+) -> CommonBlanks:
+    """The blanks that the study can show. No passage is left out for one generator alone."""
+    blanks: dict[str, set[int]] = {}
+    lacking: Counter[str] = Counter()
+    for story in stories:
+        for position in study.design.positions:
+            without = []
+            for generator in study.design.generators:
+                infill = filled.get(Cell(story, position, generator))
+                # Nobody can mark an empty sentence, whatever statuses are allowed.
+                if infill is None or infill.status not in usable or not infill.text:
+                    without.append(generator)
+            lacking.update(without)
+            if not without:
+                blanks.setdefault(story, set()).add(position)
+    return CommonBlanks(blanks, dict(lacking))
