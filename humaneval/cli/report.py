@@ -102,21 +102,10 @@ def _form(out: Path | None) -> str:
     return ENDINGS[out.suffix.lower()]
 
 
-def _gathered(
-    app: App,
-    study: str,
-    *,
-    title: str = "",
-    summary: str = "",
-    tests: bool = False,
-    commands: tuple[str, ...] = (),
-) -> tuple[ReportData, Collected]:
+def _gathered(app: App, study: str, *, title: str, tests: bool) -> tuple[ReportData, Collected]:
     source = collected(app.study(study), tests=tests)
     analysis = source.analysis()
-    data = study_report(
-        app.engine, study, analysis.table, title=title, analysis=analysis, summary=summary, commands=commands
-    )
-    return data, source
+    return study_report(app.engine, study, analysis.table, title=title, analysis=analysis), source
 
 
 def _files(app: App, study: str, data: ReportData, source: Collected, form: str) -> Mapping[str, bytes]:
@@ -141,19 +130,3 @@ def _files(app: App, study: str, data: ReportData, source: Collected, form: str)
     if form in ("figures", "all"):
         files |= figure_files(data)
     return {name: text.encode() for name, text in texts.items()} | files
-
-
-def write_report(
-    app: App,
-    study: str,
-    out: Path,
-    *,
-    title: str = "",
-    summary: str = "",
-    tests: bool = False,
-    commands: tuple[str, ...] = (),
-) -> Path:
-    """Write the report to `out`, whole or not at all."""
-    data, _ = _gathered(app, study, title=title, summary=summary, tests=tests, commands=commands)
-    write_whole(out, render_report(data).encode())
-    return out

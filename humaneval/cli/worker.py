@@ -1,4 +1,4 @@
-"""`worker`: who took part, who is kept out, and who may take part again."""
+"""`worker`: lists the workers of a study, keeps them out, and lets them take part again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def worker() -> None:
 @json_option
 @with_app
 def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
-    """List the workers who have opened a form of STUDY, what became of it, and who is kept out.
+    """List the workers of STUDY, with what became of their forms and whether they are kept out.
 
     "Done" counts the forms that a worker has done, of those that the worker may do. "Not counted" counts the
     forms that the study's own rule leaves out of the scores. A worker who has done all forms is put on the

@@ -277,7 +277,7 @@ def _supersede_others(session: Session, endpoint: str, external_id: str, worker_
 
 
 def _let_go(session: Session, hit_id: int, asked_at: datetime) -> None:
-    """Free the rows of workers whose time was over when the platform was asked, and who had not submitted."""
+    """Free the rows of workers whose time was over, without a submission, when the platform was asked."""
     session.execute(
         update(AssignmentRow)
         .where(

@@ -1,4 +1,4 @@
-"""The workers of a study as its researcher sees them: pseudonyms, what they did, and who is kept out."""
+"""The workers of a study as its researcher sees them: pseudonyms, what they did, if they are kept out."""
 
 from __future__ import annotations
 

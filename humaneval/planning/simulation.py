@@ -1,6 +1,6 @@
-"""Power by simulation: studies drawn from a mixed model, each tested as the real one will be. The annotators
-are
-simulated.
+"""Power by simulation: studies drawn from a mixed model, each tested as the real one will be.
+
+The annotators are simulated.
 
 An annotator who reads overlooks the sentence of generator m with the probability expit(β_m + u + v): u of the
 annotator, v of the story, both normal. β_m is such that the mean over both is the assumed score. An annotator

@@ -86,6 +86,8 @@ def test_seconds_are_how_long_a_story_was_in_sight_before_its_first_choice(
     assert 0.2 < last < last_choice - first_choice
 
 
+# The browser itself blocks the cookies. It has no setting for storage, so a script stands in for one: what is
+# tested is our form without storage, not how a browser takes it away.
 NO_STORAGE = """
 if (window !== window.top) {
   for (const name of ["sessionStorage", "localStorage", "indexedDB", "caches"]) {
@@ -110,7 +112,7 @@ def test_C32_it_works_where_the_browser_blocks_the_cookies_and_the_storage_of_fr
     storage = form.evaluate(
         "() => { try { sessionStorage.x = 1; return 'open' } catch { return 'blocked' } }"
     )
-    assert storage == "blocked", "this browser does not block storage, so the test shows nothing"
+    assert storage == "blocked", "the script that takes storage away has not run in the frame"
     _finish(page, [5, 4, 3, 2])
     assert not [cookie for cookie in page.context.cookies() if cookie["domain"] == "localhost"]
     assert [line["choice"] for line in study.responses()] == [5, 4, 3, 2]

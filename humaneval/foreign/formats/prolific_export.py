@@ -1,4 +1,4 @@
-"""Prolific's export of submissions: who took part, when, and with which status. It has no answers."""
+"""Prolific's export of submissions: the participants, the times, and the statuses. It has no answers."""
 
 from __future__ import annotations
 
