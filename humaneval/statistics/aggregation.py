@@ -1,9 +1,8 @@
-"""One label for each stimulus from many annotators: majority vote, Dawid–Skene, one coin, MACE.
+"""One label for each stimulus from many annotators: majority vote, Dawid–Skene, MACE.
 
-The three models share one expectation–maximisation and differ in how an annotator errs: by a table of her own
-(Dawid and Skene 1979), with one accuracy and evenly spread errors (one coin), or by not looking and answering
-from a habit (MACE, Hovy et al. 2013). Where the truth is known, as in this toolkit's studies, they are
-secondary.
+The two models share one expectation–maximisation and differ in how an annotator errs: by a table of her own
+(Dawid and Skene 1979), or by not looking and answering from a habit (MACE, Hovy et al. 2013). Where the truth
+is known, as in this toolkit's studies, they are secondary.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import UsageError
 from humaneval.statistics.arrays import Floats, labels, same_length
 
 Fit: TypeAlias = Callable[[Floats], Floats]
@@ -55,23 +54,6 @@ class Aggregate:
         """How many stimuli have two values or more that are most probable alike."""
         top = self.posterior.max(axis=1, keepdims=True)
         return int((np.isclose(self.posterior, top).sum(axis=1) > 1).sum())
-
-    def expected_accuracy(self, truth: ArrayLike) -> float:
-        """The share of stimuli labelled right if ties are broken at random, given the true value of each of
-        `stimuli`.
-
-        Raises InputError unless there is one true value for each stimulus.
-        """
-        known = np.asarray(truth).tolist()
-        if len(known) != len(self.stimuli):
-            raise InputError(f"{len(known)} true values do not match {len(self.stimuli)} stimuli")
-        top = np.isclose(self.posterior, self.posterior.max(axis=1, keepdims=True))
-        place = {value: index for index, value in enumerate(self.values)}
-        right = [
-            bool(row[place[value]]) / row.sum() if value in place else 0.0
-            for row, value in zip(top, known, strict=True)
-        ]
-        return float(np.mean(right))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,31 +116,6 @@ def dawid_skene(
         return _shares(expected + smoothing, axis=1)  # what a worker never met is even
 
     return _fit(_given(stimuli, workers, values), tables, smoothing, iterations, tolerance)
-
-
-def one_coin(
-    stimuli: ArrayLike,
-    workers: ArrayLike,
-    values: ArrayLike,
-    *,
-    smoothing: float = 0.0,
-    iterations: int = 500,
-    tolerance: float = 1e-9,
-) -> Aggregate:
-    """Each worker has one accuracy, and errs evenly over the other values; otherwise as `dawid_skene`.
-
-    `smoothing` right and as many wrong answers are added to each worker's.
-    """
-
-    def coins(expected: Floats) -> Floats:
-        number = expected.shape[1]
-        right = np.einsum("wkk->w", expected) + smoothing
-        accuracy = right / (expected.sum(axis=(1, 2)) + 2 * smoothing)
-        wrong = (1 - accuracy) / max(1, number - 1)
-        same = np.eye(number)
-        return np.asarray(accuracy[:, None, None] * same + wrong[:, None, None] * (1 - same))
-
-    return _fit(_given(stimuli, workers, values), coins, smoothing, iterations, tolerance)
 
 
 @dataclass(frozen=True, slots=True)

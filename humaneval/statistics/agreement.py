@@ -1,5 +1,4 @@
-"""How far annotators of the same stimuli agree: percentage, Krippendorff's α, Fleiss' κ, Gwet's AC1,
-Randolph's κ.
+"""How far annotators of the same stimuli agree: percentage, Krippendorff's α, Fleiss' κ, Gwet's AC1.
 
 All of them need stimuli that were rated at least twice. Low agreement on a task that is hard by design, such
 as finding a good infill, says little about the quality of the annotators (Amidei et al. 2018).
@@ -157,33 +156,6 @@ def gwet_ac1(counts: Tally) -> float | NotEstimable:
         return NotEstimable("all ratings are the same value, and no scale names another")
     shares = _mean_shares(counts)
     return _beyond_chance(counts, float((shares * (1 - shares)).sum()) / (values - 1))
-
-
-def conger_kappa(stimuli: ArrayLike, ratings: ArrayLike, raters: ArrayLike) -> float | NotEstimable:
-    """Conger's κ = (p − e)/(1 − e), each rater having shares of her own; for two raters of all stimuli it is
-    Cohen's.
-
-    e = Σ (π̄² − s²/r) over the values, π̄ the mean and s² the variance (over r − 1) of the r raters' shares
-    (Conger 1980; with missing ratings after Gwet 2014). One entry a rating. Errors as for `tally`, and where
-    there is one rater.
-    """
-    counts = tally(stimuli, ratings, raters)
-    by_rater, by_value = labels(raters, "raters"), labels(ratings, "ratings")
-    if by_rater.number < 2:
-        return NotEstimable("there is one rater")
-    cells = np.zeros((by_rater.number, by_value.number))
-    np.add.at(cells, (by_rater.codes, by_value.codes), 1)
-    shares = cells / cells.sum(axis=1, keepdims=True)
-    chance = np.square(shares.mean(axis=0)) - shares.var(axis=0, ddof=1) / by_rater.number
-    return _beyond_chance(counts, float(chance.sum()))
-
-
-def randolph_kappa(counts: Tally) -> float | NotEstimable:
-    """Randolph's free-marginal κ = (p − 1/q)/(1 − 1/q) for a scale of q values (Brennan and Prediger's for
-    two raters)."""
-    if len(counts.values) < 2:
-        return NotEstimable("all ratings are the same value, and no scale names another")
-    return _beyond_chance(counts, 1 / len(counts.values))
 
 
 def bootstrap_agreement(

@@ -13,12 +13,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import UsageError
 from humaneval.statistics.arrays import Floats
-from humaneval.statistics.cells import Cells, Sums, cells
+from humaneval.statistics.cells import Cells, Sums
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.paired import bonett_price_at
 from humaneval.statistics.sign_flips import Alternative, sign_flip_test
@@ -85,28 +84,21 @@ class PairedDifference:
     note: str = ""
 
 
-def score_interval(
-    outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, level: float = 0.95
-) -> ScoreInterval:
-    """The score of one generator: Wilson's interval where each worker and each story occurs once, else at
-    n/DEFF.
+def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, ...]:
+    """The score of each generator of `table`, in the order of its names: Wilson's interval where each worker
+    and each story occurs once, else at n/DEFF.
 
     DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller
     2011), each G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n² over its G clusters, over that of unrelated
     responses, p(1−p)/(n−1); within 1..n. Where the data cannot tell (one worker, one story, all outcomes
-    equal) it is n / fewest clusters, as if all responses of one cluster were the same. Outcomes are 0 or 1,
-    the three columns are of one length. Raises InputError and UsageError as `cells` and `wilson` do.
+    equal) it is n / fewest clusters, as if all responses of one cluster were the same. Raises UsageError as
+    `wilson` does.
 
-    >>> result = score_interval([1, 1, 0, 0], ["ann", "ann", "bob", "bob"], [1, 2, 3, 4])
-    >>> result.score, result.design_effect
-    (0.5, 3.0)
+    >>> from humaneval.statistics.cells import cells
+    >>> table = cells([1, 1, 0, 0], ["ann", "ann", "bob", "bob"], [1, 2, 3, 4], ["lm"] * 4)
+    >>> [(one.score, one.design_effect) for one in score_intervals(table)]
+    [(0.5, 3.0)]
     """
-    table = cells(outcomes, workers, stories, np.zeros(np.size(np.asarray(outcomes)), dtype=np.int64))
-    return score_intervals(table, level)[0]
-
-
-def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, ...]:
-    """`score_interval` of each generator of `table`, in the order of its names."""
     n, ones = table.n, table.ones
     by_worker, by_story = table.workers.clusters().diagonal(), table.stories.clusters().diagonal()
     variance = _variances(table).diagonal()
@@ -133,27 +125,6 @@ def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, .
             )
         )
     return tuple(results)
-
-
-def paired_difference(
-    outcomes_a: ArrayLike,
-    workers_a: ArrayLike,
-    stories_a: ArrayLike,
-    outcomes_b: ArrayLike,
-    workers_b: ArrayLike,
-    stories_b: ArrayLike,
-    level: float = 0.95,
-    alternative: Alternative = "two-sided",
-    seed: int = 0,
-) -> PairedDifference:
-    """Score of a minus score of b, where the same workers judged both; see `paired_differences`."""
-    labels = [np.asarray(part, dtype=object) for part in (workers_a, workers_b, stories_a, stories_b)]
-    outcomes = np.concatenate([np.asarray(outcomes_a, np.float64), np.asarray(outcomes_b, np.float64)])
-    generators = np.repeat(np.array(["a", "b"], dtype=object), [np.size(outcomes_a), np.size(outcomes_b)])
-    table = cells(outcomes, np.concatenate(labels[:2]), np.concatenate(labels[2:]), generators)
-    if len(table.names) < 2:
-        raise InputError("a difference needs responses to both generators")
-    return paired_differences(table, [("a", "b")], level, alternative, seed)[0]
 
 
 def paired_differences(

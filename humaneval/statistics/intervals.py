@@ -1,5 +1,4 @@
-"""How sure a share is: Wilson, also for an effective number of responses; Clopper–Pearson; Jeffreys;
-Agresti–Coull."""
+"""How sure a share is: Wilson, also for an effective number of responses; Clopper–Pearson; Jeffreys."""
 
 from __future__ import annotations
 
@@ -40,46 +39,6 @@ def wilson(x: float, n: float, level: float = 0.95) -> Interval:
     low = 0.0 if x == 0 else max(0.0, (centre - reach) / scale)
     high = 1.0 if x == n else min(1.0, (centre + reach) / scale)
     return Interval(low, high)
-
-
-def wilson_corrected(x: float, n: float, level: float = 0.95) -> Interval:
-    """The Wilson interval with continuity correction, as in R's `prop.test`: slightly wider than `wilson`.
-
-    It solves |p − π| − 1/2n = z·√(π(1−π)/n) for π on either side (Newcombe 1998, method 4). Errors as for
-    `wilson`.
-
-    >>> [round(end, 6) for end in wilson_corrected(43, 95)]
-    [0.351369, 0.557766]
-    """
-    check_level(level)
-    check_share(x, n)
-    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-
-    def end(share: float) -> float:
-        """The lower end; the upper one is that of the other answers."""
-        root = (
-            z * sqrt(max(z * z - 1.0 / n + 4.0 * n * share * (1.0 - share) + (4.0 * share - 2.0), 0.0)) + 1.0
-        )
-        return max(0.0, (2.0 * n * share + z * z - root) / (2.0 * (n + z * z)))
-
-    return Interval(0.0 if x == 0 else end(x / n), 1.0 if x == n else 1.0 - end(1.0 - x / n))
-
-
-def agresti_coull(x: float, n: float, level: float = 0.95) -> Interval:
-    """Wald's interval around Wilson's centre: p̃ ± z·√(p̃(1−p̃)/ñ), ñ = n + z², p̃ = (x + z²/2)/ñ, cut to 0..1.
-
-    Never narrower than `wilson` and easily done by hand (Agresti and Coull 1998). Errors as for `wilson`.
-
-    >>> [round(end, 6) for end in agresti_coull(43, 95)]
-    [0.356311, 0.552634]
-    """
-    check_level(level)
-    check_share(x, n)
-    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-    size = n + z * z
-    centre = (x + z * z / 2.0) / size
-    reach = z * sqrt(centre * (1.0 - centre) / size)
-    return Interval(max(0.0, centre - reach), min(1.0, centre + reach))
 
 
 def clopper_pearson(x: float, n: float, level: float = 0.95) -> Interval:

@@ -9,22 +9,14 @@ from humaneval.errors import InputError
 from humaneval.statistics.arrays import Floats, numbers
 
 
-def bonferroni(p: ArrayLike) -> Floats:
-    """Each p-value times their number, at most 1: the chance of any false finding is at most the level.
-
-    Takes one-dimensional p-values in 0..1, gives as many in the same order; none give none. Raises InputError
-    for anything else, NaN too. `holm` promises the same and finds more.
-    """
-    values = _p_values(p)
-    return np.minimum(1.0, values * values.size)
-
-
 def holm(p: ArrayLike) -> Floats:
     """Holm's step-down p-values: the chance of any false finding is at most the level, however the tests hang
     together.
 
     The i-th smallest of m is multiplied by m − i + 1, and none is below a smaller one's (Holm 1979).
-    Arguments and errors as for `bonferroni`.
+
+    Takes one-dimensional p-values in 0..1, gives as many in the same order; none give none. Raises InputError
+    for anything else, NaN too.
 
     >>> [round(float(one), 2) for one in holm([0.01, 0.02, 0.03, 0.04, 0.05])]
     [0.05, 0.08, 0.09, 0.09, 0.09]
@@ -40,7 +32,7 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     average.
 
     The i-th smallest of m is multiplied by m/i, and none is above a larger one's (Benjamini and Hochberg
-    1995); for tests that are independent or positively dependent. Arguments and errors as for `bonferroni`.
+    1995); for tests that are independent or positively dependent. Arguments and errors as for `holm`.
 
     >>> [round(float(one), 3) for one in benjamini_hochberg([0.01, 0.02, 0.03, 0.04, 0.2])]
     [0.05, 0.05, 0.05, 0.05, 0.2]

@@ -1,5 +1,4 @@
-"""Signs that an annotator did not read: one answer throughout, speed, copied texts, gaps. Flags, never
-exclusions.
+"""Signs that an annotator did not read: one answer throughout, and speed. Flags, never exclusions.
 
 Every function takes columns with one entry a response and gives back flags or probabilities for all of them,
 or for every worker. What follows from a flag is for a rule that was declared beforehand
@@ -12,16 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import bdtrc, gammaln
 
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import UsageError
 from humaneval.statistics.arrays import (
     Codes,
     Flags,
     Floats,
-    encoded,
     labels,
     numbers_or_missing,
     same_length,
@@ -104,64 +101,6 @@ def speed(words: ArrayLike, seconds: ArrayLike, limit: float = READING_SPEED) ->
     unknown = np.isnan(length) | np.isnan(taken)
     rate[unknown] = np.nan
     return Speed(rate, np.where(unknown, False, rate > limit), unknown)
-
-
-@dataclass(frozen=True, slots=True)
-class Copies:
-    """Free texts that were written more than once; entries belong to the texts."""
-
-    copied: Flags
-    times: Codes
-    """How often the same text occurs, itself included; 0 for texts too short to judge."""
-
-
-def copied_texts(texts: ArrayLike, least_words: int = 4) -> Copies:
-    """Which free texts occur more than once, by whomever, letter case and white space aside.
-
-    Texts of fewer than `least_words` words ("yes", "no idea") are no evidence, nor are missing ones: never
-    flagged. Raises InputError if there are none, UsageError for fewer than one word.
-
-    >>> copied_texts(["It is  a good story", "it is a good story", "no"]).copied.tolist()
-    [True, True, False]
-    """
-    if least_words < 1:
-        raise UsageError(f"{least_words} words do not make a text", "Give 1 or more.")
-    column = pd.Series(np.asarray(texts, dtype=object).reshape(-1))
-    if column.empty:
-        raise InputError("there is nothing to compare: no texts")
-    words = [str(text).casefold().split() for text in column.fillna("")]
-    long_enough = np.array([len(text) >= least_words for text in words])
-    codes = encoded([" ".join(text) for text in words]).codes
-    times = np.bincount(codes)[codes] * long_enough
-    return Copies(times > 1, times.astype(np.int64))
-
-
-@dataclass(frozen=True, slots=True)
-class Completeness:
-    """How much each of `workers` left out; entries belong together."""
-
-    workers: tuple[Any, ...]
-    judged: Codes
-    """How many different generators (or passages) the worker judged."""
-    incomplete: Flags
-
-
-def completeness(workers: ArrayLike, generators: ArrayLike, expected: int | None = None) -> Completeness:
-    """Which workers judged fewer different generators than `expected`, by default all that occur.
-
-    Raises InputError if lengths differ or nothing is given, UsageError if none are expected.
-
-    >>> completeness(["ann", "ann", "bob"], ["lm", "ilm", "lm"]).incomplete.tolist()
-    [False, True]
-    """
-    by_worker, by_generator = labels(workers, "workers"), labels(generators, "generators")
-    same_length(workers=by_worker.codes, generators=by_generator.codes)
-    if expected is not None and expected < 1:
-        raise UsageError(f"the number of expected generators is {expected}", "Give 1 or more.")
-    pairs = pd.unique(by_worker.codes * by_generator.number + by_generator.codes)
-    judged = np.bincount(pairs // by_generator.number, minlength=by_worker.number)
-    wanted = by_generator.number if expected is None else expected
-    return Completeness(by_worker.names, judged.astype(np.int64), judged < wanted)
 
 
 def _largest_count_tail(n: int, most: int, options: int) -> float:

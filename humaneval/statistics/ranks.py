@@ -69,21 +69,6 @@ def ranks(replicates: ArrayLike, level: float = 0.95) -> tuple[Rank, ...]:
     return tuple(found)
 
 
-def probability_higher(replicates: ArrayLike) -> Floats:
-    """How often each generator (line) scores higher than each other (column), ties counted half; ½ on the
-    diagonal.
-
-    Arguments and errors as for `ranks`.
-
-    >>> probability_higher([[0.2, 0.5], [0.3, 0.4], [0.4, 0.4], [0.5, 0.1]]).tolist()
-    [[0.5, 0.375], [0.625, 0.5]]
-    """
-    table = _table(replicates)
-    return np.stack(
-        [((own[:, None] > table) + 0.5 * (own[:, None] == table)).mean(axis=0) for own in table.T]
-    )
-
-
 def groups_of_ties(scores: ArrayLike, different: ArrayLike) -> tuple[tuple[int, ...], ...]:
     """The finest split of the ranking into groups where every generator differs from all in the other groups.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from humaneval.errors import InputError, UsageError
+from humaneval.errors import InputError
 from humaneval.statistics.arrays import Floats, encoded
 
 Correction: TypeAlias = Literal["none", "clusters", "clusters and rows"]
@@ -81,37 +81,6 @@ def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:
         if np.abs(x @ beta).max() > 30.0:
             raise InputError(
                 "the regression is not estimable, because some group's outcomes are all equal",
-                "Leave that group out, or report only its interval.",
-            )
-    return Logistic(beta, np.asarray(np.linalg.inv(information), dtype=np.float64), fitted, likelihood)
-
-
-def logistic_above(outcomes: ArrayLike, x: Floats, floor: float) -> Logistic:
-    """Logistic regression of how often the right one of m is found: P = g + (1 − g)·σ(xβ), g = `floor` = 1/m.
-
-    By Fisher scoring; the covariance is that of the expected information, as R's `binomial(mafc.logit(m))` of
-    psyphy has it. Arguments and errors otherwise as for `logistic`; also if a group does no better than
-    guessing.
-    """
-    if not 0.0 <= floor < 1.0:
-        raise UsageError(f"{floor:g} is not the share that guessing finds", "Give 1/m: 0.2 for one of five.")
-    y, x = _checked(outcomes, x)
-    beta, last = np.zeros(x.shape[1]), -np.inf
-    for _ in range(100):
-        sigma = special.expit(x @ beta)
-        fitted = floor + (1.0 - floor) * sigma
-        slope = (1.0 - floor) * sigma * (1.0 - sigma)
-        variance = fitted * (1.0 - fitted)
-        information = (x * (slope**2 / variance)[:, None]).T @ x
-        likelihood = float(special.xlogy(y, fitted).sum() + special.xlogy(1.0 - y, 1.0 - fitted).sum())
-        if abs(likelihood - last) < 1e-12 * (1.0 + abs(likelihood)):
-            break
-        last = likelihood
-        beta = beta + np.linalg.solve(information, x.T @ (slope * (y - fitted) / variance))
-        if np.abs(x @ beta).max() > 30.0:
-            raise InputError(
-                "the regression is not estimable, because some group does no better than guessing or finds"
-                " all",
                 "Leave that group out, or report only its interval.",
             )
     return Logistic(beta, np.asarray(np.linalg.inv(information), dtype=np.float64), fitted, likelihood)

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import betaln, expit, gammaln, xlog1py, xlogy
 
-from humaneval.domain import CEILING, GUESS
+from humaneval.domain import GUESS
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.arrays import Codes, Floats, NotEstimable, check_counts, check_probability, numbers
+from humaneval.statistics.arrays import Codes, Floats, NotEstimable, check_probability, numbers
 
 
 def spam_given_pass(
@@ -43,56 +43,6 @@ def spam_given_pass(
     if (all_passing == 0).any():
         raise UsageError("with these figures, nobody passes", "Give honest annotators a probability above 0.")
     return np.asarray(passing / all_passing)
-
-
-class ImpliedSpam(NamedTuple):
-    """What a number of missed Control passages implies if honest annotators never miss one."""
-
-    spammers: float
-    """How many annotators answered by chance."""
-    surviving: float
-    """How many of them passed all the same."""
-    share: float
-    """Their share among those who passed, 0..1."""
-
-
-def implied_spam(failed: int, annotators: int, controls: int = 1, chance: float = GUESS) -> ImpliedSpam:
-    """From how many of the annotators missed one of their `controls` Control passages: how many spam, how
-    many passed.
-
-    Spammers fail with probability 1 − chance^controls, so failed/(1 − chance^controls) of them are expected,
-    at most all. Raises InputError unless 0 <= failed <= annotators and there is one; UsageError for settings
-    without sense.
-
-    >>> tuple(round(one, 4) for one in implied_spam(5, 100))
-    (6.25, 1.25, 0.0132)
-    """
-    check_counts(failed=failed, annotators=annotators, controls=controls)
-    check_probability(chance=chance)
-    if not 0 <= failed <= annotators or annotators == 0:
-        raise InputError(f"{failed} of {annotators} annotators cannot have missed a Control passage")
-    if controls == 0 or chance == 1:
-        raise UsageError("without Control passages that can be missed, spammers cannot be told from others")
-    spammers = min(float(annotators), failed / (1 - chance**controls))
-    surviving = spammers - failed
-    passed = annotators - failed
-    return ImpliedSpam(spammers, surviving, surviving / passed if passed else 0.0)
-
-
-def score_without_spam(not_identified: int, n: int, spammers: float, ceiling: float = CEILING) -> float:
-    """The score of the honest among `n` responses if `spammers` of them were by chance and scored the
-    ceiling.
-
-    Not cut off at 0 or 1. Raises InputError unless 0 <= not_identified <= n and 0 <= spammers < n.
-
-    >>> round(score_without_spam(43, 95, 1.25), 3)
-    0.448
-    """
-    check_counts(not_identified=not_identified, n=n)
-    check_probability(ceiling=ceiling)
-    if not 0 <= not_identified <= n or not 0 <= spammers < n:
-        raise InputError(f"{not_identified} of {n} responses, {spammers:g} by spammers, do not give a score")
-    return (not_identified - spammers * ceiling) / (n - spammers)
 
 
 @dataclass(frozen=True, slots=True)

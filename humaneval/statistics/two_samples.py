@@ -1,5 +1,4 @@
-"""Two scores from different annotators, compared from their counts: z, χ², Fisher's exact test, Newcombe's
-interval.
+"""Two scores from different annotators, compared from their counts: z, χ², Newcombe's interval.
 
 For scores whose responses are not paired and each come from another worker and story. Where the same
 annotators judged both generators, `paired` asks the sharper question.
@@ -7,15 +6,13 @@ annotators judged both generators, `paired` asks the sharper question.
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
-import numpy as np
-from scipy.optimize import brentq
-from scipy.special import chdtrc, gammaln, logsumexp, ndtr
+from scipy.special import chdtrc, ndtr
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.arrays import Floats, NotEstimable, check_counts, check_share
+from humaneval.statistics.arrays import check_counts, check_share
 from humaneval.statistics.intervals import Interval, wilson
 
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
@@ -49,71 +46,22 @@ def z_test(x1: int, n1: int, x2: int, n2: int, alternative: Alternative = "two-s
     return Significance(z, 0, normal_p(z, alternative))
 
 
-def chi_square(x1: int, n1: int, x2: int, n2: int, *, continuity: bool = False) -> Significance:
-    """Pearson's χ² test of two shares, two-sided, with Yates' continuity correction if `continuity`.
+def chi_square(x1: int, n1: int, x2: int, n2: int) -> Significance:
+    """Pearson's χ² test of two shares, two-sided, without continuity correction.
 
-    χ² = N·(|ad − bc| − c)² / (n1·n2·(a + c)(b + d)) with c = N/2 or 0, never below 0. Where all responses of
-    both are alike the statistic is 0 and p is 1. Errors as for `z_test`.
+    χ² = N·(ad − bc)² / (n1·n2·(a + c)(b + d)). Where all responses of both are alike the statistic is 0 and
+    p is 1. Errors as for `z_test`.
 
-    >>> round(chi_square(43, 95, 39, 95).p, 6), round(chi_square(43, 95, 39, 95, continuity=True).p, 6)
-    (0.557948, 0.660358)
+    >>> round(chi_square(43, 95, 39, 95).p, 6)
+    0.557948
     """
     _check(x1, n1, x2, n2)
     total, successes = n1 + n2, x1 + x2
     if successes in (0, total):
         return Significance(0.0, 1, 1.0)
-    gap = float(abs(x1 * (n2 - x2) - x2 * (n1 - x1)))
-    if continuity:
-        gap = max(0.0, gap - total / 2)
+    gap = float(x1 * (n2 - x2) - x2 * (n1 - x1))
     statistic = total * gap**2 / (float(n1) * n2 * successes * (total - successes))
     return Significance(statistic, 1, float(chdtrc(1, statistic)))
-
-
-def fisher_exact(x1: int, n1: int, x2: int, n2: int, alternative: Alternative = "two-sided") -> float:
-    """The p-value of Fisher's exact test of two shares, given both margins.
-
-    Two-sided: the probability of all tables that are no more probable than the one found. Errors as for
-    `z_test`.
-
-    >>> round(fisher_exact(43, 95, 39, 95), 6)
-    0.660485
-    """
-    _check(x1, n1, x2, n2)
-    check_alternative(alternative)
-    support, logs = _hypergeometric(n1, n2, x1 + x2)
-    masses = np.exp(logs)
-    if alternative == "less":
-        chosen = support <= x1
-    elif alternative == "greater":
-        chosen = support >= x1
-    else:  # tables of equal probability may differ in the last bits
-        chosen = logs <= logs[x1 - int(support[0])] + 1e-7
-    return min(1.0, float(masses[chosen].sum()))
-
-
-def conditional_odds_ratio(x1: int, n1: int, x2: int, n2: int) -> float | NotEstimable:
-    """The conditional maximum-likelihood estimate of the odds ratio, the one that belongs to Fisher's exact
-    test.
-
-    The odds ratio under which the expected count, given both margins (Fisher's noncentral hypergeometric
-    distribution), is the one found. Not estimable at the edge, where it would be 0 or infinite. Errors as for
-    `z_test`.
-
-    >>> round(conditional_odds_ratio(43, 95, 39, 95), 4)
-    1.1863
-    """
-    _check(x1, n1, x2, n2)
-    support, logs = _hypergeometric(n1, n2, x1 + x2)
-    if support.size == 1:
-        return NotEstimable("all responses to both are alike")
-    if x1 in (support[0], support[-1]):
-        return NotEstimable("the odds of one of the two are 0 or infinite")
-
-    def surplus(log_odds: float) -> float:
-        weights = logs + support * log_odds
-        return float((support * np.exp(weights - logsumexp(weights))).sum()) - x1
-
-    return exp(brentq(surplus, -60.0, 60.0, xtol=1e-12))
 
 
 def newcombe(x1: int, n1: int, x2: int, n2: int, level: float = 0.95) -> Interval:
@@ -143,19 +91,6 @@ def normal_p(z: float, alternative: Alternative = "two-sided") -> float:
     if alternative == "greater":
         return float(ndtr(-z))
     return float(2.0 * ndtr(-abs(z)))
-
-
-def _hypergeometric(n1: int, n2: int, successes: int) -> tuple[Floats, Floats]:
-    """The possible counts of the first sample given both margins, and the logarithms of their
-    probabilities."""
-    support = np.arange(max(0, successes - n2), min(n1, successes) + 1, dtype=np.float64)
-    logs = -(
-        gammaln(support + 1)
-        + gammaln(n1 - support + 1)
-        + gammaln(successes - support + 1)
-        + gammaln(n2 - successes + support + 1)
-    )
-    return support, logs - logsumexp(logs)
 
 
 def _check(x1: int, n1: int, x2: int, n2: int) -> None:

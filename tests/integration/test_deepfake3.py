@@ -18,7 +18,6 @@ import pytest
 
 from benchmarks import calibration
 from humaneval.statistics.bootstrap import By, bootstrap
-from humaneval.statistics.headline import paired_difference
 from humaneval.statistics.mixed_model import mixed_model, omnibus
 from humaneval.statistics.regression import (
     Correction,
@@ -27,9 +26,9 @@ from humaneval.statistics.regression import (
     design_matrix,
     gee,
     logistic,
-    logistic_above,
     two_way_covariance,
 )
+from tests.unit.two_generators import paired_difference
 
 
 @pytest.fixture(scope="module")
@@ -52,15 +51,6 @@ def test_the_table_is_the_one_described(answers: pd.DataFrame) -> None:
     shares = answers.groupby("g").ok.mean()
     assert (shares["group1"], shares["group2"]) == pytest.approx((0.479245, 0.509804), abs=5e-7)
     assert shares["group2"] - shares["group1"] == pytest.approx(0.030559, abs=5e-7)
-
-
-def test_the_regression_above_luck(answers: pd.DataFrame) -> None:
-    fit = logistic_above(answers.ok, design_matrix(answers.g, "group1")[0], 1 / 3)  # psyphy's mafc.logit(3)
-    assert fit.coefficients == pytest.approx((-1.272276, 0.250625), abs=5e-6)
-    assert fit.standard_errors[1] == pytest.approx(0.208728, abs=5e-6)
-    plain = logistic(answers.ok, design_matrix(answers.g, "group1")[0])
-    none = logistic_above(answers.ok, design_matrix(answers.g, "group1")[0], 0.0)
-    assert none.coefficients == pytest.approx(plain.coefficients, abs=1e-8)
 
 
 def test_the_naive_regression(answers: pd.DataFrame) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 from humaneval.errors import InputError
-from humaneval.statistics.multiplicity import benjamini_hochberg, bonferroni, holm
+from humaneval.statistics.multiplicity import benjamini_hochberg, holm
 
 QUICK = settings(max_examples=40, deadline=None)
 
@@ -40,7 +40,6 @@ def test_five_p_values() -> None:
     p = [0.01, 0.02, 0.03, 0.04, 0.05]
     assert holm(p) == pytest.approx([0.05, 0.08, 0.09, 0.09, 0.09])
     assert benjamini_hochberg(p) == pytest.approx([0.05] * 5)
-    assert bonferroni(p) == pytest.approx([0.05, 0.10, 0.15, 0.20, 0.25])
 
 
 def test_fifteen_p_values_of_the_paper() -> None:
@@ -56,14 +55,15 @@ def test_fifteen_p_values_of_the_paper() -> None:
 def test_each_p_value_keeps_its_place(p: list[float], random: Random) -> None:
     order = list(range(len(p)))
     random.shuffle(order)
-    for adjust in (bonferroni, holm, benjamini_hochberg):
+    for adjust in (holm, benjamini_hochberg):
         assert adjust([p[i] for i in order]) == pytest.approx(adjust(p)[order])
 
 
 @QUICK
 @given(p_values)
 def test_the_three_come_in_order_of_strictness(p: list[float]) -> None:
-    own, rates, steps, all_at_once = np.array(p), benjamini_hochberg(p), holm(p), bonferroni(p)
+    own, rates, steps = np.array(p), benjamini_hochberg(p), holm(p)
+    all_at_once = np.minimum(1.0, own.size * own)  # Bonferroni
     assert (own <= rates + 1e-12).all()
     assert (rates <= steps + 1e-12).all()
     assert (steps <= all_at_once + 1e-12).all()
@@ -73,10 +73,10 @@ def test_the_three_come_in_order_of_strictness(p: list[float]) -> None:
 
 
 def test_no_p_values_give_none() -> None:
-    assert holm([]).size == benjamini_hochberg([]).size == bonferroni([]).size == 0
+    assert holm([]).size == benjamini_hochberg([]).size == 0
 
 
-@pytest.mark.parametrize("adjust", [bonferroni, holm, benjamini_hochberg])
+@pytest.mark.parametrize("adjust", [holm, benjamini_hochberg])
 def test_what_is_no_p_value_is_refused(adjust: object) -> None:
     with pytest.raises(InputError, match="1 of 2 p-values are not finite numbers, the first is entry 2"):
         adjust([0.1, float("nan")])

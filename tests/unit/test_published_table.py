@@ -10,12 +10,12 @@ import pytest
 
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.detection import d_prime, detection
-from humaneval.statistics.equivalence import equivalence_of_counts
+from humaneval.statistics.equivalence import within_margin
 from humaneval.statistics.intervals import wilson
 from humaneval.statistics.multiplicity import benjamini_hochberg, holm
-from humaneval.statistics.paired import mcnemar_exact
-from humaneval.statistics.ranks import jeffreys_draws, probability_higher, ranks
-from humaneval.statistics.two_samples import chi_square, fisher_exact, newcombe, normal_p, z_test
+from humaneval.statistics.ranks import jeffreys_draws, ranks
+from humaneval.statistics.two_samples import chi_square, newcombe, normal_p, z_test
+from tests.unit.mcnemar import mcnemar_exact
 
 N = 95
 COUNTS = {"BERT": 19, "SA": 28, "ILM scratch": 37, "LM scratch": 38, "LM": 39, "ILM": 43, "Human": 74}
@@ -61,8 +61,8 @@ def test_ilm_against_lm_is_inconclusive() -> None:
     ilm, lm = COUNTS["ILM"], COUNTS["LM"]
     assert round(100 * (ilm - lm) / N, 1) == 4.2
     assert [round(100 * end, 1) for end in newcombe(ilm, N, lm, N)] == [-9.7, 17.9]
-    assert (round(chi_square(ilm, N, lm, N).p, 2), round(fisher_exact(ilm, N, lm, N), 2)) == (0.56, 0.66)
-    assert round(equivalence_of_counts(ilm, N, lm, N, 0.1).p, 2) == 0.20
+    assert round(chi_square(ilm, N, lm, N).p, 2) == 0.56
+    assert not within_margin(newcombe(ilm, N, lm, N, 0.9), 0.1)
 
 
 def test_no_pairing_could_make_it_significant() -> None:
@@ -104,10 +104,9 @@ def test_the_families_of_15_and_6() -> None:
 
 def test_which_system_is_best_is_open() -> None:
     draws = jeffreys_draws([COUNTS[name] for name in SYSTEMS], [N] * 6, 200_000, rng=np.random.default_rng(1))
-    higher = probability_higher(draws)
     standing = dict(zip(SYSTEMS, ranks(draws), strict=True))
     ilm, lm = SYSTEMS.index("ILM"), SYSTEMS.index("LM")
-    assert round(float(higher[ilm, lm]), 2) == 0.72
+    assert round(float((draws[:, ilm] > draws[:, lm]).mean()), 2) == 0.72
     assert round(standing["ILM"].best, 2) == 0.56
     assert (standing["ILM"].low, standing["ILM"].high) == (1, 4)
     assert (standing["LM"].low, standing["LM"].high) == (1, 5)

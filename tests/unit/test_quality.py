@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.quality import completeness, copied_texts, speed, straight_lining
+from humaneval.statistics.quality import speed, straight_lining
 
 QUICK = settings(max_examples=40, deadline=None)
 nan = float("nan")
@@ -76,31 +76,6 @@ def test_C49_faster_than_anybody_reads_is_flagged_and_unknown_times_are_not() ->
     assert speed([48], [4.0], limit=5).too_fast.tolist() == [True]
 
 
-def test_C49_texts_that_recur_are_flagged_short_and_missing_ones_are_not() -> None:
-    texts = [
-        "The  third one felt odd",
-        "the third\none FELT odd",
-        "no",
-        "no",
-        None,
-        None,
-        nan,
-        "All felt quite human",
-    ]
-    found = copied_texts(texts)
-    assert found.copied.tolist() == [True, True] + [False] * 6
-    assert found.times.tolist() == [2, 2, 0, 0, 0, 0, 0, 1]
-    assert copied_texts(["no", "No"], least_words=1).copied.tolist() == [True, True]
-
-
-def test_gaps_are_counted_by_different_generators() -> None:
-    found = completeness(["ann", "ann", "ann", "bob", "bob"], ["lm", "lm", "ilm", "lm", "lm"])
-    assert found.workers == ("ann", "bob")
-    assert found.judged.tolist() == [2, 1]
-    assert found.incomplete.tolist() == [False, True]
-    assert completeness(["ann"], ["lm"], expected=8).incomplete.tolist() == [True]
-
-
 def test_what_cannot_be_looked_at_is_refused() -> None:
     with pytest.raises(InputError, match="2 workers, 1 choices"):
         straight_lining(["a", "b"], [1])
@@ -118,11 +93,5 @@ def test_what_cannot_be_looked_at_is_refused() -> None:
         speed([1, 2], [1])
     with pytest.raises(UsageError, match="0 words per second is not a limit"):
         speed([1], [1], limit=0)
-    with pytest.raises(InputError, match="no texts"):
-        copied_texts([])
-    with pytest.raises(UsageError, match="0 words do not make a text"):
-        copied_texts(["a"], least_words=0)
-    with pytest.raises(InputError, match="1 of 1 generators are missing"):
-        completeness(["a"], [None])
-    with pytest.raises(UsageError, match="number of expected generators is 0"):
-        completeness(["a"], ["lm"], expected=0)
+    with pytest.raises(InputError, match="1 of 1 workers are missing"):
+        straight_lining([None], [1])

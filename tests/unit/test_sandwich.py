@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from humaneval.errors import InputError
-from humaneval.statistics.headline import score_interval
+from tests.unit.two_generators import score_interval
 from tests.unit.two_way import two_way_variance
 
 

@@ -7,22 +7,14 @@ import pytest
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import NotEstimable
-from humaneval.statistics.spam import (
-    SpamPosterior,
-    implied_spam,
-    score_without_spam,
-    spam_given_pass,
-    spam_posterior,
-)
+from humaneval.statistics.spam import SpamPosterior, spam_given_pass, spam_posterior
 
 
 def test_five_failures_of_a_hundred_imply_what_the_paper_does_not_say() -> None:
-    spam = implied_spam(5, 100)
-    assert (spam.spammers, spam.surviving) == pytest.approx((6.25, 1.25))
-    assert round(100 * spam.share, 1) == 1.3
-    assert round(100 * score_without_spam(43, 95, spam.surviving), 1) == 44.8
+    # 6.25 who click anywhere fail the one Control passage 5 times; 1.25 of the 95 who pass are among them
+    assert float(spam_given_pass(0.0625, 1)) == pytest.approx(1.25 / 95)
     # two Control passages would cut the share of spammers among those who pass to .3 %
-    assert round(100 * float(spam_given_pass(spam.spammers / 100, 2)), 1) == 0.3
+    assert round(100 * float(spam_given_pass(0.0625, 2)), 1) == 0.3
 
 
 def test_the_formula_by_hand_and_for_many_at_once() -> None:
@@ -127,10 +119,3 @@ def test_what_makes_no_sense_is_refused() -> None:
         spam_given_pass(1.5, 1)
     with pytest.raises(UsageError, match="nobody passes"):
         spam_given_pass(0.0, 1, 0.0)
-    with pytest.raises(InputError, match="101 of 100 annotators"):
-        implied_spam(101, 100)
-    with pytest.raises(UsageError, match="without Control passages"):
-        implied_spam(1, 100, controls=0)
-    with pytest.raises(InputError, match="do not give a score"):
-        score_without_spam(43, 95, 95)
-    assert implied_spam(100, 100) == (100, 0, 0)

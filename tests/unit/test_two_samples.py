@@ -7,19 +7,9 @@ from math import inf
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.arrays import NotEstimable
-from humaneval.statistics.two_samples import (
-    Alternative,
-    chi_square,
-    conditional_odds_ratio,
-    fisher_exact,
-    newcombe,
-    normal_p,
-    z_test,
-)
+from humaneval.statistics.two_samples import chi_square, newcombe, normal_p, z_test
 
 QUICK = settings(max_examples=40, deadline=None)
 
@@ -30,10 +20,6 @@ counts = st.tuples(st.integers(1, 60), st.integers(1, 60)).flatmap(
 
 def test_ilm_against_lm_gives_the_reference_values() -> None:
     assert chi_square(43, 95, 39, 95).p == pytest.approx(0.557948, abs=5e-7)
-    assert chi_square(43, 95, 39, 95, continuity=True).p == pytest.approx(0.660358, abs=5e-7)
-    assert fisher_exact(43, 95, 39, 95) == pytest.approx(0.660485, abs=5e-7)
-    # the reference, 1.186298, comes from a root that R stops looking for at 1e-4; scipy 1.17 gives 1.1863027
-    assert conditional_odds_ratio(43, 95, 39, 95) == pytest.approx(1.186298, abs=1e-5)
 
 
 def test_the_published_gap_of_four_points_gives_the_reference_values() -> None:
@@ -55,20 +41,11 @@ def test_newcombes_interval_is_that_of_statsmodels(x1: int, x2: int, interval: t
 
 
 @QUICK
-@given(counts, st.sampled_from(["two-sided", "less", "greater"]))
-def test_fishers_test_is_that_of_scipy(table: tuple[int, int, int, int], alternative: Alternative) -> None:
-    x1, n1, x2, n2 = table
-    expected = stats.fisher_exact([[x1, n1 - x1], [x2, n2 - x2]], alternative).pvalue
-    assert fisher_exact(*table, alternative) == pytest.approx(expected, abs=1e-9)
-
-
-@QUICK
 @given(counts)
 def test_z_and_chi_square_are_one_test(table: tuple[int, int, int, int]) -> None:
     z, chi = z_test(*table), chi_square(*table)
     assert z.statistic**2 == pytest.approx(chi.statistic, abs=1e-9)
     assert z.p == pytest.approx(chi.p, abs=1e-9)
-    assert chi.p <= chi_square(*table, continuity=True).p <= 1
 
 
 @QUICK
@@ -79,17 +56,12 @@ def test_exchanging_the_two_turns_the_signs(table: tuple[int, int, int, int]) ->
     assert here == pytest.approx((-there.high, -there.low), abs=1e-12)
     assert -1 <= here.low <= x1 / n1 - x2 / n2 <= here.high <= 1
     assert z_test(*table, "less").p == pytest.approx(z_test(x2, n2, x1, n1, "greater").p)
-    assert fisher_exact(*table, "less") == pytest.approx(fisher_exact(x2, n2, x1, n1, "greater"))
 
 
 def test_where_all_are_alike_nothing_differs() -> None:
     for x in (0, 20):
         assert chi_square(x, 20, x, 20) == (0.0, 1, 1.0)
         assert z_test(x, 20, x, 20).p == 1.0
-        assert fisher_exact(x, 20, x, 20) == 1.0
-        assert conditional_odds_ratio(x, 20, x, 20) == NotEstimable("all responses to both are alike")
-    edge = conditional_odds_ratio(0, 20, 5, 20)
-    assert str(edge) == "not estimable, because the odds of one of the two are 0 or infinite"
 
 
 def test_an_infinite_statistic_has_a_p_value_of_0_or_1() -> None:
@@ -102,10 +74,8 @@ def test_what_is_no_comparison_is_refused() -> None:
     with pytest.raises(InputError, match="x1 = nan is not a count"):
         z_test(float("nan"), 10, 5, 10)
     with pytest.raises(InputError, match=r"x2 = 2\.5 is not a count"):
-        fisher_exact(1, 10, 2.5, 10)
+        chi_square(1, 10, 2.5, 10)
     with pytest.raises(InputError, match="11 of 10 is not a share"):
         newcombe(11, 10, 5, 10)
     with pytest.raises(UsageError, match="'higher' is not an alternative"):
         z_test(1, 2, 1, 2, "higher")
-    with pytest.raises(UsageError, match="'higher' is not an alternative"):
-        fisher_exact(1, 2, 1, 2, "higher")
