@@ -1,15 +1,14 @@
-"""Power, numbers of responses and detectable differences for comparisons of two scores.
+"""Power and detectable differences for comparisons of two scores.
 
 For two different sets of annotators: the normal approximation of R's power.prop.test. For the same
-annotators: the exact power of McNemar's exact test, and Connor's (1987) approximation to it, which is
-slightly too high. The far tail is left out, as is usual: finding the wrong one higher does not count as
-finding the difference."""
+annotators: the exact power of McNemar's exact test. The far tail is left out, as is usual: finding the wrong
+one higher does not count as finding the difference."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import asin, ceil, floor, inf, log, sqrt
+from math import ceil, floor, inf, log, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -43,63 +42,6 @@ def power_unpaired(a: float, b: float, n: float, alpha: float = 0.05) -> float:
     return _tail(sqrt(n) * abs(a - b) - critical, spread)
 
 
-def responses_unpaired(a: float, b: float, power: float = 0.8, alpha: float = 0.05) -> float:
-    """How many responses for each of two generators give `power`; infinite for equal scores.
-
-    (z_α·√(2m(1 − m)) + z_β·√(a(1 − a) + b(1 − b)))² / (a − b)².
-
-    >>> round(responses_unpaired(0.45, 0.41), 2)
-    2403.52
-    """
-    _check(a, b, alpha, power)
-    if a == b:
-        return inf
-    mean, spread = (a + b) / 2, sqrt(a * (1 - a) + b * (1 - b))
-    needed = NORMAL.inv_cdf(1 - alpha / 2) * sqrt(2 * mean * (1 - mean)) + NORMAL.inv_cdf(power) * spread
-    return needed**2 / (a - b) ** 2
-
-
-def responses_arcsine(a: float, b: float, power: float = 0.8, alpha: float = 0.05) -> float:
-    """As `responses_unpaired` by Cohen's (1988) arcsine transformation, which R's pwr.2p.test uses: 2·((z_α +
-    z_β)/h)².
-
-    >>> round(responses_arcsine(0.45, 0.41), 2)
-    2403.31
-    """
-    _check(a, b, alpha, power)
-    if a == b:
-        return inf
-    h = 2 * asin(sqrt(a)) - 2 * asin(sqrt(b))
-    return 2 * ((NORMAL.inv_cdf(1 - alpha / 2) + NORMAL.inv_cdf(power)) / h) ** 2
-
-
-def discordance(a: float, b: float, correlation: float = 0.0) -> float:
-    """The share of annotators who notice exactly one of two generators' sentences: a(1 − b) + b(1 − a) −
-    2ρ√(a(1−a)b(1−b)).
-
-    `correlation` is that of an annotator's two answers, ρ. Raises UsageError if two scores cannot have it.
-    """
-    _check(a, b)
-    share = a * (1 - b) + b * (1 - a) - 2 * correlation * sqrt(a * (1 - a) * b * (1 - b))
-    if not -1 <= correlation <= 1 or share < abs(a - b) - 1e-12:
-        raise UsageError(
-            f"answers to scores of {a:g} and {b:g} cannot have a correlation of {correlation:g}",
-            "Give a smaller one, or 0 if you have no guess.",
-        )
-    return share
-
-
-def power_paired(a: float, b: float, n: float, correlation: float = 0.0, alpha: float = 0.05) -> float:
-    """The power of McNemar's test of scores `a` and `b` where each of `n` annotators judges both generators.
-
-    Φ((√n·|Δ| − z_α·√π) / √(π − Δ²)), π the discordance and Δ = a − b (Connor 1987).
-    """
-    _check(a, b, alpha)
-    share, difference = discordance(a, b, correlation), abs(a - b)
-    critical = NORMAL.inv_cdf(1 - alpha / 2) * sqrt(share)
-    return _tail(sqrt(n) * difference - critical, sqrt(max(share - difference**2, 0.0)))
-
-
 def power_exact(
     share: float,
     difference: float,
@@ -116,8 +58,8 @@ def power_exact(
     or less and the Bonett–Price interval of `reach` standard errors excludes 0 (`reach` 0: no such interval
     is required). Between whole numbers, n is interpolated.
 
-    >>> round(power_exact(0.5, 0.1, 38), 3), round(power_paired(0.4, 0.5, 38), 3)
-    (0.094, 0.136)
+    >>> round(power_exact(0.5, 0.1, 38), 3)
+    0.094
     """
     if not 0 <= difference <= share <= 1 or n < 0:
         raise UsageError(
@@ -165,23 +107,6 @@ def _critical(tail: float, size: int) -> Floats:
     ).any():
         most = most - over
     return np.concatenate(([-1.0], most))
-
-
-def responses_paired(
-    a: float, b: float, power: float = 0.8, correlation: float = 0.0, alpha: float = 0.05
-) -> float:
-    """How many annotators who judge both generators give `power`; infinite for equal scores.
-
-    >>> round(responses_paired(0.45, 0.41, correlation=0.2), 1)
-    1926.1
-    """
-    _check(a, b, alpha, power)
-    if a == b:
-        return inf
-    share, difference = discordance(a, b, correlation), abs(a - b)
-    needed = NORMAL.inv_cdf(1 - alpha / 2) * sqrt(share)
-    needed += NORMAL.inv_cdf(power) * sqrt(max(share - difference**2, 0.0))
-    return needed**2 / difference**2
 
 
 def detectable(power_at: Callable[[float], float], score: float, power: float = 0.8) -> float | None:

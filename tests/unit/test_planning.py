@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from math import ceil, comb, inf
+from math import comb, sqrt
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
@@ -18,35 +19,43 @@ from humaneval.planning.plan import Plan
 from humaneval.planning.power import (
     answers_correlation,
     detectable,
-    discordance,
     half_width,
     power_exact,
-    power_paired,
     power_unpaired,
-    responses_arcsine,
-    responses_paired,
-    responses_unpaired,
     sd_of_icc,
 )
-from humaneval.statistics.paired import bonett_price, mcnemar_exact
+from tests.unit.mcnemar import bonett_price_low, mcnemar_exact
 
 SHARE = st.floats(0.02, 0.98)
 
 
 def test_unpaired_powers_are_those_of_power_prop_test() -> None:
-    assert round(responses_unpaired(0.45, 0.41), 2) == 2403.52
-    assert round(responses_unpaired(43 / 95, 39 / 95), 1) == 2171.0
+    assert power_unpaired(0.45, 0.41, 2403.52) == pytest.approx(0.8, abs=1e-6)
+    assert power_unpaired(43 / 95, 39 / 95, 2171.0) == pytest.approx(0.8, abs=1e-5)
     assert round(power_unpaired(0.45, 0.41, 95), 4) == 0.0801
     assert round(power_unpaired(0.45, 0.41, 1000), 4) == 0.4390
-    needed = [ceil(responses_unpaired(0.45, other)) for other in (0.41, 0.39, 0.35, 0.29, 0.20)]
-    assert needed == [2404, 1062, 376, 142, 54]
-    assert round(responses_unpaired(0.45, 0.41, alpha=0.05 / 21)) == 4610
-    assert round(responses_arcsine(0.45, 0.41), 2) == 2403.31  # pwr.2p.test
+    for other, needed in ((0.41, 2404), (0.39, 1062), (0.35, 376), (0.29, 142), (0.20, 54)):
+        assert power_unpaired(0.45, other, needed - 1) < 0.8 <= power_unpaired(0.45, other, needed)
+    assert power_unpaired(0.45, 0.41, 4610, alpha=0.05 / 21) == pytest.approx(0.8, abs=5e-5)
 
 
-def test_paired_numbers_are_connors() -> None:
-    found = [ceil(responses_paired(0.45, 0.41, correlation=rho)) for rho in (0, 0.1, 0.2, 0.3, 0.5)]
-    assert found == [2407, 2167, 1927, 1687, 1206]
+def discordance(a: float, b: float, correlation: float = 0.0) -> float:
+    """The share of annotators who notice exactly one of two generators' sentences."""
+    return a * (1 - b) + b * (1 - a) - 2 * correlation * sqrt(a * (1 - a) * b * (1 - b))
+
+
+def connor(a: float, b: float, n: float, correlation: float = 0.0, alpha: float = 0.05) -> float:
+    """Connor's (1987) approximate power of McNemar's test: Φ((√n·|Δ| − z·√π) / √(π − Δ²))."""
+    share, difference = discordance(a, b, correlation), abs(a - b)
+    critical = NormalDist().inv_cdf(1 - alpha / 2) * sqrt(share)
+    return NormalDist().cdf((sqrt(n) * difference - critical) / sqrt(share - difference**2))
+
+
+def test_connors_approximation_gives_the_published_numbers_and_nearly_the_exact_power() -> None:
+    for rho, needed in ((0, 2407), (0.1, 2167), (0.2, 1927), (0.3, 1687), (0.5, 1206)):
+        assert connor(0.45, 0.41, needed - 1, rho) < 0.8 <= connor(0.45, 0.41, needed, rho)
+        exact = power_exact(discordance(0.45, 0.41, rho), 0.04, needed)
+        assert 0.77 < exact < connor(0.45, 0.41, needed, rho)
 
 
 @pytest.mark.parametrize(("n", "points"), [(95, 20.19), (100, 19.7), (200, 14.0), (500, 8.8), (1000, 6.2)])
@@ -89,18 +98,14 @@ def test_the_controls_that_are_needed_are_the_fewest(spammers: float, honest: fl
 
 @given(SHARE, SHARE, st.integers(2, 5000))
 def test_powers_are_shares_and_grow_with_n(a: float, b: float, n: int) -> None:
-    for power in (power_unpaired, power_paired):
-        less, more = power(a, b, n), power(a, b, 2 * n)
-        assert 0 <= less <= 1
-        assert more >= less - 1e-9 or a == b
+    less, more = power_unpaired(a, b, n), power_unpaired(a, b, 2 * n)
+    assert 0 <= less <= 1
+    assert more >= less - 1e-9 or a == b
 
 
-def test_the_number_that_is_needed_has_the_power_that_was_asked_for() -> None:
-    n = responses_paired(0.5, 0.4, 0.9, 0.1)
-    assert power_paired(0.5, 0.4, n, 0.1) == pytest.approx(0.9)
-    n = responses_unpaired(0.5, 0.4, 0.9)
-    assert power_unpaired(0.5, 0.4, n) == pytest.approx(0.9)
-    assert responses_unpaired(0.4, 0.4) == responses_paired(0.4, 0.4) == inf
+def test_at_95_pairs_the_exact_test_is_cautious() -> None:
+    # Two scores of 45 % without correlation: 1,000 simulated studies gave .034.
+    assert round(2 * power_exact(discordance(0.45, 0.45), 0.0, 95), 3) == 0.036
 
 
 def test_an_annotators_level_makes_answers_alike() -> None:
@@ -113,7 +118,7 @@ def counted(share: float, difference: float, n: int, alpha: float) -> float:
     up, total = (share + difference) / 2, 0.0
     for b in range(n + 1):
         for c in range(n + 1 - b):
-            if b > c and mcnemar_exact(b, c) <= alpha and bonett_price(b, c, n).low > 0:
+            if b > c and mcnemar_exact(b, c) <= alpha and bonett_price_low(b, c, n) > 0:
                 odds = comb(n, b) * comb(n - b, c) * up**b * (share - up) ** c * (1 - share) ** (n - b - c)
                 total += odds
     return total
@@ -129,7 +134,7 @@ def test_exact_powers_are_those_of_all_tables_added_up(n: int, alpha: float) -> 
 def test_the_exact_test_finds_less_than_connors_formula_promises() -> None:
     share = discordance(0.4, 0.5, answers_correlation(0.5, 0.4, 0.5))
     assert round(power_exact(share, 0.1, 38), 3) == 0.098
-    assert round(power_paired(0.4, 0.5, 38, answers_correlation(0.5, 0.4, 0.5)), 3) == 0.141
+    assert round(connor(0.4, 0.5, 38, answers_correlation(0.5, 0.4, 0.5)), 3) == 0.141
     between = power_exact(share, 0.1, 38.5)
     assert power_exact(share, 0.1, 38) < between < power_exact(share, 0.1, 39)
     assert power_exact(share, 0.1, 38, one_sided=True) > power_exact(share, 0.1, 38)
@@ -281,11 +286,6 @@ def test_a_plan_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
         outlook(Plan(**wrong))
 
 
-def test_answers_cannot_be_more_alike_than_their_scores_allow() -> None:
-    with pytest.raises(UsageError, match="correlation"):
-        power_paired(0.1, 0.9, 100, 0.9)
-
-
 def test_forms_that_show_some_generators_give_each_fewer_responses_and_fewer_pairs() -> None:
     whole = Plan(annotators=140, always=1, spammers=0.0)
     assert (whole.responses, whole.responses * whole.together) == (140, 140)
@@ -296,4 +296,4 @@ def test_forms_that_show_some_generators_give_each_fewer_responses_and_fewer_pai
     assert (single.responses, single.responses * single.together) == (20, 0)
     assert outlook(single).correlation == 0
     # All responses are compared, as the analysis does it: not only those by the same annotator.
-    assert chances(replace(part, annotators=1400)).power > power_paired(0.4, 0.5, 200) + 0.2
+    assert chances(replace(part, annotators=1400)).power > connor(0.4, 0.5, 200) + 0.2
