@@ -256,14 +256,6 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One annotator's form: an ordered list of passages. `ordinal` counts rows of the study from 1."""
-
-    ordinal: int
-    passages: tuple[Passage, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """An annotator's answer to the passage at `place` (from 1) of a form: the marked sentence (1–5).
 
