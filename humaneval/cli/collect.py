@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
-from humaneval.crowd.collect import Collected, collect_work, would_collect
+from humaneval.crowd.collect import CollectedWork, collect_work, would_collect
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.progress import progress
@@ -41,7 +41,7 @@ def collect(app: App, options: RunOptions, study: str, endpoint: str) -> None:
         _tell(at, found)
 
 
-def _tell(at: StudyAtPlatform, found: Collected) -> None:
+def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
     say(f"{found.submissions} submitted, {found.new} of them new; {found.responses} responses in all.")
     if not found.submissions:
         _tell_elsewhere(at)

@@ -51,7 +51,7 @@ class Unpaid:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedWork:
     """The state after collecting. `new` counts submissions that were not collected before, including rebuilt
     ones."""
 
@@ -73,7 +73,7 @@ class Collected:
     """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
 
 
-def collect_work(at: StudyAtPlatform, advance: Callable[[int], None] = lambda amount: None) -> Collected:
+def collect_work(at: StudyAtPlatform, advance: Callable[[int], None] = lambda amount: None) -> CollectedWork:
     """Fetch everything submitted for the study's HITs on this endpoint.
 
     If the platform no longer has a HIT, the others are still collected; PartialError says so at the end.
@@ -104,7 +104,7 @@ def collect_work(at: StudyAtPlatform, advance: Callable[[int], None] = lambda am
     return _collected(at, counts, not_listed)
 
 
-def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...]) -> Collected:
+def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...]) -> CollectedWork:
     """The state now; `counts` is what this run saw."""
     with reading(at.engine) as session:
         mine = (AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
@@ -116,7 +116,7 @@ def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str,
             .where(*mine, AssignmentRow.is_stray, AssignmentRow.state == "submitted")
             .order_by(AssignmentRow.id)
         ).all()
-        return Collected(
+        return CollectedWork(
             submissions=counts["submissions"],
             new=counts["new"] + counts["rebuilt"],
             responses=_count(session, select(ResponseRow.id).join(AssignmentRow).where(*mine)),

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, func, select, text
 from humaneval.crowd import publish_plan
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.claims import keep_answers, open_form
-from humaneval.crowd.collect import Collected, collect_work
+from humaneval.crowd.collect import CollectedWork, collect_work
 from humaneval.crowd.form_of_row import load_form
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.pseudonyms import external_worker_id
@@ -75,13 +75,13 @@ def test_C47_collecting_any_time_and_twice_gives_the_same_rows(
     engine: Engine, put_up: Callable, answer: Callable, platform: MTurk
 ) -> None:
     up = put_up(engine, design={"annotators": 4})
-    assert collect_work(open_study_at(engine, "study", platform)) == Collected(0, 0, 0, 0, 0, 0, ())
+    assert collect_work(open_study_at(engine, "study", platform)) == CollectedWork(0, 0, 0, 0, 0, 0, ())
     answer(up, "Ada", 2)
-    assert collect_work(open_study_at(engine, "study", platform)) == Collected(1, 1, 4, 0, 0, 0, ())
+    assert collect_work(open_study_at(engine, "study", platform)) == CollectedWork(1, 1, 4, 0, 0, 0, ())
     early = responses(engine)
     answer(up, "Ben", 3)
-    assert collect_work(open_study_at(engine, "study", platform)) == Collected(2, 1, 8, 0, 0, 0, ())
-    assert collect_work(open_study_at(engine, "study", platform)) == Collected(2, 0, 8, 0, 0, 0, ())
+    assert collect_work(open_study_at(engine, "study", platform)) == CollectedWork(2, 1, 8, 0, 0, 0, ())
+    assert collect_work(open_study_at(engine, "study", platform)) == CollectedWork(2, 0, 8, 0, 0, 0, ())
     table = responses(engine)
     assert table[:4] == early
     assert Counter(line["choice"] for line in table) == {2: 4, 3: 4}

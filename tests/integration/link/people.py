@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from sqlalchemy import Engine, select, update
 
 from humaneval.crowd.addresses import links_of
-from humaneval.crowd.collect import Collected, collect_work
+from humaneval.crowd.collect import CollectedWork, collect_work
 from humaneval.crowd.link import Invitation, Link, open_invitation, panel_invitation
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
@@ -70,7 +70,7 @@ class LinkStudy:
         with writing(self.engine) as session:
             session.execute(update(AssignmentRow).values(lease_until=datetime.now(UTC) - timedelta(hours=1)))
 
-    def collect(self) -> Collected:
+    def collect(self) -> CollectedWork:
         return collect_work(open_study_at(self.engine, self.name, self.platform))
 
     def responses(self) -> list[dict[str, Any]]:
