@@ -3,7 +3,7 @@
 This module is the door; `summaries`, `differences` and `reliability` analyse a file as it is."""
 
 from humaneval.foreign.formats.prolific_export import only_counted
-from humaneval.foreign.mapping import Mapping, propose
+from humaneval.foreign.mapping import ColumnMapping, propose
 from humaneval.foreign.pseudonyms import are_ours, passing_pseudonyms, pseudonymised
 from humaneval.foreign.recognise import read_sheet
 from humaneval.foreign.reposted import replaced
@@ -11,8 +11,8 @@ from humaneval.foreign.responses import Imported, responses
 from humaneval.foreign.sheet import Options, Sheet
 
 __all__ = [
+    "ColumnMapping",
     "Imported",
-    "Mapping",
     "Options",
     "Sheet",
     "are_ours",

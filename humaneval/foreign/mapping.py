@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping as Names
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -33,7 +33,7 @@ ROLES = REQUIRED + OPTIONAL
 PLACE = "{}"
 """In a column name: any whole number. Columns that differ only in it are the passages of one form."""
 
-SYNONYMS: Names[str, frozenset[str]] = {
+SYNONYMS: Mapping[str, frozenset[str]] = {
     "worker": frozenset(
         [
             "worker",
@@ -116,11 +116,11 @@ SYNONYMS: Names[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class ColumnMapping:
     """Role → column or pattern with {}; role → text that is the same for all rows; and which were guessed."""
 
-    columns: Names[str, str]
-    constants: Names[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str]
+    constants: Mapping[str, str] = field(default_factory=dict)
     guessed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -136,7 +136,9 @@ class Mapping:
         return " ".join(parts)
 
 
-def propose(sheet: Sheet, told: Names[str, str], constants: Names[str, str] | None = None) -> Mapping:
+def propose(
+    sheet: Sheet, told: Mapping[str, str], constants: Mapping[str, str] | None = None
+) -> ColumnMapping:
     """The mapping of a sheet's columns to those of a response table.
 
     What is `told` comes first, then text that is the same for all rows (`constants`), then what the format
@@ -168,7 +170,7 @@ def propose(sheet: Sheet, told: Names[str, str], constants: Names[str, str] | No
             f"the file does not say which column holds: {', '.join(missing)}",
             f"Name it: --column {missing[0]}=NAME. Columns: {listed(list(sheet.frame.columns), 40)}.",
         )
-    return Mapping(columns, constants, tuple(guessed), tuple(notes))
+    return ColumnMapping(columns, constants, tuple(guessed), tuple(notes))
 
 
 def numbered(frame: pd.DataFrame, pattern: str) -> dict[int, str]:

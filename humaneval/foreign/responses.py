@@ -12,7 +12,7 @@ import pandas as pd
 
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
-from humaneval.foreign.mapping import PLACE, Mapping, numbered
+from humaneval.foreign.mapping import PLACE, ColumnMapping, numbered
 from humaneval.foreign.remarks import with_remarks, with_row_passages
 from humaneval.foreign.sheet import Options, Sheet, at
 from humaneval.foreign.times import duration, moment, zone
@@ -32,7 +32,7 @@ class Imported:
 
     frame: pd.DataFrame
     sheet: Sheet
-    mapping: Mapping
+    mapping: ColumnMapping
 
     @property
     def simulated(self) -> bool:
@@ -62,7 +62,7 @@ class Imported:
 
 def responses(
     sheet: Sheet,
-    mapping: Mapping,
+    mapping: ColumnMapping,
     *,
     study: str,
     options: Options | None = None,
@@ -140,7 +140,7 @@ def _readable(
     return frame, sheet
 
 
-def _long(sheet: Sheet, mapping: Mapping) -> tuple[pd.DataFrame, Sheet]:
+def _long(sheet: Sheet, mapping: ColumnMapping) -> tuple[pd.DataFrame, Sheet]:
     wide = {role: numbered(sheet.frame, name) for role, name in mapping.columns.items() if PLACE in name}
     if len({tuple(columns) for columns in wide.values()}) > 1:
         told = "; ".join(

@@ -19,8 +19,8 @@ from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.crowd.pseudonyms import pseudonym, stored_secret
 from humaneval.errors import UsageError
 from humaneval.foreign import (
+    ColumnMapping,
     Imported,
-    Mapping,
     Sheet,
     passing_pseudonyms,
     propose,
@@ -170,7 +170,7 @@ def _refuse(out: Path, manifest_file: Path, force: bool) -> None:
 
 def _mapped(
     sheet: Sheet, told: dict[str, str], constants: dict[str, str], anonymous_workers: bool, yes: bool
-) -> tuple[Sheet, Mapping]:
+) -> tuple[Sheet, ColumnMapping]:
     """Which column holds what. A guess is confirmed first, unless `yes`."""
     if anonymous_workers:
         if "worker" in told or "worker" in sheet.roles:
@@ -185,7 +185,7 @@ def _mapped(
     return sheet, mapping
 
 
-def _confirm(mapping: Mapping) -> None:
+def _confirm(mapping: ColumnMapping) -> None:
     """Show a guess and ask. Without a terminal, refuse and say what to type."""
     for role in mapping.guessed:
         say(f"{role} is read from the column {mapping.columns[role]}", err=True)
