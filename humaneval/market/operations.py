@@ -20,7 +20,7 @@ from humaneval.market import (
     uploads,
 )
 from humaneval.market.deadlines import let_time_pass, something_is_due, turning_points
-from humaneval.market.qualifications import holders, types
+from humaneval.market.qualifications import holders, qualification_types
 from humaneval.market.tables.database import Clock, Mode, Transaction, transaction
 from humaneval.store.types import now
 
@@ -40,10 +40,10 @@ OPERATIONS = {
     "CreateHIT": Operation(hits.create_hit, True),
     "CreateHITType": Operation(hit_types.create_hit_type, True),
     "CreateHITWithHITType": Operation(hits.create_hit_with_hit_type, True),
-    "CreateQualificationType": Operation(types.create_qualification_type, True),
+    "CreateQualificationType": Operation(qualification_types.create_qualification_type, True),
     "CreateWorkerBlock": Operation(blocks.create_worker_block, True),
     "DeleteHIT": Operation(hits.delete_hit, True),
-    "DeleteQualificationType": Operation(types.delete_qualification_type, True),
+    "DeleteQualificationType": Operation(qualification_types.delete_qualification_type, True),
     "DeleteWorkerBlock": Operation(blocks.delete_worker_block, True),
     "DisassociateQualificationFromWorker": Operation(holders.disassociate_qualification, True),
     "GetAccountBalance": Operation(reviews.get_account_balance, False),
@@ -51,13 +51,13 @@ OPERATIONS = {
     "GetFileUploadURL": Operation(uploads.get_file_upload_url, True),
     "GetHIT": Operation(hits.get_hit, False),
     "GetQualificationScore": Operation(holders.get_qualification_score, False),
-    "GetQualificationType": Operation(types.get_qualification_type, False),
+    "GetQualificationType": Operation(qualification_types.get_qualification_type, False),
     "ListAssignmentsForHIT": Operation(reviews.list_assignments, False),
     "ListBonusPayments": Operation(reviews.list_bonus_payments, False),
     "ListHITs": Operation(hits.list_hits, False),
     "ListHITsForQualificationType": Operation(hits.list_hits_for_qualification_type, False),
     "ListQualificationRequests": Operation(holders.list_qualification_requests, False),
-    "ListQualificationTypes": Operation(types.list_qualification_types, False),
+    "ListQualificationTypes": Operation(qualification_types.list_qualification_types, False),
     "ListReviewPolicyResultsForHIT": Operation(review_policies.list_review_policy_results, False),
     "ListReviewableHITs": Operation(hits.list_reviewable_hits, False),
     "ListWorkerBlocks": Operation(blocks.list_worker_blocks, False),
@@ -71,7 +71,7 @@ OPERATIONS = {
     "UpdateHITReviewStatus": Operation(hits.update_review_status, True),
     "UpdateHITTypeOfHIT": Operation(hits.update_hit_type_of_hit, True),
     "UpdateNotificationSettings": Operation(notification_settings.update_notification_settings, True),
-    "UpdateQualificationType": Operation(types.update_qualification_type, True),
+    "UpdateQualificationType": Operation(qualification_types.update_qualification_type, True),
 }
 
 
