@@ -15,6 +15,7 @@ from humaneval.statistics.bootstrap import By, bootstrap
 from humaneval.statistics.mixed_model import mixed_model
 from humaneval.statistics.regression import (
     Correction,
+    DesignMatrix,
     cluster_covariance,
     cr2_covariance,
     design_matrix,
@@ -103,14 +104,14 @@ def _of(data: _Data, other: str) -> str:
     return f"{other} - {data.reference}"
 
 
-def _design(data: _Data) -> tuple[Floats, tuple[str, ...]]:
+def _design(data: _Data) -> DesignMatrix:
     return design_matrix(data.group, data.reference)
 
 
 def _coefficients(data: _Data, method: str, beta: Floats, covariance: Floats) -> list[tuple[Any, ...]]:
     """A line for each group. The first coefficient is the intercept, which stands for the reference group."""
     errors = np.sqrt(np.diag(covariance))
-    names = _design(data)[1]
+    names = _design(data).others
     return [
         (method, _of(data, name), "logit", float(beta[place]), float(errors[place]), None, None)
         for place, name in enumerate(names, 1)
@@ -118,12 +119,12 @@ def _coefficients(data: _Data, method: str, beta: Floats, covariance: Floats) ->
 
 
 def _naive(data: _Data) -> Made:
-    fit = logistic(data.y, _design(data)[0])
+    fit = logistic(data.y, _design(data).columns)
     return _coefficients(data, "naive", fit.coefficients, fit.covariance), []
 
 
 def _workers(data: _Data) -> Made:
-    x, _ = _design(data)
+    x = _design(data).columns
     fit = logistic(data.y, x)
     rows = []
     for correction, told in CORRECTIONS.items():
@@ -133,7 +134,7 @@ def _workers(data: _Data) -> Made:
 
 
 def _cr2(data: _Data) -> Made:
-    x, _ = _design(data)
+    x = _design(data).columns
     fit = logistic(data.y, x)
     return (
         _coefficients(data, "workers, CR2", fit.coefficients, cr2_covariance(fit, data.y, x, data.worker)),
@@ -142,7 +143,7 @@ def _cr2(data: _Data) -> Made:
 
 
 def _two_way(data: _Data) -> Made:
-    x, _ = _design(data)
+    x = _design(data).columns
     fit = logistic(data.y, x)
     rows = []
     for correction, told in CORRECTIONS.items():
@@ -152,7 +153,7 @@ def _two_way(data: _Data) -> Made:
 
 
 def _gee(data: _Data) -> Made:
-    x, _ = _design(data)
+    x = _design(data).columns
     rows: list[tuple[Any, ...]] = []
     notes: list[str] = []
     for adjust, told in ((True, "n-p"), (False, "n")):

@@ -42,9 +42,16 @@ class Gee(NamedTuple):
         return np.sqrt(self.covariance.diagonal())
 
 
-def design_matrix(labels: ArrayLike, reference: Any = None) -> tuple[Floats, tuple[Any, ...]]:
-    """Intercept and one column for each label but the reference (the first to appear if None), and their
-    labels."""
+class DesignMatrix(NamedTuple):
+    """The columns of a regression on labels: the intercept, and one for each of `others`."""
+
+    columns: Floats
+    others: tuple[Any, ...]
+    """The labels but the reference, in the order of their columns."""
+
+
+def design_matrix(labels: ArrayLike, reference: Any = None) -> DesignMatrix:
+    """Intercept and one column for each label but the reference (the first to appear if None)."""
     found = encoded(labels)
     codes, names = found.codes, found.names
     if reference is not None and reference not in names:
@@ -52,7 +59,7 @@ def design_matrix(labels: ArrayLike, reference: Any = None) -> tuple[Floats, tup
     base = names.index(reference) if reference is not None else 0
     others = [code for code in range(len(names)) if code != base]
     columns = [np.ones(codes.size), *((codes == code).astype(np.float64) for code in others)]
-    return np.column_stack(columns), tuple(names[code] for code in others)
+    return DesignMatrix(np.column_stack(columns), tuple(names[code] for code in others))
 
 
 def logistic(outcomes: ArrayLike, x: Floats) -> Logistic:

@@ -54,7 +54,7 @@ def test_the_table_is_the_one_described(answers: pd.DataFrame) -> None:
 
 
 def test_the_naive_regression(answers: pd.DataFrame) -> None:
-    fit = logistic(answers.ok, design_matrix(answers.g, "group1")[0])
+    fit = logistic(answers.ok, design_matrix(answers.g, "group1").columns)
     assert fit.coefficients[1] == pytest.approx(0.122287, abs=5e-7)
     assert fit.standard_errors[1] == pytest.approx(0.101345, abs=5e-7)
 
@@ -70,7 +70,7 @@ def test_the_naive_regression(answers: pd.DataFrame) -> None:
 def test_clustered_errors(
     answers: pd.DataFrame, correction: Correction, one_way: float, two_way: float
 ) -> None:
-    x, _ = design_matrix(answers.g, "group1")
+    x = design_matrix(answers.g, "group1").columns
     fit = logistic(answers.ok, x)
     one = cluster_covariance(fit, answers.ok, x, answers.w, correction)
     assert np.sqrt(one[1, 1]) == pytest.approx(one_way, abs=5e-7)
@@ -79,7 +79,7 @@ def test_clustered_errors(
 
 
 def test_cr2_is_clubsandwichs(answers: pd.DataFrame) -> None:
-    x, _ = design_matrix(answers.g, "group1")
+    x = design_matrix(answers.g, "group1").columns
     covariance = cr2_covariance(logistic(answers.ok, x), answers.ok, x, answers.w)
     assert np.sqrt(covariance[1, 1]) == pytest.approx(0.247324, abs=5e-7)
 
@@ -92,7 +92,7 @@ def test_cr2_is_clubsandwichs(answers: pd.DataFrame) -> None:
 def test_exchangeable_gee(
     answers: pd.DataFrame, adjust: bool, alpha: float, beta: float, error: float
 ) -> None:
-    x, _ = design_matrix(answers.g, "group1")
+    x = design_matrix(answers.g, "group1").columns
     fit = gee(answers.ok, x, answers.w, adjust=adjust)
     assert fit.correlation == pytest.approx(alpha, abs=5e-6)
     assert fit.coefficients[1] == pytest.approx(beta, abs=5e-7)

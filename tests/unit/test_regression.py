@@ -97,7 +97,7 @@ def test_a_design_matrix_has_a_column_for_each_label_but_the_reference() -> None
 
 def test_what_is_not_estimable_is_said() -> None:
     with pytest.raises(InputError, match="outcomes are all equal"):
-        logistic([0, 0, 1, 0], design_matrix(["a", "a", "b", "a"])[0])
+        logistic([0, 0, 1, 0], design_matrix(["a", "a", "b", "a"]).columns)
     with pytest.raises(InputError, match="columns determine each other"):
         logistic(Y, np.column_stack([X, X[:, 1]]))
     with pytest.raises(InputError, match="a single cluster"):
