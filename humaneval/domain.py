@@ -245,17 +245,6 @@ class ChecksStories(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A story as shown. `generator` wrote the sentence at `position`; for Human it is the held-out one."""
-
-    story_id: str
-    position: int
-    generator: str
-    role: Role
-    sentences: Sentences
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """An annotator's answer to the passage at `place` (from 1) of a form: the marked sentence (1–5).
 
