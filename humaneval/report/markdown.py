@@ -14,7 +14,7 @@ from humaneval.report.sections import Figure, ReportTable
 def render_markdown(data: ReportData) -> str:
     """The report in Markdown with pipe tables; plots are left to the page, their data are here."""
     parts = [f"# {_md(data.title)}"]
-    parts += [f"**{heading}.** {_md(sentence)}" for heading, sentence in warnings(data)]
+    parts += [f"**{warned.heading}.** {_md(warned.text)}" for warned in warnings(data)]
     parts += [_md(data.summary)] if data.summary else []
     for section in sections(data):
         parts.append(f"## {_md(section.heading)}")

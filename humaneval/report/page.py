@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -108,25 +108,34 @@ def _environment() -> Environment:
     return environment
 
 
-def warnings(data: ReportData) -> list[tuple[str, str]]:
-    """What must stand above everything else: a heading and a text each."""
+class Warned(NamedTuple):
+    """What must stand above everything else."""
+
+    heading: str
+    text: str
+
+
+def warnings(data: ReportData) -> list[Warned]:
+    """The warnings about the report as a whole: simulated annotators, a pilot, few annotators or stories."""
     found = []
     if data.simulated:
         number = counted(data.simulated, "annotator")
         are = "is a program" if data.simulated == 1 else "are programs"
         found.append(
-            (
+            Warned(
                 "Simulated annotators",
                 f"{number} in this study {are}. The scores say nothing about what people can tell.",
             )
         )
     if data.test or data.table.rule.tests == "only":
         found.append(
-            ("Test or pilot", "These responses were collected to try out the study. They are not results.")
+            Warned(
+                "Test or pilot", "These responses were collected to try out the study. They are not results."
+            )
         )
     if few := phrases.few(data.table):
         heading, _, text = few.partition(": ")
-        found.append((f"{heading} annotators or stories", f"{text[:1].upper()}{text[1:]}"))
+        found.append(Warned(f"{heading} annotators or stories", f"{text[:1].upper()}{text[1:]}"))
     return found
 
 
