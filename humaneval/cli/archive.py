@@ -44,7 +44,7 @@ def archive(
         return
     assert study is not None
     path = out or Path(f"{study}.zip")
-    done = write_archive(app.engine, study, path, tests=tests)
+    done = write_archive(app.study(study), path, tests=tests)
     if as_json:
         emit({**done._asdict(), "archive": path.resolve()})
         return

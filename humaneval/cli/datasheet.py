@@ -31,7 +31,7 @@ def datasheet(app: App, study: str, out: Path | None, tests: bool, as_json: bool
     path = out or Path(f"{study}-datasheet.md")
     if path.suffix.lower() not in (".md", ".json"):
         raise UsageError(f"the file name {path} does not end in .md or .json", "End it in one of the two.")
-    sheet = heds.datasheet(dossier(app.engine, study, tests=tests))
+    sheet = heds.datasheet(dossier(app.study(study), tests=tests))
     text = sheet.json_text() if path.suffix.lower() == ".json" else sheet.markdown()
     write_whole(path, text.encode())
     still = [f"Q{question.number} {question.label}" for question in sheet.open]

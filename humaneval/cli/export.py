@@ -114,7 +114,8 @@ def _comments(app: App, study: str, out: Path, excel: bool, as_json: bool) -> No
 
 
 def _infills(app: App, study: str, folder: Path, with_stories: bool, excel: bool, as_json: bool) -> None:
-    counts = write_release(app.engine, folder, study=study, stories=with_stories, excel=excel)
+    opened = app.study(study) if study else None
+    counts = write_release(app.engine, folder, study=opened, stories=with_stories, excel=excel)
     if as_json:
         emit({"study": study or None, "folder": folder, **counts._asdict()})
         return

@@ -20,6 +20,7 @@ from humaneval.report.markdown import render_markdown
 from humaneval.report.numbers_csv import csv_files, r_files
 from humaneval.report.page import render_report
 from humaneval.study.scores import Collected, collected
+from humaneval.study.stored import Study
 
 ENDINGS = {
     ".html": "html",
@@ -70,8 +71,11 @@ def report(
     form = form or _form(out)
     if out is not None and form in FILES:
         refuse_missing_folder(out)
-    data, source = _gathered(app, study, title=title, tests=tests)
-    files = _files(app, study, data, source, form)
+    opened = app.study(study)
+    source = collected(opened, tests=tests)
+    analysis = source.analysis()
+    data = study_report(opened, analysis.table, title=title, analysis=analysis)
+    files = _files(opened, data, source, form)
     if form in FILES:
         path = out or Path(f"{study}-report{Path(FILES[form]).suffix}")
         write_whole(path, next(iter(files.values())))
@@ -102,13 +106,7 @@ def _form(out: Path | None) -> str:
     return ENDINGS[out.suffix.lower()]
 
 
-def _gathered(app: App, study: str, *, title: str, tests: bool) -> tuple[ReportData, Collected]:
-    source = collected(app.study(study), tests=tests)
-    analysis = source.analysis()
-    return study_report(app.engine, study, analysis.table, title=title, analysis=analysis), source
-
-
-def _files(app: App, study: str, data: ReportData, source: Collected, form: str) -> Mapping[str, bytes]:
+def _files(study: Study, data: ReportData, source: Collected, form: str) -> Mapping[str, bytes]:
     """The files of a form, by name."""
     assert data.analysis is not None
     texts: dict[str, str] = {}
@@ -120,7 +118,7 @@ def _files(app: App, study: str, data: ReportData, source: Collected, form: str)
     if form in ("latex", "all"):
         texts[FILES["latex"]] = render_latex(data)
     if form in ("json", "all"):
-        document = {**data.analysis.to_json(), **study_facts(app, study)}
+        document = {**data.analysis.to_json(), **study_facts(study)}
         texts[FILES["json"]] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if form in ("csv", "all"):
         texts |= csv_files(data)

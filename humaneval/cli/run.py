@@ -112,13 +112,6 @@ SEED = click.IntRange(-(2**31), 2**31 - 1)
 SIMULATED = "Simulated annotators: these numbers say nothing about people."
 
 
-def is_simulated(app: App, study: str) -> bool:
-    """Whether programs answer this study."""
-    from humaneval.study import stored
-
-    return stored.is_simulated(app.study(study))
-
-
 def spending(function: F) -> F:
     """Give a verb --live and --spend, without which no real money goes out."""
     live = click.option("--live", is_flag=True, help="Yes, spend real money.")

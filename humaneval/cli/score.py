@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 
 from humaneval.cli.responses.file_options import FILE, account
-from humaneval.cli.run import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
+from humaneval.cli.run import SIMULATED, App, console, emit, json_option, say, with_app
 from humaneval.cli.study.audit import tell_additions
 from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.foreign import (
@@ -32,9 +32,10 @@ from humaneval.scoring.scores import ScoreTable
 from humaneval.scoring.scores import score as compute
 from humaneval.store.engine import reading
 from humaneval.store.queries import forms_set_aside
+from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected
-from humaneval.study.stored import get_study
+from humaneval.study.stored import Study
 
 Missed = Literal["annotator", "row", "none"]
 
@@ -187,7 +188,7 @@ def _score_study(
     opened = app.study(study)
     source = collected(opened, tests=tests, everything=everything)
     scored = source.analysis(level) if details else source.table(level)
-    facts = study_facts(app, study)
+    facts = study_facts(opened)
     if everything:
         facts["forms_set_aside"] = 0
     if as_json:
@@ -212,12 +213,13 @@ def _tell(scored: ScoreTable | Analysis, simulated: bool) -> None:
         render_details(scored, console())
 
 
-def study_facts(app: App, study: str) -> dict[str, Any]:
+def study_facts(study: Study) -> dict[str, Any]:
     """What the document about a study has beside its scores."""
-    with reading(app.engine) as session:
-        aside = forms_set_aside(session, get_study(session, study))
+    with reading(study.engine) as session:
+        row = session.get_one(StudyRow, study.id)
+        aside, simulated = forms_set_aside(session, row), row.simulated
     return {
-        "simulated": is_simulated(app, study),
+        "simulated": simulated,
         "forms_set_aside": aside,
-        "design_additions": [each.to_json() for each in additions_of(app.study(study))],
+        "design_additions": [each.to_json() for each in additions_of(study)],
     }

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import pandas as pd
-from sqlalchemy import Engine, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from humaneval.errors import InputError
@@ -32,7 +32,7 @@ from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyRow
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.scores import Collected, rule_from
-from humaneval.study.stored import get_study, settings_of
+from humaneval.study.stored import Study
 
 FORMAT = "humaneval archive 1"
 MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
@@ -57,13 +57,13 @@ class Archived(NamedTuple):
     sha256: str
 
 
-def write_archive(engine: Engine, name: str, path: Path, *, tests: bool = False) -> Archived:
-    """Write the archive of study `name` to `path`, whole or not at all.
+def write_archive(study: Study, path: Path, *, tests: bool = False) -> Archived:
+    """Write the archive of `study` to `path`, whole or not at all.
 
-    Raises InputError if there are no responses or `path` cannot be written, UsageError for an unknown study,
-    and the errors of `humaneval.scoring.scores.score`.
+    Raises InputError if there are no responses or `path` cannot be written, and the errors of
+    `humaneval.scoring.scores.score`.
     """
-    files = archive_files(engine, name, tests=tests)
+    files = archive_files(study, tests=tests)
     part = path.with_name(path.name + ".part")
     try:
         part.write_bytes(zipped(files))
@@ -72,29 +72,29 @@ def write_archive(engine: Engine, name: str, path: Path, *, tests: bool = False)
         part.unlink(missing_ok=True) if part.is_file() else None
         raise InputError(f"{path}: {error.strerror or error}", "Nothing was written.") from None
     lines = json.loads(files[STUDY])["responses"]
-    return Archived(name, len(files), lines, sha256(files[MANIFEST]))
+    return Archived(study.name, len(files), lines, sha256(files[MANIFEST]))
 
 
-def archive_files(engine: Engine, name: str, *, tests: bool = False) -> dict[str, bytes]:
+def archive_files(study: Study, *, tests: bool = False) -> dict[str, bytes]:
     """Every file of the archive by its name, including the manifest."""
-    known = dossier(engine, name, tests=tests)
+    known = dossier(study, tests=tests)
     sheet = datasheet(known)
-    margin = known.settings.analysis.equivalence_margin
-    with reading(engine) as session, TemporaryDirectory() as folder:
-        study = get_study(session, name)
-        frame = pd.DataFrame(response_lines(session, study))
+    margin = study.settings.analysis.equivalence_margin
+    with reading(study.engine) as session, TemporaryDirectory() as folder:
+        row = session.get_one(StudyRow, study.id)
+        frame = pd.DataFrame(response_lines(session, row))
         write_responses(frame, Path(folder) / RESPONSES)
-        about = _about(session, study, len(frame), tests)
+        about = _about(session, row, len(frame), tests)
         files = {
             RESPONSES: (Path(folder) / RESPONSES).read_bytes(),
             STUDY: document(about),
-            "study.toml": study.settings_text.encode(),
-            RULES: document(_rules(settings_of(study), tests)),
-            "design.json": document(_design(session, study)),
+            "study.toml": row.settings_text.encode(),
+            RULES: document(_rules(study.settings, tests)),
+            "design.json": document(_design(session, row)),
             "versions.json": document(dict(known.data.repeat.software)),
         }
     with TemporaryDirectory() as folder:
-        write_release(engine, Path(folder) / "infills", study=name)
+        write_release(study.engine, Path(folder) / "infills", study=study)
         files |= {f"infills/{path.name}": path.read_bytes() for path in (Path(folder) / "infills").iterdir()}
     # From the archived files and not from the database, so that everybody else computes what is written here.
     again = recompute(files)
@@ -108,7 +108,7 @@ def archive_files(engine: Engine, name: str, *, tests: bool = False) -> dict[str
     }
     files["README.md"] = _readme(known, files, about).encode()
     listed = {one: {"sha256": sha256(files[one]), "bytes": len(files[one])} for one in sorted(files)}
-    return {**files, MANIFEST: document({"format": FORMAT, "study": name, "files": listed})}
+    return {**files, MANIFEST: document({"format": FORMAT, "study": study.name, "files": listed})}
 
 
 class Recomputed(NamedTuple):

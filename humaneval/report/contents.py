@@ -95,8 +95,6 @@ class RepeatFacts:
     endpoint: str = ""
     software: Mapping[str, str] = field(default_factory=dict)
     """Package: version."""
-    commands: tuple[str, ...] = ()
-    """Command lines, in order."""
     published_at: datetime | None = None
     first_response_at: datetime | None = None
     last_response_at: datetime | None = None

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Engine
-
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
 from humaneval.report.contents import ReportData
@@ -16,7 +14,7 @@ from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay
 from humaneval.study.file import StudyFile
 from humaneval.study.scores import collected
-from humaneval.study.stored import open_study
+from humaneval.study.stored import Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +30,12 @@ class Dossier:
     pay: Pay | NotEstimable
 
 
-def dossier(engine: Engine, name: str, *, tests: bool = False) -> Dossier:
-    """What the store knows of study `name`. Raises InputError if there are no responses, and the errors of
+def dossier(study: Study, *, tests: bool = False) -> Dossier:
+    """What the store knows of `study`. Raises InputError if there are no responses, and the errors of
     `score`."""
-    found = collected(open_study(engine, name), tests=tests)
+    found = collected(study, tests=tests)
     analysis = found.analysis()
-    data = study_report(engine, name, analysis.table, analysis=analysis)
+    data = study_report(study, analysis.table, analysis=analysis)
     assert data.plan is not None
     assert data.hourly is not None
-    return Dossier(name, found.settings, analysis, data, data.plan, outlook(data.plan), data.hourly)
+    return Dossier(study.name, study.settings, analysis, data, data.plan, outlook(data.plan), data.hourly)

@@ -16,7 +16,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval import __version__
@@ -52,50 +52,47 @@ from humaneval.store.types import now
 from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.plan import cues_of, plan_of, stories_of
-from humaneval.study.stored import get_study, hash_of_rows, settings_of, study_of
+from humaneval.study.stored import Study, hash_of_rows
 
 SOFTWARE = ("boto3", "flask", "jinja2", "matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "waitress")
 
 
 def study_report(
-    engine: Engine,
-    name: str,
+    study: Study,
     table: ScoreTable,
     *,
     title: str = "",
     analysis: Analysis | None = None,
     summary: str = "",
-    commands: Sequence[str] = (),
 ) -> ReportData:
-    """Everything that the store knows about study `name`, with its scores."""
-    with reading(engine) as session:
-        study = get_study(session, name)
-        settings = settings_of(study)
-        opened = study_of(engine, study)
-        lines = response_lines(session, study)
+    """Everything that the store knows about `study`, with its scores."""
+    settings = study.settings
+    with reading(study.engine) as session:
+        row = session.get_one(StudyRow, study.id)
+        lines = response_lines(session, row)
         return ReportData(
-            title=title or name,
+            title=title or study.name,
             table=table,
             analysis=analysis,
-            plan=(plan_of(settings, stories=stories_of(opened), rows=len(study.rows)) if analysis else None),
-            cues=cues_of(opened) if analysis else (),
-            hourly=_hourly(session, study, settings, lines) if analysis else None,
+            plan=(plan_of(settings, stories=stories_of(study), rows=len(row.rows)) if analysis else None),
+            cues=cues_of(study) if analysis else (),
+            hourly=_hourly(session, row, settings, lines) if analysis else None,
             margin=settings.analysis.equivalence_margin,
             summary=summary,
-            simulated=table.annotators.collected if study.simulated else 0,
-            test=study.is_test,
+            simulated=table.annotators.collected if row.simulated else 0,
+            test=row.is_test,
             generators=tuple(
-                _generator(session, study, settings, generator) for generator in settings.design.generators
+                _generator(session, settings, generator) for generator in settings.design.generators
             ),
-            design=_design(session, study, settings),
-            examples=_examples(session, study, settings),
-            money=_money(session, study, settings, lines),
-            story_titles=_titles(session, study) if analysis else {},
-            repeat=_repeat(session, study, lines, commands),
+            design=_design(session, row, settings),
+            examples=_examples(session, row, settings),
+            money=_money(session, row, settings, lines),
+            story_titles=_titles(session, row) if analysis else {},
+            repeat=_repeat(session, row, lines),
         )
 
 
-def _generator(session: Session, study: StudyRow, settings: StudyFile, name: str) -> GeneratorFacts:
+def _generator(session: Session, settings: StudyFile, name: str) -> GeneratorFacts:
     row = session.scalars(select(GeneratorRow).where(GeneratorRow.name == name)).one()
     run = session.scalars(
         select(RunRow).where(RunRow.generator_id == row.id).order_by(RunRow.id.desc())
@@ -257,9 +254,7 @@ def _hourly(
     )
 
 
-def _repeat(
-    session: Session, study: StudyRow, lines: Sequence[dict[str, Any]], commands: Sequence[str]
-) -> RepeatFacts:
+def _repeat(session: Session, study: StudyRow, lines: Sequence[dict[str, Any]]) -> RepeatFacts:
     stories = session.execute(
         select(StoryRow.key, *SENTENCE_COLUMNS)
         .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
@@ -286,7 +281,6 @@ def _repeat(
         ),
         endpoint=", ".join(endpoints),
         software=_software(),
-        commands=tuple(commands),
         published_at=study.published_at,
         first_response_at=_moment(moments[:1]),
         last_response_at=_moment(moments[-1:]),

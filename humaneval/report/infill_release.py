@@ -20,7 +20,7 @@ from humaneval.errors import DesignError, InputError
 from humaneval.report.codebook import SENTENCES, Counts, codebook
 from humaneval.store.engine import reading
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
-from humaneval.study.stored import get_study
+from humaneval.study.stored import Study
 
 INFILLS = ("story", "position", "sample", "generator", "text", "status", "detail", "infill", "run", "extra")
 PASSAGES = ("study", "story", "position", "generator", "role", "infill", "shown_hash")
@@ -36,17 +36,17 @@ class _Release:
 
 
 def write_release(
-    engine: Engine, folder: Path, *, study: str = "", stories: bool = False, excel: bool = False
+    engine: Engine, folder: Path, *, study: Study | None = None, stories: bool = False, excel: bool = False
 ) -> Counts:
     """Write every infill and passage to `folder`, or those of `study`: its generators, at its stories.
 
     With `stories`, it also holds the stories' own sentences: in `stories.csv`, in the passages, and as the
     infills of the kind `human`. The folder appears whole or not at all.
 
-    Raises InputError if `folder` holds anything or cannot be written, UsageError for an unknown study,
-    DesignError if there is nothing to write."""
+    Raises InputError if `folder` holds anything or cannot be written, DesignError if there is nothing to
+    write."""
     _refuse_occupied(folder)
-    release = _collect(engine, study, stories)
+    release = _collect(engine, study.id if study else None, stories)
     counts = Counts(
         len(release.infills),
         len(release.passages),
@@ -61,7 +61,7 @@ def write_release(
             csv_text((*PASSAGES, *(SENTENCES if stories else ())), release.passages, excel=excel), excel=excel
         ),
         "runs.json": (json.dumps(release.runs, ensure_ascii=False, indent=2) + "\n").encode(),
-        "codebook.md": codebook(counts, study, stories=stories, excel=excel).encode(),
+        "codebook.md": codebook(counts, study.name if study else "", stories=stories, excel=excel).encode(),
     }
     if stories:
         files["stories.csv"] = csv_bytes(csv_text(STORIES, release.stories, excel=excel), excel=excel)
@@ -90,13 +90,12 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
         raise InputError(f"{folder}: {error.strerror or error}", "Nothing was written.") from None
 
 
-def _collect(engine: Engine, study: str, stories: bool) -> _Release:
+def _collect(engine: Engine, study: int | None, stories: bool) -> _Release:
     with reading(engine) as session:
-        of_study = get_study(session, study).id if study else None
-        infills = session.execute(_infills(of_study, stories)).all()
-        passages = session.execute(_passages(of_study)).all()
+        infills = session.execute(_infills(study, stories)).all()
+        passages = session.execute(_passages(study)).all()
         runs = session.execute(_runs()).all()
-        told = session.scalars(_stories(of_study)).all() if stories else []
+        told = session.scalars(_stories(study)).all() if stories else []
     shown = {line.run for line in infills}
     names = {line.generator for line in passages}
     return _Release(

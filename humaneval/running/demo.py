@@ -228,13 +228,14 @@ def _scores_and_report(demo: _Demo, me: bool) -> Path | None:
             raise
         demo.say(f"{error.message}. A study would leave your answers out, but still pay you.")
         return None
-    analysis = collected(open_study(demo.engine, STUDY)).analysis()
+    study = open_study(demo.engine, STUDY)
+    analysis = collected(study).analysis()
     if me:
         title, summary = "Demo study: you", ""
     else:
         title, summary = "Demo study, simulated annotators", SUMMARY
         _compare_with_truth(demo, analysis.table)
-    report = study_report(demo.engine, STUDY, analysis.table, title=title, analysis=analysis, summary=summary)
+    report = study_report(study, analysis.table, title=title, analysis=analysis, summary=summary)
     path = demo.folder / "report.html"
     path.write_text(render_report(report), encoding="utf-8", newline="\n")
     return path

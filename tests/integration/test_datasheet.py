@@ -26,7 +26,7 @@ def answered(sqlite_engine: Engine, study: str) -> str:
 
 
 def of(engine: Engine, **options: bool) -> Datasheet:
-    return datasheet(dossier(engine, "study", **options))
+    return datasheet(dossier(open_study(engine, "study"), **options))
 
 
 def test_its_keys_are_those_of_the_web_form(sqlite_engine: Engine, answered: str, test_data: Path) -> None:
@@ -104,7 +104,7 @@ def test_every_number_in_it_is_one_of_score_json_of_the_plan_or_of_the_study_fil
     take(command("score", answered, "--json").json)
     take(command("study", "plan", answered, "--json").json)
     take(command("study", "show", answered, "--json").json)
-    shown = dossier(sqlite_engine, "study")
+    shown = dossier(open_study(sqlite_engine, "study"))
     take(shown.settings.model_dump(mode="json"))
     pay = shown.pay
     take([pay.in_page.median, pay.union.median, pay.work_time.median])

@@ -110,7 +110,6 @@ def whole(table: ScoreTable) -> ReportData:
             "4d" * 32,
             "local",
             {"humaneval-toolkit": "0.1.0"},
-            ("humaneval score acl2020",),
             datetime(2026, 3, 1, 9, tzinfo=UTC),
         ),
     )

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import click
 from rich.table import Table
 
-from humaneval.cli.run import SIMULATED, App, console, emit, is_simulated, json_option, say, with_app
+from humaneval.cli.run import SIMULATED, App, console, emit, json_option, say, with_app
 from humaneval.domain import SENTENCES
 from humaneval.study.audit import Audit, Range
 from humaneval.study.audit import audit as count_balance
 from humaneval.study.enlarge import WARNING, Addition
+from humaneval.study.stored import is_simulated
 from humaneval.text import counted
 
 
@@ -21,8 +22,8 @@ from humaneval.text import counted
 @with_app
 def audit(app: App, name: str, as_json: bool) -> None:
     """Count how balanced the study NAME is, as planned and in the answers that count."""
-    found = count_balance(app.study(name))
-    simulated = is_simulated(app, name)
+    study = app.study(name)
+    found, simulated = count_balance(study), is_simulated(study)
     if as_json:
         emit({**found.to_json(), "simulated": simulated})
         return
