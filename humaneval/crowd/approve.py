@@ -85,13 +85,7 @@ def approve_work(
     return _each("approved", work, pay, advance)
 
 
-def reject_work(
-    at: StudyAtPlatform,
-    *,
-    assignments: Collection[str],
-    reason: str,
-    advance: Advance = lambda amount: None,
-) -> int:
+def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: str) -> int:
     """Reject the assignments named, with a reason that their workers read. Returns how many this call
     rejected.
 
@@ -114,7 +108,7 @@ def reject_work(
 
         perform(at.engine, one.intent, lambda: at.platform.reject(one.external_id, reason), record)
 
-    return _each("rejected", work, refuse, advance)
+    return _each("rejected", work, refuse)
 
 
 def would_approve(
@@ -210,7 +204,9 @@ def _intended(
     return _Work(intent_of(row), assignment.id, assignment.external_id)
 
 
-def _each(word: str, work: Sequence[_Work], decide: Callable[[_Work], None], advance: Advance) -> int:
+def _each(
+    word: str, work: Sequence[_Work], decide: Callable[[_Work], None], advance: Advance = lambda amount: None
+) -> int:
     done, refused = 0, []
     for one in work:
         try:

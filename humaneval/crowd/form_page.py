@@ -116,24 +116,24 @@ def render_form(form: Form, delivery: Delivery) -> str:
     return page.render(form=form, study=form.study, delivery=delivery, root=delivery.root, example=EXAMPLE)
 
 
-def external_question(url: str, height: int = FRAME_HEIGHT) -> str:
+def external_question(url: str) -> str:
     """ExternalQuestion XML around the address of our form."""
-    return _question("ExternalQuestion", _EXTERNAL, "ExternalURL", url, height)
+    return _question("ExternalQuestion", _EXTERNAL, "ExternalURL", url)
 
 
-def html_question(page: str, height: int = FRAME_HEIGHT) -> str:
+def html_question(page: str) -> str:
     """HTMLQuestion XML around a whole static page; characters outside the basic plane as numeric entities.
 
     The platform stores them in this form, but refuses the raw characters.
     """
     plain = "".join(c if ord(c) < 0x10000 else f"&#x{ord(c):X};" for c in page)
-    return _question("HTMLQuestion", _HTML, "HTMLContent", plain, height)
+    return _question("HTMLQuestion", _HTML, "HTMLContent", plain)
 
 
-def _question(kind: str, schema: str, element: str, content: str, height: int) -> str:
+def _question(kind: str, schema: str, element: str, content: str) -> str:
     root = ElementTree.Element(kind, {"xmlns": schema})
     ElementTree.SubElement(root, element).text = content
-    ElementTree.SubElement(root, "FrameHeight").text = str(height)
+    ElementTree.SubElement(root, "FrameHeight").text = str(FRAME_HEIGHT)
     return _sized(ElementTree.tostring(root, encoding="unicode"))
 
 

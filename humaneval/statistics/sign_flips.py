@@ -17,6 +17,8 @@ ENUMERATED = 13
 """Up to so many clusters all 2^m signs are tried."""
 SPREAD = 2e-3
 """Where no cluster weighs much (Σc⁴ ≤ SPREAD·(Σc²)²), Edgeworth's expansion is closer than 9,999 draws."""
+DRAWS = 9_999
+"""Random sign vectors where neither of the two will do."""
 SMALLEST = 1e-12
 """Smaller p-values drown in rounding: this one is given instead."""
 
@@ -30,7 +32,7 @@ class FlipTest(NamedTuple):
 
 
 def sign_flip_test(
-    contributions: Floats, alternative: Alternative = "two-sided", *, seed: int = 0, draws: int = 9_999
+    contributions: Floats, alternative: Alternative = "two-sided", *, seed: int = 0
 ) -> FlipTest:
     """How often the sum of `contributions` is as extreme as theirs if each sign is + or − with equal odds.
 
@@ -38,7 +40,7 @@ def sign_flip_test(
     another: to swap the two labels within a worker is to flip her sign. With scores of general models:
     Hemerik, Goeman and Finos 2020. Whole numbers: exact, by inverting the characteristic function Π cos(k·t).
     Others: all sign vectors for up to 13 clusters; the expansion φ with its fourth-moment term where no
-    cluster weighs much; else `draws` random sign vectors with `seed`, p = (1 + as extreme)/(1 + draws).
+    cluster weighs much; else 9,999 random sign vectors with `seed`, p = (1 + as extreme)/10,000.
 
     No contribution other than 0 gives p = 1. Raises UsageError for an unknown alternative.
 
@@ -55,13 +57,13 @@ def sign_flip_test(
     observed = float(contributions.sum())
     # Flips are symmetric about 0, so that the lower tail of a sum is the upper tail of its negative.
     tail = abs(observed) if alternative == "two-sided" else observed * (1 if alternative == "greater" else -1)
-    upper, how, used = _upper_tail(weights, tail, seed, draws)
+    upper, how, used = _upper_tail(weights, tail, seed)
     p = 2.0 * upper if alternative == "two-sided" else upper
     return FlipTest(float(min(1.0, max(p, SMALLEST))), how, used)
 
 
 def _upper_tail(
-    weights: Floats, tail: float, seed: int, draws: int
+    weights: Floats, tail: float, seed: int
 ) -> tuple[float, Literal["exact", "Edgeworth expansion", "Monte Carlo"], int | None]:
     """P(Σ ±w >= tail)."""
     if bool((weights == np.round(weights)).all()):
@@ -79,11 +81,11 @@ def _upper_tail(
         return float(special.ndtr(-z) + bend), "Edgeworth expansion", None
     rng = np.random.default_rng(seed)
     extreme = 0
-    for start in range(0, draws, 1000):
-        rows = min(1000, draws - start)
+    for start in range(0, DRAWS, 1000):
+        rows = min(1000, DRAWS - start)
         signs = 1.0 - 2.0 * rng.integers(0, 2, (rows, weights.size), dtype=np.int8)
         extreme += int((signs @ weights >= tail - slack).sum())
-    return (1 + extreme) / (1 + draws), "Monte Carlo", seed
+    return (1 + extreme) / (1 + DRAWS), "Monte Carlo", seed
 
 
 def _exact(weights: Floats, tail: float) -> float:
