@@ -1,4 +1,4 @@
-"""What each case number means: what went wrong for users of other tools, in one sentence."""
+"""What each case number means: what went wrong, in one sentence. X stands last."""
 
 from __future__ import annotations
 
