@@ -27,7 +27,7 @@ from humaneval.domain import (
     Story,
 )
 from humaneval.errors import InputError, UsageError
-from humaneval.text import normalise
+from humaneval.text import command, normalise
 
 COLUMNS = ("story", "position", "generator", "text")
 
@@ -69,7 +69,7 @@ class Replay:
             more = f" (and {len(strange) - 1} more lines)" if len(strange) > 1 else ""
             raise InputError(
                 f"{self.path}:{first.line}: story {first.story!r} is not in the database{more}",
-                "Import the stories first, or use the ids that `humaneval stories list` shows.",
+                f"Import the stories first, or use the ids that `{command('stories', 'list')}` shows.",
             )
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -140,6 +141,32 @@ def shown_hash(forms: Iterable[Sequence[str]]) -> str:
     """
     shown = "\n".join(unicodedata.normalize("NFC", sentence) for form in forms for sentence in form)
     return hashlib.sha256(shown.encode("utf-8")).hexdigest()
+
+
+_GLOBAL_OPTIONS: list[str] = []
+
+
+def use_global_options(*words: str) -> None:
+    """Set the options that stand before the verb, such as `--database URL`: `command` repeats them."""
+    _GLOBAL_OPTIONS[:] = words
+
+
+def without_password(url: str) -> str:
+    """`url` with its password as three asterisks, as SQLAlchemy prints it.
+
+    >>> without_password("postgresql://ann:secret@db/study"), without_password("my study.db")
+    ('postgresql://ann:***@db/study', 'my study.db')
+    """
+    return re.sub(r"(://[^/:@]*):[^/@]*@", r"\1:***@", url)
+
+
+def command(*words: object) -> str:
+    """A command of this toolkit as a shell takes it: quoted, and with the global options in force.
+
+    >>> command("publish", "my study", "--to", "local")
+    "humaneval publish 'my study' --to local"
+    """
+    return shlex.join(["humaneval", *_GLOBAL_OPTIONS, *map(str, words)])
 
 
 def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:

@@ -23,7 +23,7 @@ from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Stop, 
 from generators.sampling.filling import UNENDED, Draft, ModelGenerator, Shared
 from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import UsageError
-from humaneval.text import normalise, split_sentences
+from humaneval.text import command, normalise, split_sentences
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -268,7 +268,7 @@ def open_filler(request: GeneratorRequest, strategy: type[CheckpointFiller]) -> 
     if not request.checkpoint:
         raise UsageError(
             f"{kind} needs a checkpoint",
-            f"Train one with `humaneval train {kind}`, then name its folder with --checkpoint.",
+            f"Train one with `{command('train', kind)}`, then name its folder with --checkpoint.",
         )
     shared = read_options(request, Shared, Decoding)
     decoding = read_options(request, Decoding, Shared)

@@ -12,6 +12,7 @@ from generators.checkpoints.tokenizer import PROBE
 from generators.checkpoints.weights import WEIGHTS, digest, first_line
 from generators.masks.spans import Granularity
 from humaneval.errors import InputError
+from humaneval.text import command
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -78,7 +79,7 @@ def read_card(folder: Path) -> Card:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not a checkpoint: it has no {CARD}",
-            "With --checkpoint, name a folder that `humaneval train` wrote.",
+            f"With --checkpoint, name a folder that `{command('train')}` wrote.",
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged: {first_line(error)}", "Restore it.") from None

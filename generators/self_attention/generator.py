@@ -20,7 +20,7 @@ from generators.self_attention.template import SEGMENT, Template, template_of
 from generators.self_attention.vocabulary import words_of
 from humaneval.domain import GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import PrerequisiteError, UsageError
-from humaneval.text import sentence_spans
+from humaneval.text import command, sentence_spans
 
 if TYPE_CHECKING:
     from generators.self_attention.beam_search import Answer
@@ -146,7 +146,7 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     if not request.checkpoint:
         raise UsageError(
             "sa needs a checkpoint",
-            "Train one with `humaneval train sa`, then name its folder with --checkpoint.",
+            f"Train one with `{command('train', 'sa')}`, then name its folder with --checkpoint.",
         )
     try:
         from generators.self_attention.checkpoint import load

@@ -12,6 +12,7 @@ import click
 
 from generators.training import plan, sa_plan
 from humaneval.errors import UsageError
+from humaneval.text import command
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -86,7 +87,7 @@ class KindCommand(click.Command):
             if ctx.get_parameter_source(str(option.name)) is click.core.ParameterSource.COMMANDLINE:
                 raise UsageError(
                     f"{option.opts[0]} goes with {named(option.kinds)}, not with {ctx.params['kind']}",
-                    f"See humaneval train {ctx.params['kind']} --help.",
+                    f"See {command('train', ctx.params['kind'], '--help')}.",
                 )
         return rest
 

@@ -12,6 +12,7 @@ from humaneval.errors import StoreError
 from humaneval.settings import without_password
 from humaneval.store import migrate
 from humaneval.store.engine import open_engine
+from humaneval.text import command
 
 
 @click.group()
@@ -74,7 +75,8 @@ def check(app: App, as_json: bool) -> None:
     if problems:
         raise StoreError(
             f"{len(problems)} problem{'s' * (len(problems) > 1)}: {'; '.join(problems[:5])}",
-            "`humaneval db upgrade` upgrades an older revision. If the database is damaged, restore a copy.",
+            f"`{command('db', 'upgrade')}` upgrades an older revision. If the database is damaged, restore a"
+            " copy.",
         )
     if not as_json:
         say("The database is sound.")

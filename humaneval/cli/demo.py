@@ -11,6 +11,7 @@ import click
 from humaneval.cli.main import cli
 from humaneval.cli.run import say
 from humaneval.running.demo import STUDY, run_demo
+from humaneval.text import command
 
 
 @click.command()
@@ -38,7 +39,7 @@ def demo(folder: Path, quick: bool, me: bool) -> None:
         say(f"Report: {report.resolve()}")
     say(
         f"Done in {time.monotonic() - started:.0f} s. Everything is in {folder}/; look around with: cd"
-        f" {folder} && humaneval status {STUDY}"
+        f" {shlex.quote(str(folder))} && {command('status', STUDY)}"
     )
 
 

@@ -15,6 +15,7 @@ from humaneval.errors import HumanEvalError
 from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from humaneval.store.engine import open_engine
+from humaneval.text import command
 
 
 @click.command()
@@ -47,7 +48,7 @@ def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
             f"{missing} of these would make publishing fail. Nothing was published."
             if missing
             else (
-                f"No problem was found. Nothing was published. Next: humaneval publish {study} --to"
+                f"No problem was found. Nothing was published. Next: {command('publish', study, '--to')}"
                 f" {endpoint}"
             )
         )
@@ -83,8 +84,8 @@ def _chromium() -> Finding:
 def _servers(app: App) -> list[Finding]:
     settings = app.settings
     return [
-        _answers("Form server", f"{settings.public_url}/health", "humaneval serve"),
-        _answers("Marketplace", f"{settings.market_url}/signin", "humaneval market serve"),
+        _answers("Form server", f"{settings.public_url}/health", command("serve")),
+        _answers("Marketplace", f"{settings.market_url}/signin", command("market", "serve")),
     ]
 
 

@@ -17,6 +17,7 @@ from humaneval.store.engine import reading
 from humaneval.store.queries import comment_lines, response_lines
 from humaneval.study.scores import no_responses
 from humaneval.study.stored import get_study
+from humaneval.text import command
 
 
 @click.command()
@@ -78,7 +79,7 @@ def export(
         _infills(app, study, out, with_stories, excel, as_json)
         return
     if not study:
-        raise UsageError("name a study", "`humaneval export STUDY --out responses.csv`.")
+        raise UsageError("name a study", f"`{command('export', 'STUDY', '--out', 'responses.csv')}`.")
     refuse_missing_folder(out)
     if comments:
         _comments(app, study, out, excel, as_json)

@@ -23,6 +23,7 @@ from humaneval.infills.generate import (
 from humaneval.infills.processing import Form, steps_of
 from humaneval.infills.ray_cluster import cluster, run_on
 from humaneval.progress import progress
+from humaneval.text import command
 
 
 def parse_options(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -172,7 +173,7 @@ def generate(
     if not stories:
         raise UsageError(
             f"there are no stories of split {split!r}" if split else "there are no stories",
-            "`humaneval stories import FILE --split test`",
+            f"`{command('stories', 'import', 'FILE', '--split', 'test')}`",
         )
     blanks = blanks_of(stories, parse_positions(positions), samples, shard=part)
     summaries = (

@@ -10,6 +10,7 @@ from humaneval.cli.run import emit, json_option, say
 from humaneval.errors import UsageError
 from humaneval.resources import bundled
 from humaneval.settings import CONFIG_FILE, config_text
+from humaneval.text import command
 
 STUDY_FILE = "study.toml"
 
@@ -39,4 +40,4 @@ def init(folder: Path, as_json: bool) -> None:
         return
     for name in files:
         say(f"{folder / name} {'written' if name in new else 'exists; left as it is'}")
-    say("Next: humaneval stories import FILE --split test")
+    say(f"Next: {command('stories', 'import', 'FILE', '--split', 'test')}")

@@ -15,6 +15,7 @@ import click
 from humaneval import __version__
 from humaneval.cli.groups import LazyGroup, Target
 from humaneval.errors import HumanEvalError, UsageError
+from humaneval.text import use_global_options, without_password
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Prepare": {
@@ -100,6 +101,7 @@ def cli(context: click.Context, database: str | None) -> None:
     a study, publish it, collect the answers, and score them.
     """
     context.obj = {"database": database}
+    use_global_options(*([] if database is None else ["--database", without_password(database)]))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -11,6 +11,7 @@ from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.notify import Notified, notify_workers
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import InputError, PartialError, UsageError
+from humaneval.text import command
 
 
 @click.command()
@@ -76,7 +77,7 @@ def _tell(at: StudyAtPlatform, done: Notified, dry_run: bool, *, named: bool) ->
         else f"Written to {done.sent} at {at.endpoint}; {done.before} had it before."
     )
     if not (named or done.sent or done.before or done.unsure or done.undelivered):
-        say(f"No work is approved or rejected yet. Name the workers: humaneval worker list {at.name}")
+        say(f"No work is approved or rejected yet. Name the workers: {command('worker', 'list', at.name)}")
     for worker, reason in done.undelivered.items():
         say(f"Not delivered to {worker}: {reason}")
     if done.unsure:

@@ -16,6 +16,7 @@ from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.progress import progress
+from humaneval.text import command
 
 
 @click.command()
@@ -103,7 +104,7 @@ def publish(
             " they are up."
         )
     elif endpoint == "local":
-        say(f"The forms must be served at {app.settings.public_url}: humaneval serve")
+        say(f"The forms must be served at {app.settings.public_url}: {command('serve')}")
 
 
 def _plan(at: StudyAtPlatform, options: RunOptions, static: bool, top_up: bool) -> PublishPlan:

@@ -25,6 +25,7 @@ from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import rows_in
 from humaneval.study.stored import Study
+from humaneval.text import command
 
 
 class LinkOptions(NamedTuple):
@@ -71,7 +72,7 @@ def publish_links(
         )
         return
     _tell_result(result, links, made)
-    say(f"The forms must be served at {public_url}: humaneval serve")
+    say(f"The forms must be served at {public_url}: {command('serve')}")
 
 
 def _refuse_together(links: LinkOptions) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +35,7 @@ from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected
 from humaneval.study.stored import Study
+from humaneval.text import command
 
 Missed = Literal["annotator", "row", "none"]
 
@@ -170,7 +170,7 @@ def _read(file: Path) -> Imported:
         if sheet.format != "table" or mapping.guessed:
             raise InputError(
                 f"{file} is not a response table with worker, story, generator, position and choice",
-                f"Make one of it: humaneval responses import {shlex.quote(str(file))} --out responses.csv",
+                f"Make one of it: {command('responses', 'import', file, '--out', 'responses.csv')}",
             )
         worker = mapping.columns["worker"]
         if not are_ours(sheet, worker):
@@ -178,7 +178,7 @@ def _read(file: Path) -> Imported:
         return responses(sheet, mapping, study=study, same_rows=True)
     except HumanEvalError as error:
         if " --" in f" {error.hint}" and "responses import" not in error.hint:
-            error.hint = f"`humaneval responses import` reads it with this option. {error.hint}"
+            error.hint = f"`{command('responses', 'import')}` reads it with this option. {error.hint}"
         raise
 
 

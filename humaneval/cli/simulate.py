@@ -20,6 +20,7 @@ from humaneval.simulated.marketplace import Worked
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.study.stored import Study, mark_simulated, study_key
+from humaneval.text import command
 
 
 @click.command()
@@ -86,7 +87,9 @@ def simulate(
     opened = app.study(study)
     urls = preview_urls(opened, endpoint(where, app.settings))
     if not urls:
-        raise UsageError(f"study {study!r} is not up at {where}", f"humaneval publish {study} --to {where}")
+        raise UsageError(
+            f"study {study!r} is not up at {where}", f"{command('publish', study, '--to', where)}"
+        )
     if is_static(opened, "local"):
         raise UsageError(
             f"study {study!r} was published with --static: its page works in a browser only",
@@ -138,7 +141,7 @@ def read_key(file: Path) -> dict[str, list[dict[str, object]]]:
         key: dict[str, list[dict[str, object]]] = json.loads(file.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise InputError(
-            f"{file} is not a key: {error}", "`humaneval study show STUDY --key` prints one."
+            f"{file} is not a key: {error}", f"`{command('study', 'show', 'STUDY', '--key')}` prints one."
         ) from None
     return key
 

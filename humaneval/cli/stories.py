@@ -15,6 +15,7 @@ from humaneval.store.engine import reading
 from humaneval.store.stories import Imported, add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
 from humaneval.stories import Reading, bundled_stories, parse_mapping, read_stories
+from humaneval.text import command
 
 SHOWN_PROBLEMS = 20
 
@@ -159,7 +160,7 @@ def list_(app: App, split: str | None, first: int, as_json: bool) -> None:
         console().print(table)
     say(
         ", ".join(f"{split or 'no split'}: {n:,}" for split, n in counts.items())
-        or "No stories yet: humaneval stories import FILE"
+        or f"No stories yet: {command('stories', 'import', 'FILE')}"
     )
 
 
@@ -173,7 +174,9 @@ def show(app: App, story_id: str, as_json: bool) -> None:
     with reading(app.engine) as session:
         row = session.scalar(select(StoryRow).where(StoryRow.key == story_id))
         if row is None:
-            raise UsageError(f"there is no story {story_id!r}", "`humaneval stories list` shows their ids.")
+            raise UsageError(
+                f"there is no story {story_id!r}", f"`{command('stories', 'list')}` shows their ids."
+            )
         story = story_value(row)
         lines = session.execute(
             select(InfillRow.position, GeneratorRow.name, InfillRow.text, InfillRow.status)

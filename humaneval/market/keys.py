@@ -22,6 +22,7 @@ from typing import NamedTuple, NoReturn
 from werkzeug.wrappers import Request
 
 from humaneval.errors import SettingsError, UsageError
+from humaneval.text import command
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 REGION = "us-east-1"
@@ -68,7 +69,9 @@ class Keys:
     def __init__(self, pairs: Mapping[str, str]) -> None:
         """Raises SettingsError. Its message never contains a secret."""
         if not pairs:
-            raise SettingsError("there is no access key", "Make one with `humaneval market key --out FILE`.")
+            raise SettingsError(
+                "there is no access key", f"Make one with `{command('market', 'key', '--out', 'FILE')}`."
+            )
         for key_id, secret in pairs.items():
             if not _ID.fullmatch(key_id):
                 raise SettingsError(
@@ -78,7 +81,7 @@ class Keys:
             if len(secret) < SHORTEST_SECRET:
                 raise SettingsError(
                     f"the secret of access key {key_id} is shorter than {SHORTEST_SECRET} characters",
-                    "Make a new pair with `humaneval market key --out FILE`.",
+                    f"Make a new pair with `{command('market', 'key', '--out', 'FILE')}`.",
                 )
         self._pairs = dict(pairs)
 

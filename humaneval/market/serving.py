@@ -23,6 +23,7 @@ from humaneval.market.keys import REGION, Keys
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
 from humaneval.store.types import now
+from humaneval.text import command
 
 THREADS = 16
 CONNECTIONS = 500
@@ -147,7 +148,8 @@ def _refuse_others(host: str, url: str) -> None:
             raise SettingsError(
                 f"other machines can reach {name}, and without access keys they could spend the account's"
                 " money",
-                "Make a key pair with `humaneval market key --out FILE` and serve with --keys FILE.",
+                f"Make a key pair with `{command('market', 'key', '--out', 'FILE')}` and serve with"
+                " --keys FILE.",
             )
 
 

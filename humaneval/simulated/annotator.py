@@ -10,7 +10,7 @@ from random import Random
 from humaneval.domain import CEILING, POSITIONS
 from humaneval.errors import PlatformError
 from humaneval.simulated.browser import FoundForm
-from humaneval.text import shown_hash
+from humaneval.text import command, shown_hash
 
 Key = Mapping[str, Sequence[Mapping[str, object]]]
 """What `study show --key` prints: form hash → position and generator of each passage, in order."""
@@ -68,7 +68,7 @@ class Crowd:
         if truth is None:
             raise PlatformError(
                 "the form on the page is not in the key",
-                "Give the key of this study: `humaneval study show STUDY --key`.",
+                f"Give the key of this study: `{command('study', 'show', 'STUDY', '--key')}`.",
             )
         rng = Random(f"{self.seed} {form_hash}")
         careless = rng.random() < self.careless

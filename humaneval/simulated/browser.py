@@ -19,6 +19,7 @@ from lxml.etree import ParserError
 from lxml.html import HTMLParser, document_fromstring
 
 from humaneval.errors import PlatformError
+from humaneval.text import command
 
 TIMEOUT_SECONDS = 60
 PATIENCE = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -126,7 +127,7 @@ class Browser:
         except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
             raise PlatformError(
                 f"{request.full_url.partition('?')[0]} cannot be reached: {error}",
-                "Check that `humaneval serve` and the marketplace are running.",
+                f"Check that `{command('serve')}` and the marketplace are running.",
             ) from None
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 from humaneval.errors import PlatformError
 from humaneval.simulated.annotator import Crowd, Key
 from humaneval.simulated.browser import PATIENCE, Browser, Page
+from humaneval.text import command
 
 AT_ONCE = 6
 HAND_OVER = "/mturk/externalSubmit"
@@ -46,7 +47,7 @@ def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
     if sign_in is None:
         raise PlatformError(
             f"{urljoin(preview_url, '/')} has no sign-in form",
-            "Simulated annotators work only at a marketplace of `humaneval market serve`.",
+            f"Simulated annotators work only at a marketplace of `{command('market', 'serve')}`.",
         )
     details = {"name": crowd.name(number), "country": crowd.country}
     page = browser.submit(

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from humaneval.errors import PrerequisiteError, StoreError
+from humaneval.text import command
 
 BUSY_SECONDS = 30
 
@@ -124,5 +125,5 @@ def store_errors(engine: Engine) -> Iterator[None]:
             ) from error
         raise StoreError(
             f"the database {where} cannot be used: {reason}",
-            "Check --database; `humaneval config show` says where the current value comes from.",
+            f"Check --database; `{command('config', 'show')}` says where the current value comes from.",
         ) from error

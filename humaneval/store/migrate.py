@@ -19,6 +19,7 @@ from humaneval.resources import bundled
 from humaneval.store.engine import store_errors
 from humaneval.store.tables import METADATA
 from humaneval.store.types import now
+from humaneval.text import command
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -41,7 +42,7 @@ def open_current(
     elif found != head:
         raise StoreError(
             f"{_name(engine)} has the older revision {found}; this version needs {head}",
-            "Run `humaneval db upgrade`: it makes a backup, then upgrades the database.",
+            f"Run `{command('db', 'upgrade')}`: it makes a backup, then upgrades the database.",
         )
 
 

@@ -11,7 +11,7 @@ from humaneval.errors import InputError
 from humaneval.stories.fields import record_of
 from humaneval.stories.headings import Columns, known_names, of_responses, resolve
 from humaneval.stories.result import Record, Records
-from humaneval.text import listed
+from humaneval.text import command, listed
 
 DELIMITERS = ",;\t|"
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5"
@@ -99,7 +99,7 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
     if answers:
         raise InputError(
             f"{file} looks like a table of responses ({listed(answers, 8)}), not of stories; {there}",
-            "To score responses: humaneval score --responses FILE.",
+            f"To score responses: {command('score', '--responses', 'FILE')}.",
         )
     if set(columns.missing) == {"answer"}:
         raise InputError(

@@ -28,7 +28,7 @@ from humaneval.fees import money
 from humaneval.resources import bundled
 from humaneval.study.file_errors import TogetherError, fault
 from humaneval.study.presets import PRESETS
-from humaneval.text import refused_characters
+from humaneval.text import command, refused_characters
 
 
 def _dollars(value: Any) -> Decimal:
@@ -358,7 +358,7 @@ def read_study_file(
         text = (bundled("bundled") / "study.toml" if path is None else path).read_text(encoding="utf-8-sig")
         values = tomllib.loads(text)
     except OSError as error:
-        raise SettingsError(f"{where}: {error.strerror}", "Make one with `humaneval init`.") from None
+        raise SettingsError(f"{where}: {error.strerror}", f"Make one with `{command('init')}`.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{where} is not valid TOML: {error}") from None
     if preset is not None and preset not in PRESETS:

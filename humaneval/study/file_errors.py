@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from humaneval.errors import SettingsError
+from humaneval.text import command
 
 Layer = Mapping[str, Mapping[str, Any]]
 """Section → setting → value."""
@@ -34,14 +35,16 @@ def fault(
         if setting.startswith("design.") and _sets(options, setting):
             item = f"{item} " if (item := _item(first["loc"])) else ""
             option = setting.rpartition(".")[2].replace("_", "-")
-            return SettingsError(f"--{option}: {item}{reason}", "See humaneval study create --help.")
+            return SettingsError(
+                f"--{option}: {item}{reason}", f"See {command('study', 'create', '--help')}."
+            )
     if preset and any(_sets(laid, setting) for setting in settings):
         return SettingsError(
             f"the preset {preset} and {where} together: {place}{reason}",
             "The preset's design overrides the file's.",
         )
     return SettingsError(
-        f"{where}: {place}{reason}", "`humaneval init` writes a file with every setting explained."
+        f"{where}: {place}{reason}", f"`{command('init')}` writes a file with every setting explained."
     )
 
 

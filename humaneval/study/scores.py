@@ -18,6 +18,7 @@ from humaneval.store.queries import response_lines
 from humaneval.store.tables import HitRow, StudyRow
 from humaneval.study.file import ExclusionRule, StudyFile
 from humaneval.study.stored import Study
+from humaneval.text import command
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +87,13 @@ def no_responses(session: Session, study: StudyRow) -> InputError:
     endpoints = session.scalars(
         select(HitRow.endpoint).where(HitRow.study_id == study.id).distinct().order_by(HitRow.endpoint)
     ).all()
-    fetch = " and ".join(f"`humaneval collect {study.name} --to {endpoint}`" for endpoint in endpoints)
+    fetch = " and ".join(f"`{command('collect', study.name, '--to', endpoint)}`" for endpoint in endpoints)
     return InputError(
         f"study {study.name!r} has no responses yet",
         (
             f"{fetch} fetches submitted work."
             if fetch
-            else f"Next: `humaneval publish {study.name} --to local`."
+            else f"Next: `{command('publish', study.name, '--to', 'local')}`."
         ),
     )
 

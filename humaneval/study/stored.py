@@ -15,6 +15,7 @@ from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyAdditionRow, StudyRow
 from humaneval.study.file import StudyFile
+from humaneval.text import command
 
 MOST_PARSED = 64
 """How many parsed study files are kept."""
@@ -59,7 +60,7 @@ def get_study(session: Session, name: str) -> StudyRow:
         names = session.scalars(select(StudyRow.name).order_by(StudyRow.id)).all()
         raise UsageError(
             f"there is no study {name!r}",
-            f"Studies: {', '.join(names)}." if names else "Make one with `humaneval study create`.",
+            f"Studies: {', '.join(names)}." if names else f"Make one with `{command('study', 'create')}`.",
         )
     return study
 

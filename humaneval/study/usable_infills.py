@@ -18,6 +18,7 @@ from humaneval.domain import shown_statuses
 from humaneval.errors import DesignError
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from humaneval.study.file import StudyFile
+from humaneval.text import command
 
 SAMPLE = 1
 """Which sample of an infill a study shows."""
@@ -93,7 +94,8 @@ def _stories(session: Session, study: StudyFile, until: datetime | None) -> dict
     if not stories:
         what = f"of split {study.design.split!r}" if study.design.split else "in the database"
         raise DesignError(
-            f"there are no stories {what}", "Import some: `humaneval stories import FILE --split NAME`."
+            f"there are no stories {what}",
+            f"Import some: `{command('stories', 'import', 'FILE', '--split', 'NAME')}`.",
         )
     return stories
 
@@ -106,8 +108,8 @@ def _filled(
     if missing:
         raise DesignError(
             f"there are no infills from {', '.join(missing)}",
-            f"Run `humaneval generate --generator KIND --as {missing[0]}` first. There are infills from:"
-            f" {', '.join(sorted(known)) or 'no generator'}.",
+            f"Run `{command('generate', '--generator', 'KIND', '--as', missing[0])}` first. There are"
+            f" infills from: {', '.join(sorted(known)) or 'no generator'}.",
         )
     there = [InfillRow.created_at <= until] if until is not None else []
     lines = session.execute(

@@ -20,7 +20,7 @@ from humaneval.study.create import Created, create_study
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
-from humaneval.text import counted
+from humaneval.text import command, counted
 
 
 @click.command()
@@ -111,7 +111,7 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
     _tell_plan(app, name)
     say()
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
-    say(f"Next: humaneval publish {name} --to local")
+    say(f"Next: {command('publish', name, '--to', 'local')}")
 
 
 # The study is stored by now. A fault of its plan must not hide that.
@@ -124,7 +124,7 @@ def _tell_plan(app: App, name: str) -> None:
         tell_plan(found.plan, found.outlook, found.cues)
     except Exception as error:
         say(f"The study is stored, but its plan cannot be made: {_cause(error)}", err=True)
-        say(f"  To see more: humaneval study plan {name}", err=True)
+        say(f"  To see more: {command('study', 'plan', name)}", err=True)
 
 
 def _plan_document(app: App, name: str) -> dict[str, Any]:

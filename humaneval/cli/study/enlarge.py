@@ -11,7 +11,7 @@ from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.study.enlarge import WARNING, Proposal, propose
 from humaneval.study.enlarge import enlarge as add_rows
-from humaneval.text import counted
+from humaneval.text import command, counted
 
 
 @click.command()
@@ -51,7 +51,7 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
         emit({"study": name, **proposed.to_json(), **made.to_json()})
         return
     say(f"Study {name!r} now has {counted(made.rows_after, 'row')}; it had {made.rows_before:,}.")
-    say(f"Next: humaneval publish {name}")
+    say(f"Next: {command('publish', name)}")
 
 
 def _tell(name: str, annotators: int, proposed: Proposal) -> None:

@@ -15,7 +15,7 @@ from humaneval.store.tables import RowRow, StudyRow
 from humaneval.study.enlarge import Addition, stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import get_study, hash_of_rows, settings_of, study_key
-from humaneval.text import counted
+from humaneval.text import command, counted
 
 
 @click.command()
@@ -76,7 +76,7 @@ def _list(app: App, as_json: bool) -> None:
     for name, rows, pilot in studies:
         say(f"{name}: {counted(rows, 'row')}{', pilot' if pilot else ''}")
     if not studies:
-        say("No studies yet: humaneval study create NAME")
+        say(f"No studies yet: {command('study', 'create', 'NAME')}")
 
 
 def _tell(facts: dict[str, Any], settings: StudyFile, additions: Sequence[Addition]) -> None:

@@ -24,6 +24,7 @@ from humaneval.market.tables.base import MarketTable
 from humaneval.store.engine import open_engine
 from humaneval.store.migrate import open_current
 from humaneval.store.types import now
+from humaneval.text import command
 
 Clock = Callable[[], datetime]
 
@@ -106,7 +107,7 @@ def open_account(
         elif balance is not None and int(money(balance) * 100) != _opened_with(session):
             raise SettingsError(
                 "this marketplace has an account already, so its balance cannot be set again",
-                "Leave out --balance. Add money with `humaneval market fund SUM`.",
+                f"Leave out --balance. Add money with `{command('market', 'fund', 'SUM')}`.",
             )
         if public_url:
             account.public_url = public_url
@@ -123,7 +124,9 @@ def known_account(engine: Engine) -> Account:
     with Session(engine) as session:
         account = session.get(Account, 1)
     if account is None:
-        raise StoreError("this marketplace was never served", "Start it once with `humaneval market serve`.")
+        raise StoreError(
+            "this marketplace was never served", f"Start it once with `{command('market', 'serve')}`."
+        )
     return account
 
 
