@@ -268,7 +268,8 @@ def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]
             "",
             "## Recompute the scores",
             "",
-            "    pip install humaneval-toolkit",
+            "With the toolkit that made this archive (its version is in the last line):",
+            "",
             "    humaneval archive --check THIS.zip",
             "",
             (

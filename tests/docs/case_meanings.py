@@ -104,5 +104,8 @@ MEANINGS = {
     "G39": "Reading weights from elsewhere ran code.",
     "G40": "Chat models repeated the context or added remarks.",
     "G41": "Computing speed was compared with the wrong processor.",
+    "X54": "Commands that were printed could not be pasted: names with blanks, and `--database` left out.",
+    "X57": "Pages told the reader to install a package that is on no index.",
+    "X58": "Commands of a page failed when they were run from an empty folder with relative paths.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

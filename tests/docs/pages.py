@@ -1,4 +1,4 @@
-"""Runs the commands of a page of the docs as they are printed, in one folder, with its servers beside
+"""Runs the commands of a page of the docs as they are printed, in one empty folder, with its servers beside
 them."""
 
 from __future__ import annotations
@@ -6,13 +6,13 @@ from __future__ import annotations
 import csv
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -22,18 +22,10 @@ from tests.conftest import ROOT
 FENCE = re.compile(r"^```(sh background|sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-class Ran(NamedTuple):
-    """The folder that the page's commands ended in, and what its last block printed."""
-
-    folder: Path
-    printed: str
-
-
-def story_file(folder: Path, split: str) -> Path:
-    """A file of real stories of `split` where they are, else of bundled ones."""
+def story_file(path: Path, split: str) -> Path:
+    """Write real stories of `split` to `path` if there are any, else bundled ones."""
     data = Path(os.environ.get("HUMANEVAL_TEST_DATA") or ROOT.parent / "shared" / "data")
     real = data / "stories" / f"{split}.csv"
-    path = folder / f"{split}.csv"
     if real.exists():
         # Enough for a model of half a minute: masking all of them takes longer than training on them.
         lines = real.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -47,9 +39,12 @@ def story_file(folder: Path, split: str) -> Path:
     return path
 
 
-def run_page(page: Path, folder: Path, **variables: str) -> Ran:
-    """Run every block of `page` in turn, from `folder` on; a block that fails, fails the test with its
-    words."""
+def run_page(page: Path, folder: Path, **sizes: str) -> str:
+    """Run every block of `page` in turn in `folder`. Returns what the last block printed.
+
+    What a block exports, the following blocks see. `sizes` replaces the values that the page exports, so that
+    a test takes minutes. A block that fails, fails the test with its words.
+    """
     forms, market = _free_port(), _free_port()
     environment = {
         **os.environ,
@@ -58,13 +53,16 @@ def run_page(page: Path, folder: Path, **variables: str) -> Ran:
         "HUMANEVAL_PORT": str(forms),
         "HUMANEVAL_PUBLIC_URL": f"http://localhost:{forms}",
         "HUMANEVAL_MARKET_URL": f"http://127.0.0.1:{market}",
-        **variables,
     }
-    where, printed = folder / "where", ""
+    text = page.read_text(encoding="utf-8")
+    for name, value in sizes.items():
+        text, found = re.subn(rf"\b(?<=[ ]){name}=\S+", f"{name}={shlex.quote(value)}", text)
+        assert found == 1, f"the page does not export {name} once"
+    printed = ""
     servers: list[subprocess.Popen[bytes]] = []
     ports = iter((market, forms))
     try:
-        for kind, block in FENCE.findall(page.read_text(encoding="utf-8")):
+        for kind, block in FENCE.findall(text):
             if kind == "python":
                 name = block.partition("\n")[0].removeprefix("# ")
                 (folder / name).write_text(block, encoding="utf-8")
@@ -72,14 +70,13 @@ def run_page(page: Path, folder: Path, **variables: str) -> Ran:
                 servers.append(_start(block, folder, environment))
                 _await_port(next(ports))
             else:
-                printed = _run(block, folder, environment, where)
-                folder = Path(where.read_text().strip())
+                printed = _run(block, folder, environment)
     finally:
         for server in servers:
             server.terminate()
         for server in servers:
             server.wait(timeout=20)
-    return Ran(folder, printed)
+    return printed
 
 
 def _start(block: str, folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -88,8 +85,9 @@ def _start(block: str, folder: Path, environment: Mapping[str, str]) -> subproce
     )
 
 
-def _run(block: str, folder: Path, environment: Mapping[str, str], where: Path) -> str:
-    script = f"set -euo pipefail\n{block}\npwd >'{where}'"
+def _run(block: str, folder: Path, environment: Mapping[str, str]) -> str:
+    exported = shlex.quote(str(folder.with_name(f"{folder.name}-exported")))
+    script = f"set -euo pipefail\n. {exported} 2>/dev/null || true\n{block}\nexport -p >{exported}"
     done = subprocess.run(
         ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

@@ -76,3 +76,19 @@ def test_commands_are_found_and_looked_up() -> None:
     assert unknown("humaneval publish STUDY --to link [--places 30]") == ""
     assert unknown("humaneval publish STUDY --gratis") == "humaneval publish --gratis"
     assert unknown("humaneval worker applaud STUDY") == "command applaud"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_X57_no_page_installs_a_package_that_is_on_no_index(page: Path) -> None:
+    installs = re.findall(r"pip3? install [^`\n]*", page.read_text(encoding="utf-8"))
+    assert [line for line in installs if "humaneval-toolkit" in line] == []
+
+
+def test_X57_a_message_names_only_extras_of_what_is_installed() -> None:
+    """pip adds an extra to a distribution that it finds installed. The bare name it would look up."""
+    for room in ("humaneval", "generators"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            installs = re.findall(
+                r"pip3? install [^\n]*?humaneval-toolkit(.)", path.read_text(encoding="utf-8")
+            )
+            assert set(installs) <= {"["}, path

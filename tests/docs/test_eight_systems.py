@@ -21,8 +21,12 @@ from tests.models.small_models import keep, tiny_gpt2
 
 @pytest.mark.models
 @pytest.mark.long
-def test_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
-    train = story_file(tmp_path, "train")
+def test_X58_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    train = story_file(folder / "train.csv", "train")
+    for split in ("test", "valid"):
+        story_file(folder / f"{split}.csv", split)
     tokenizer = train_tokenizer([" ".join(story.sentences) for story in bundled_stories()], 500)
     model = tiny_gpt2(500, n_embd=64)
     texts = [tokenizer.encode(" ".join(story.sentences)).ids for story in bundled_stories()]
@@ -40,12 +44,9 @@ def test_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
         tmp_path / "tiny-bert",
     ]
     subprocess.run([sys.executable, "-m", "humaneval", *map(str, bert)], check=True, cwd=ROOT)
-    folder, printed = run_page(
+    printed = run_page(
         ROOT / "docs" / "eight-systems.md",
-        tmp_path,
-        STORIES=str(story_file(tmp_path, "test")),
-        TRAIN=str(train),
-        VALID=str(story_file(tmp_path, "valid")),
+        folder,
         N="40",
         ANNOTATORS="8",
         MINUTES="0.3",

@@ -1,0 +1,37 @@
+"""Commands in messages can be pasted into a shell."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from humaneval.text import command, use_global_options, without_password
+
+
+@pytest.fixture(autouse=True)
+def no_global_options() -> Iterator[None]:
+    yield
+    use_global_options()
+
+
+@pytest.mark.parametrize("name", ["pairs", "my study", "a&b; rm x", "it's", "$HOME", "-x", "Ä"])
+def test_X54_a_name_comes_back_from_the_shell_as_it_is(name: str) -> None:
+    assert shlex.split(command("publish", name, "--to", "local")) == [
+        "humaneval",
+        "publish",
+        name,
+        "--to",
+        "local",
+    ]
+
+
+def test_X54_the_database_in_force_is_repeated_before_the_verb() -> None:
+    use_global_options("--database", "my data.db")
+    assert command("status", "pairs") == "humaneval --database 'my data.db' status pairs"
+
+
+def test_X54_a_password_is_not_repeated() -> None:
+    assert without_password("postgres://ann:a:b@db:5432/x") == "postgres://ann:***@db:5432/x"
+    assert without_password("postgres://ann@db/x") == "postgres://ann@db/x"
