@@ -17,10 +17,22 @@ TIGHT = frozenset("-/–—_@")
 APOSTROPHES = frozenset("'’")
 CLITICS = frozenset(("s", "m", "d", "re", "ve", "ll", "t", "em"))
 """What follows an apostrophe within a word: it's, I'm, they'd, didn't."""
-GLUED = frozenset(("o", "d", "l", "y", "ma"))
-"""What precedes an apostrophe within a word: o'clock, d'Arc, l'Oréal, y'all, ma'am."""
+GLUED = frozenset(("o", "d", "l", "y", "ma", "s"))
+"""What precedes an apostrophe within a word: o'clock, d'Arc, l'Oréal, y'all, ma'am, s'mores."""
 SHORTENED = frozenset(("em", "til", "cause", "tis", "twas", "cuz", "n"))
 """Words that begin with an apostrophe."""
+_CLAUSES = (
+    "a an the it its he she they we i you his her their my our this that there these those"
+    " and but so or just as for with then when while because if not even especially except"
+)
+CLAUSES = frozenset(_CLAUSES.split())
+"""Words that follow a dash. Where they stand in a compound, another hyphen follows: mother-in-law."""
+COMPOUNDS = frozenset((("thank", "you"), ("post", "it")))
+"""Those that end in such a word all the same."""
+DOMAINS = frozenset(("com", "org", "net", "edu", "gov", "co", "io", "uk", "tv"))
+"""Ends of a name on the web: amazon.com."""
+GRADES = frozenset("ABCDF")
+"""Marks at school, which may have a plus or a minus."""
 
 
 def words_of(pieces: Sequence[str], continuing: str = "##") -> list[str]:
@@ -64,29 +76,69 @@ def _sides(words: Sequence[str], at: int, open_quotes: set[str]) -> tuple[bool, 
     if word in APOSTROPHES:
         return _apostrophe(words, at, open_quotes)
     if word == '"':
+        if left.isdigit() and not open_quotes and '"' not in words[at + 1 :]:  # inches
+            return True, False
         return _quote(word, bool(right), open_quotes)
-    if word == "-" and "-" in (left, right):  # a dash of two
-        return left == "-", right == "-"
+    if word == "-":
+        return _hyphen(words, at)
+    if word == "+" and (left == "+" or left in GRADES):
+        return True, False
+    if word == "&" and 0 < len(left) <= 2 and 0 < len(right) <= 2 and 1 in (len(left), len(right)):
+        return True, True  # R&B, AT&T, M&Ms
+    if word == "$" and left[:1].isdigit() and not right[:1].isdigit():
+        return True, False
     if word in TIGHT:
         return True, True
     if word in OPENING:
         return False, True
     if word in CLOSING:
-        return True, _within_number(left, word, right) or _initials(words, at)
+        inside = _within_number(left, word, right) or _initials(words, at) or _within_name(left, word, right)
+        return True, inside
     return False, False
+
+
+def _hyphen(words: Sequence[str], at: int) -> tuple[bool, bool]:
+    """Tight in a compound (well-known), none before a word after a grade (C- on), spaces around a dash."""
+    left, right = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+    if "-" in (left, right):  # a dash of two
+        return left == "-", right == "-"
+    chained = "-" in (words[at - 2] if at > 1 else "", words[at + 2] if at + 2 < len(words) else "")
+    compound = (left.lower(), right.lower()) in COMPOUNDS
+    if right.lower() not in CLAUSES | {"on", "in"} or chained or compound:
+        return True, True
+    if left in GRADES:
+        return True, False
+    dash = right.lower() in CLAUSES
+    return not dash, not dash
 
 
 def _apostrophe(words: Sequence[str], at: int, open_quotes: set[str]) -> tuple[bool, bool]:
     word = words[at]
     left, right = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
-    if left[-1:].isalnum() and (right.lower() in CLITICS or (left.lower() in GLUED and right[:1].isalpha())):
+    if right.lower() == "n" and words[at + 2 : at + 3] == [word]:  # rock 'n' roll
+        return False, True
+    if left.lower() == "n" and words[max(at - 2, 0) : at - 1] == [word]:
+        return True, False
+    glued = left.lower() in GLUED and right[:1].isalpha() and words[max(at - 2, 0)] not in APOSTROPHES
+    if left[-1:].isalnum() and (right.lower() in CLITICS or glued):
         return True, True
-    if word in open_quotes or (left.lower().endswith("s") and word not in words[at + 1 :]):
+    closes = _closes_later(words, at)
+    if word in open_quotes or (left.lower().endswith("s") and not closes):
         return _quote(word, False, open_quotes)
     if right.lower() in SHORTENED or right[:1].isdigit():
         return False, True
     # A right single quotation mark does not open a quotation.
-    return _quote(word, bool(right) and word == "'" and word in words[at + 1 :], open_quotes)
+    return _quote(word, bool(right) and word == "'" and closes, open_quotes)
+
+
+def _closes_later(words: Sequence[str], at: int) -> bool:
+    """Whether a later apostrophe like that at `at` may close a quotation: it belongs to no word."""
+    for later in range(at + 1, len(words)):
+        left, right = words[later - 1].lower(), "".join(words[later + 1 : later + 2]).lower()
+        inside = (left[-1:].isalnum() and right in CLITICS) or right in SHORTENED or left == "n"
+        if words[later] == words[at] and not inside:
+            return True
+    return False
 
 
 def _quote(word: str, may_open: bool, open_quotes: set[str]) -> tuple[bool, bool]:
@@ -99,9 +151,15 @@ def _quote(word: str, may_open: bool, open_quotes: set[str]) -> tuple[bool, bool
 
 def _within_number(left: str, mark: str, right: str) -> bool:
     """Whether a mark is within a number: 3,000 or 2.5 or 10:30."""
-    if not (left.isdigit() and right.isdigit()):
+    if not (left.isdigit() and right[:1].isdigit()):
         return False
-    return mark in ".:" or (mark == "," and len(left) <= 3 and len(right) == 3)
+    thousands = right[:3].isdigit() and right[3:] in ("", "th", "st", "nd", "rd")
+    return mark in ".:" or (mark == "," and len(left) <= 3 and thousands)
+
+
+def _within_name(left: str, mark: str, right: str) -> bool:
+    """Whether a full stop is within a name on the web: amazon.com, www.Example."""
+    return mark == "." and left[-1:].isalnum() and (right in DOMAINS or left.lower() == "www")
 
 
 def _initials(words: Sequence[str], at: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -438,12 +439,19 @@ def test_a_model_of_RoBERTas_kind_fills_its_masks(tokenizer: Any, tmp_path: Path
         assert "<" not in infill.text
 
 
-def test_G19_spaces_of_real_sentences_come_back(test_data: Path) -> None:
-    stories = [*STORIES, *read_stories(test_data / "stories" / "test.csv").stories]
+MISPRINT = re.compile(r"\s[.,!?]|,[^\W\d_]|\.[a-z]\.|[`\\]|\w- ")
+"""A space before a mark, or none after a comma: no joining of pieces can know of these."""
+
+
+def test_G19_X65_spaces_of_real_sentences_come_back(test_data: Path) -> None:
+    files = [read_stories(test_data / "stories" / f"{split}.csv").stories for split in ("valid", "test")]
+    train = read_stories(test_data / "stories" / "train.csv").stories[:4134]
+    stories = [*STORIES, *files[0], *files[1], *train]
     sentences = [normalise(sentence) for story in stories for sentence in story.sentences]
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
-    same = sum(join([word for word, _ in split(sentence)]) == sentence for sentence in sentences)
-    assert same / len(sentences) > 0.999
+    wrong = [text for text in sentences if join([word for word, _ in split(text)]) != text]
+    assert len(wrong) / len(sentences) < 0.0007
+    assert sum(not MISPRINT.search(text) for text in wrong) / len(sentences) < 0.0003
 
 
 @pytest.mark.parametrize(
@@ -455,9 +463,16 @@ def test_G19_spaces_of_real_sentences_come_back(test_data: Path) -> None:
         "It's o'clock -- and they'd we'll I'm you've.",
         "“Don’t!” she cried… (twice)",
         "Back in the '90s, 2.5% of us ran.",
+        "The kids' well-known song was rock 'n' roll.",
+        "It was a sweet candy - a treat - and we didn't share it.",
+        "She bought it on amazon.com at 2:30am, and www.Example.com sent it.",
+        "My mother-in-law sent a thank-you note and post-it notes.",
+        "They ate s'mores, a PB&J sandwich and M&Ms with Tom & Jerry.",
+        'He got an A+ in C++ and a C- in art for his 50,000th 12" record.',
+        "The lion's' cage cost 250$ in all.",
     ],
 )
-def test_G19_punctuation_is_spaced_as_in_print(text: str) -> None:
+def test_G19_X65_punctuation_is_spaced_as_in_print(text: str) -> None:
     words = [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(text)]
     joined = join(words_of(words))
     assert joined == text.replace(" -- ", "--") or joined == text
