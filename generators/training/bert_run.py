@@ -7,6 +7,7 @@ only whole runs are kept.
 
 from __future__ import annotations
 
+import math
 import random
 import shutil
 import time
@@ -19,7 +20,7 @@ from generators.checkpoints.pretrained import quiet
 from generators.checkpoints.tokenizer import PIECES, TOKENIZER
 from generators.masked.masked_lm import MaskedLM
 from generators.training.log import Report
-from generators.training.run import Budget
+from generators.training.run import Budget, refuse_worse_than_chance
 from generators.training.state import Progress
 from humaneval.domain import Story
 from humaneval.errors import InputError
@@ -114,6 +115,12 @@ def train_masked_lm(
             value = float(loss.detach())
             loss_shown = 0.98 * loss_shown + 0.02 * value if progress.step else value
             progress.step += 1
+            refuse_worse_than_chance(
+                math.exp(min(loss_shown, 700.0)),
+                model.config.vocab_size,
+                f"by step {progress.step}",
+                f"Train with a lower rate than --lr {learning_rate:g}.",
+            )
             progress.tokens += sum(len(example.ids) for example in chosen)
             progress.seconds = time.monotonic() - began
             report(_line(progress, loss_shown, rate, min(1.0, budget.used(progress))))

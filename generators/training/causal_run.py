@@ -125,6 +125,7 @@ class _CausalRun(Run[Prepared]):
             device=device,
             seed=plan.seed,
             budget=plan.budget(corpus.documents),
+            vocabulary=model.config.vocab_size,
             fingerprint=_fingerprint(plan, model, card),
             complete=complete,
         )

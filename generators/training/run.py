@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 B = TypeVar("B")
 
+WORSE = 1.5
+"""A model that knows nothing has a perplexity near the size of its vocabulary. From this multiple on,
+training has made it worse."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -82,15 +86,17 @@ class Run(ABC, Generic[B]):
         device: str,
         seed: int,
         budget: Budget,
+        vocabulary: int,
         fingerprint: dict[str, Any],
         complete: Callable[[Path], bool],
     ) -> None:
-        """Resume the run in `folder`, if there is one.
+        """Resume the run in `folder`, if there is one. `vocabulary` is the number of tokens of the model.
 
         `fingerprint` tells one run from another; `complete` says whether a folder has a whole checkpoint.
         Raises InputError if the state is another run's or damaged, or has lost its checkpoint.
         """
         self.folder, self.device, self.seed, self.budget = folder, device, seed, budget
+        self._vocabulary = vocabulary
         self._trained, self.optimizer, self._fingerprint = model, optimizer, fingerprint
         self.processes = Processes()
         folder.mkdir(parents=True, exist_ok=True)
@@ -184,10 +190,13 @@ class Run(ABC, Generic[B]):
         """Count whether an evaluation is the best so far; returns its line of the log."""
         progress = self.progress
         loss = self.processes.sum(self._losses) / max(progress.step - self._logged, 1)
-        self._losses, self._logged = 0.0, progress.step
-        if not math.isfinite(loss) or not math.isfinite(found.masked):
-            kept = " The best checkpoint is kept." if progress.best_step else ""
-            raise InputError(f"the loss is no longer a number at step {progress.step}", self.slower + kept)
+        since, self._losses, self._logged = self._logged, 0.0, progress.step
+        refuse_worse_than_chance(
+            found.masked if math.isfinite(loss) else loss,
+            self._vocabulary,
+            f"between step {since + 1} and step {progress.step}",
+            self.slower + (" The best checkpoint is kept." if progress.best_step else ""),
+        )
         if found.masked < progress.best:
             progress.best, progress.best_step, progress.bad_evaluations = found.masked, progress.step, 0
         else:
@@ -225,6 +234,18 @@ class Run(ABC, Generic[B]):
 
     def _look_at_the_clock(self) -> None:
         self.progress.seconds = self.processes.agreed(self._spent_before + time.monotonic() - self._began)
+
+
+def refuse_worse_than_chance(perplexity: float, vocabulary: int, when: str, hint: str) -> None:
+    """Raise InputError if training has made a model worse than one that knows nothing."""
+    if not math.isfinite(perplexity):
+        raise InputError(f"the loss stopped being a number {when}", hint)
+    if perplexity > WORSE * vocabulary:
+        raise InputError(
+            f"the model became worse than chance {when}: its perplexity is {perplexity:.3g}, and choosing any"
+            f" of its {vocabulary:,} tokens at random gives {vocabulary:,}",
+            hint,
+        )
 
 
 def _seed(seed: int, device: str) -> None:

@@ -142,6 +142,7 @@ class _SelfAttentionRun(Run[Batch]):
             device=device,
             seed=plan.seed,
             budget=plan.budget,
+            vocabulary=len(vocabulary),
             fingerprint={
                 "plan": {k: v for k, v in asdict(plan).items() if k not in ("minutes", "steps")},
                 "stories or vocabulary": [

@@ -19,6 +19,7 @@ from generators.training.state import STATE_TENSORS, held
 from humaneval.errors import InputError
 from tests.commands import Command, Said
 from tests.conftest import lacking
+from tests.docs.pages import story_file
 from tests.models.conftest import Trained
 
 pytestmark = pytest.mark.models
@@ -334,3 +335,25 @@ def test_real_prose_verse_and_abstracts_are_trained_on_and_scored(
         assert score["corpus"] == corpus
         assert score["examples"] > 0
         assert 100 < score["perplexity"] < 4000
+
+
+RUINS = {
+    "ilm": (*TINY[:-6], "--warm-up", "0", "--evaluate-every", "5", "--lr", "1e4"),
+    "lm": (*TINY[:-6], "--warm-up", "0", "--evaluate-every", "5", "--lr", "1e4"),
+    "sa": ("--preset", "small", *TINY[3:-6], "--warm-up", "1", "--evaluate-every", "5", "--lr-scale", "1e6"),
+    "bert": ("--from-scratch", "--lr", "1e4"),
+}
+
+
+@pytest.mark.parametrize("kind", RUINS)
+def test_X63_a_rate_that_ruins_the_model_is_an_error_and_leaves_no_checkpoint(
+    kind: str, command: Command, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    stories = (
+        ("--stories", story_file(tmp_path / "stories.csv", "train")) if kind == "bert" else ("--bundled",)
+    )
+    said = command("train", kind, *stories, *RUINS[kind], "--steps", "10", "--device", "cpu", "--out", out)
+    refused(said, "step", "lower")
+    assert "worse than chance" in said.err or "stopped being a number" in said.err
+    assert list(out.glob("*.safetensors")) == []
