@@ -24,7 +24,7 @@ from generators.options import read_options
 from generators.sampling.decoding import Answer, Prompt, Rules, Written, draw
 from generators.sampling.filling import Draft, ModelGenerator, Shared
 from generators.sampling.prompts import BEGINNING, read_reply, request_for
-from generators.sampling.replies import clean
+from generators.sampling.replies import draft_of
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError
 
@@ -170,11 +170,7 @@ class Instruct(Writer):
         if answers is None:
             why = f"the reply is not a JSON list of {len(text.gaps)} string(s)"
             return [Draft("", InfillStatus.ERROR, why, {**extra, "reply": reply})] * len(text.gaps)
-        sides = zip(answers, text.pieces, text.pieces[1:], strict=False)
-        return [
-            Draft(cleaned.text, extra={**extra, **cleaned.flags})
-            for cleaned in (clean(answer, before, after) for answer, before, after in sides)
-        ]
+        return [draft_of(answer, text, at, extra) for at, answer in enumerate(answers)]
 
 
 def build(request: GeneratorRequest) -> Sequence[Generator]:

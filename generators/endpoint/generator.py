@@ -17,7 +17,7 @@ from generators.endpoint.options import EndpointOptions
 from generators.options import read_options
 from generators.sampling.filling import Draft, Filler, ModelGenerator, Shared
 from generators.sampling.prompts import TYPES, WORDING, complaint, messages_for
-from generators.sampling.replies import Choice, choice_of, clean, parse
+from generators.sampling.replies import Choice, choice_of, draft_of, parse
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import InputError, UsageError
 
@@ -120,7 +120,7 @@ class ChatFiller(_Endpoint):
                 extra = {"tokens": choice.tokens} if count == 1 and choice.tokens is not None else {}
                 again = {"second_try": True} if second_try else {}
                 return [
-                    _cleaned(answer, text, at, {**extra, **again}) for at, answer in enumerate(parsed.answers)
+                    draft_of(answer, text, at, {**extra, **again}) for at, answer in enumerate(parsed.answers)
                 ]
             if choice.finish == "length":
                 return [Draft("", InfillStatus.CUT, UNENDED)] * count
@@ -170,7 +170,7 @@ class SuffixFiller(_Endpoint):
         extra = {} if choice.tokens is None else {"tokens": choice.tokens}
         if refused := _withheld(choice):
             return [refused]
-        draft = _cleaned(gap.beginning + choice.text, text, 0, extra)
+        draft = draft_of(gap.beginning + choice.text, text, 0, extra)
         if choice.finish == "length":
             draft = draft._replace(status=InfillStatus.CUT, detail=UNENDED)
         return [draft]
@@ -238,14 +238,6 @@ def _reported(reply: Reply) -> dict[str, str]:
     names = {"model": "model", "system_fingerprint": "server"}
     values: dict[str, Any] = reply.values
     return {name: values[found] for found, name in names.items() if isinstance(values.get(found), str)}
-
-
-def _cleaned(answer: str, text: GappedText, at: int, extra: dict[str, Any]) -> Draft:
-    gap = text.gaps[at]
-    # The beginning of an answer may also occur before it.
-    before = "" if gap.beginning else text.pieces[at]
-    cleaned = clean(answer, before, text.pieces[at + 1])
-    return Draft(cleaned.text, extra={**extra, **cleaned.flags})
 
 
 def _withheld(choice: Choice) -> Draft | None:

@@ -11,16 +11,16 @@ from humaneval.domain import Gap, GappedText
 
 Messages: TypeAlias = list[dict[str, str]]
 
-_WANTED: Mapping[str, str] = {
+WANTED: Mapping[str, str] = {
     "document": "a whole text",
     "paragraph": "one paragraph",
     "sentence": "exactly one sentence",
     "ngram": "a few words",
     "word": "exactly one word",
 }
-TYPES = tuple(_WANTED)
+TYPES = tuple(WANTED)
 
-_TASK = (
+TASK = (
     "You fill blanks in texts. A blank is marked {example}. Reply with a JSON list of strings, one for each"
     " blank, in the order of their numbers, and with nothing else: no explanation, no other keys. Each string"
     " is only what is missing. It repeats nothing of the text around it, and the text reads well with it."
@@ -36,7 +36,7 @@ def messages_for(text: GappedText) -> Messages:
     wanted = "\n".join(f"{mark}: {_wish(gap)}" for mark, gap in zip(marks, text.gaps, strict=True))
     shown = text.pieces[0] + "".join(mark + piece for mark, piece in zip(marks, text.pieces[1:], strict=True))
     return [
-        {"role": "system", "content": _TASK.format(example=marks[0])},
+        {"role": "system", "content": TASK.format(example=marks[0])},
         {"role": "user", "content": f"{wanted}\n\nThe text:\n\n{shown}"},
     ]
 
@@ -66,7 +66,7 @@ def _brackets(text: GappedText) -> int:
 
 def _wish(gap: Gap) -> str:
     """What belongs in a blank, in words."""
-    words = _WANTED.get(gap.type, gap.type)
+    words = WANTED.get(gap.type, gap.type)
     if gap.min_words and gap.max_words:
         words += f", of {gap.min_words} to {gap.max_words} words"
     elif gap.min_words:
@@ -78,7 +78,7 @@ def _wish(gap: Gap) -> str:
     return words
 
 
-WORDING = "\n".join([_TASK, _COMPLAINT, *_WANTED.values()])
+WORDING = "\n".join([TASK, _COMPLAINT, *WANTED.values()])
 """The wording that is the same for every text; it is part of the identity of a generator."""
 
 BEGINNING = '["'

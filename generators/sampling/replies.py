@@ -8,7 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from humaneval.text import normalise, sentence_spans
+from generators.sampling.filling import Draft
+from generators.sampling.prompts import TASK, WANTED
+from humaneval.domain import GappedText, InfillStatus
+from humaneval.text import normalise, sentence_spans, split_sentences
 
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
@@ -102,6 +105,62 @@ def clean(answer: str, before: str, after: str) -> Cleaned:
         "trimmed": trimmed != unquoted,
     }
     return Cleaned(trimmed, {flag: True for flag, is_done in done.items() if is_done})
+
+
+_PLACEHOLDER = re.compile(
+    r"[\W_]*(?:(?:the )?(?:blank|gap|answer|string|text|missing(?: \w+)?|sentence|paragraph|word)s?)?"
+    r"[\W_]*\d*[\W_]*",
+    re.IGNORECASE,
+)
+"""A mark or a number of the request, and nothing besides."""
+_MARK = re.compile(r"[\W_]*blank[\W_]*\d+[\W_]*|[\[({<]+\w+ ?\d*[\])}>]+|[\W_]+|\d+[.)]", re.IGNORECASE)
+"""The same, where the answer may be a word."""
+_NO_WORDS = re.compile(r"\S*[/\\_|<>{}=@#]\S*|\S+\.\w+\S*")
+"""A path, an address, a key: characters without white space that no sentence consists of."""
+
+
+def no_answer(answer: str, text: GappedText, at: int) -> str:
+    """Why a cleaned answer is no answer to gap `at` of `text`; empty if it may be one.
+
+    >>> from humaneval.domain import Gap
+    >>> story = GappedText("s", ("He left. She stayed at home. ", ""), (Gap(),))
+    >>> [no_answer(words, story, 0) for words in ("blank 1", "She stayed at home.", "It rained.")]
+    ['a mark of the request', 'a copy of a sentence of the text', '']
+    """
+    answer, whole = normalise(answer), text.gaps[at].type in ("sentence", "paragraph", "document")
+    if not answer:
+        return ""
+    if (_PLACEHOLDER if whole else _MARK).fullmatch(answer) or _plain(answer) in _REQUESTED:
+        return "a mark of the request"
+    if not whole:
+        return ""
+    if _NO_WORDS.fullmatch(answer):
+        return "no sentence"
+    known = {_plain(sentence) for piece in text.pieces for sentence in split_sentences(normalise(piece))}
+    said = [_plain(sentence) for sentence in split_sentences(answer)]
+    if all(sentence in known for sentence in said) and len(_plain(answer).split()) > 2:
+        return "a copy of a sentence of the text" if len(said) == 1 else "a copy of sentences of the text"
+    return ""
+
+
+def _plain(text: str) -> str:
+    """`text` without case and punctuation."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+_REQUESTED = frozenset(_plain(line) for line in (*WANTED.values(), *split_sentences(TASK)))
+"""The sentences of the request itself."""
+
+
+def draft_of(answer: str, text: GappedText, at: int, extra: Mapping[str, Any]) -> Draft:
+    """The draft that an answer to gap `at` of `text` makes: cleaned, and filtered if it is no answer."""
+    # The beginning of an answer may also occur before it.
+    before = "" if text.gaps[at].beginning else text.pieces[at]
+    cleaned = clean(answer, before, text.pieces[at + 1])
+    extra = {**extra, **cleaned.flags}
+    if fault := no_answer(answer, text, at) or no_answer(cleaned.text, text, at):
+        return Draft(cleaned.text, InfillStatus.FILTERED, fault, extra)
+    return Draft(cleaned.text, extra=extra)
 
 
 def _unquoted(text: str) -> str:
