@@ -175,7 +175,19 @@ class Provenance:
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     batch: Mapping[str, Any] = field(default_factory=dict)
+    """`size`, `device` and `precision` of a model's batches."""
     versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def depends_on_batch(made: Provenance) -> bool:
+    """Whether an infill also depends on the texts in its batch: if the precision is below fp32.
+
+    Rounding is then so coarse that about half of the texts differ between batches of 1 and 32.
+
+    >>> depends_on_batch(Provenance("ilm", batch={"precision": "bf16"}))
+    True
+    """
+    return bool(made.batch.get("precision", "fp32") != "fp32")
 
 
 @dataclass(frozen=True, slots=True)

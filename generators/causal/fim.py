@@ -9,7 +9,7 @@ Prompts are put together from ids, never from strings, so that a story cannot co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from generators.causal.causal_lm import CausalLM, open_causal_lm
@@ -33,6 +33,7 @@ EXAMPLE = "bigcode/starcoder2-3b"
 LAYOUTS = {
     "psm": "the text before the gap, the text behind it, then the answer",
     "spm": "the text behind the gap, the text before it, then the answer",
+    "mask": "the text with a mask for the gap and another at its end, then the first mask and the answer",
 }
 
 
@@ -40,7 +41,7 @@ class Family(NamedTuple):
     """The control tokens of models that were trained alike.
 
     psm: prefix BEFORE suffix AFTER middle. spm: prefix suffix AFTER middle BEFORE; without a token for the
-    middle, suffix AFTER prefix BEFORE.
+    middle, suffix AFTER prefix BEFORE. mask: BEFORE prefix AFTER suffix prefix.
     """
 
     prefix: str
@@ -86,6 +87,7 @@ FAMILIES = {
     ),
     "Code Llama": Family("▁<PRE>", "▁<SUF>", "▁<MID>", ends=("▁<EOT>", "</s>")),
     "Codestral": Family("[PREFIX]", "[SUFFIX]", "", "spm", ends=("[MIDDLE]", "</s>")),
+    "InCoder": Family("<|mask:0|>", "<|mask:1|>", "", "mask", ends=("<|endofmask|>", "<|endoftext|>")),
 }
 """The first family whose tokens are in the vocabulary is used."""
 
@@ -101,7 +103,7 @@ class Options(Decoding):
 
     def __post_init__(self) -> None:
         Decoding.__post_init__(self)
-        refuse_unless(self.layout in ("", *LAYOUTS), "layout", "psm or spm")
+        refuse_unless(self.layout in ("", *LAYOUTS), "layout", "psm, spm or mask")
         if bool(self.prefix) != bool(self.suffix) or (self.middle and not self.prefix):
             raise UsageError(
                 "the options prefix, suffix and middle belong together",
@@ -156,7 +158,9 @@ class Fim(Writer):
         prefix, suffix, *middle = self.tokens.values()
         before = self.opened.read(text.pieces[0].rstrip(" "))
         behind = self.opened.read(_behind(text), inside=True)
-        if self.family.layout == "psm":
+        if self.family.layout == "mask":
+            ids = [*before, prefix, *behind, suffix, prefix]
+        elif self.family.layout == "psm":
             ids = [prefix, *before, suffix, *behind, *middle]
         elif middle:
             ids = [prefix, suffix, *behind, *middle, *before]
@@ -222,7 +226,7 @@ def family_of(opened: CausalLM, options: Options) -> Family:
                 " suffix, middle.",
             )
         family = found[0]
-    layout = options.layout or ("spm" if not family.middle else family.layout)
+    layout = options.layout or ("spm" if family.layout == "psm" and not family.middle else family.layout)
     if layout == "psm" and not family.middle:
         raise UsageError(
             "layout psm needs a token for the middle", "Give it with the option middle, or use layout spm."
@@ -250,6 +254,35 @@ def _refuse_typed(opened: CausalLM, ends: Mapping[str, int]) -> None:
         )
 
 
+PROBES = (
+    ("Anna has a red kite and a blue boat. Anna has a red ", "kite", " and a blue boat."),
+    ("The cat slept under the old table. The cat slept ", "under", " the old table."),
+    ("One, two, three, four, five, six. One, two, three, ", "four", ", five, six."),
+)
+"""Texts that say twice what is missing once. Any model that fills in the middle copies it."""
+
+
+def refuse_if_it_cannot_copy(filler: Fim, options: Options) -> None:
+    """Raise InputError if the model does not copy what is missing in two of three simple texts.
+
+    Tokens that somebody names may be in the vocabulary and mean something else, or stand in another order.
+    The model would then write fluent text that ignores what follows the gap.
+    """
+    texts = [GappedText(missing, (before, behind), (Gap(),)) for before, missing, behind in PROBES]
+    greedy = Fim(filler.opened, 0, replace(options, top_k=1, longest=8))
+    drafts = greedy.draft(texts, [text.key for text in texts])
+    written = [draft.text.strip() for (draft,) in drafts]
+    right = sum(answer.startswith(text.key) for answer, text in zip(written, texts, strict=True))
+    if right < 2:
+        family = filler.family
+        raise InputError(
+            f"{filler.opened.name} does not fill in the middle with these tokens: of 3 words that a text says"
+            f" twice it copied {right} (it wrote {', '.join(map(repr, written))})",
+            f"Look up the order of {family.prefix}, {family.suffix} and {family.middle or 'no middle'} in the"
+            " model's documentation, and try the option layout: psm, spm or mask.",
+        )
+
+
 def build(request: GeneratorRequest) -> Sequence[Generator]:
     """Options: prefix, suffix, middle, layout, those of `generators.causal.writer.Decoding` and
     `generators.sampling.filling.Shared`."""
@@ -258,4 +291,7 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     opened = open_causal_lm("fim", request.checkpoint, pick_device(request.device), EXAMPLE)
     # The model decides what is written, so its name is part of the generator's name.
     name = request.name or f"fim-{opened.name}"
-    return [ModelGenerator(name, Fim(opened, request.seed, options), request.seed, shared)]
+    filler = Fim(opened, request.seed, options)
+    if options.prefix:
+        refuse_if_it_cannot_copy(filler, options)
+    return [ModelGenerator(name, filler, request.seed, shared)]

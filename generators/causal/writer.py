@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -45,7 +45,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decoding(Sampling):
-    """The options of our own models."""
+    """The options of every causal model."""
 
     precision: str = "fp32"
     """fp32 or bf16."""
@@ -53,6 +53,15 @@ class Decoding(Sampling):
     def __post_init__(self) -> None:
         Sampling.__post_init__(self)
         refuse_unless(self.precision in ("fp32", "bf16"), "precision", "fp32 or bf16")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointDecoding(Decoding):
+    """The options of our own checkpoints."""
+
+    limits: bool = True
+    """Whether a sentence has no line end, and a blank for a word gets one word. The reference code has
+    neither rule."""
 
 
 class Writer(ABC):
@@ -182,6 +191,7 @@ class CheckpointFiller(Writer):
     def __init__(self, checkpoint: Checkpoint, folder: Path, seed: int, decoding: Decoding) -> None:
         super().__init__(checkpoint.model, checkpoint.tokenizer, seed, decoding)
         self.checkpoint, self.folder = checkpoint, folder
+        self._limited = not isinstance(decoding, CheckpointDecoding) or decoding.limits
         special = checkpoint.special
         lines = tuple(line_ends(self.tokenizer))
         ends = self.ends(lines)
@@ -210,6 +220,14 @@ class CheckpointFiller(Writer):
         """The provenance of its answers."""
         checkpoint = f"{self.folder.resolve().name} sha256:{self.checkpoint.hash}"
         return self.made_by(checkpoint, training=self.checkpoint.card.training)
+
+    def answer(self, text: GappedText, number: int) -> Answer:
+        """As for all, but without the rules that the reference code does not have, if they are switched
+        off."""
+        found = super().answer(text, number)
+        if self._limited:
+            return found
+        return replace(found, lines=True, most=text.gaps[number].max_words)
 
     def ends(self, line_ends: tuple[int, ...]) -> tuple[int, ...]:
         """The ids that end an answer."""
@@ -270,8 +288,8 @@ def open_filler(request: GeneratorRequest, strategy: type[CheckpointFiller]) -> 
             f"{kind} needs a checkpoint",
             f"Train one with `{command('train', kind)}`, then name its folder with --checkpoint.",
         )
-    shared = read_options(request, Shared, Decoding)
-    decoding = read_options(request, Decoding, Shared)
+    shared = read_options(request, Shared, CheckpointDecoding)
+    decoding = read_options(request, CheckpointDecoding, Shared)
     folder = Path(request.checkpoint)
     checkpoint = load(folder, kind=kind, device=pick_device(request.device))
     return OpenedFiller(strategy(checkpoint, folder, request.seed, decoding), shared)

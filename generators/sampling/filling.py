@@ -14,7 +14,17 @@ from typing import Any, NamedTuple, Protocol
 
 from generators.masks.documents import UNTITLED
 from generators.options import refuse_unless
-from humaneval.domain import Blank, Filling, Gap, GappedText, Infill, InfillStatus, Provenance, verdict_on
+from humaneval.domain import (
+    Blank,
+    Filling,
+    Gap,
+    GappedText,
+    Infill,
+    InfillStatus,
+    Provenance,
+    depends_on_batch,
+    verdict_on,
+)
 from humaneval.text import normalise
 
 OK = InfillStatus.OK
@@ -189,10 +199,17 @@ class ModelGenerator:
                 rest[at] = replace(text, pieces=(joined, *text.pieces[2:]), gaps=text.gaps[1:])
         return found
 
+    def _with_shape(self, drafts: list[list[Draft]]) -> list[list[Draft]]:
+        """The drafts, with the number of texts in their batch where they depend on it."""
+        if not depends_on_batch(self.filler.origin):
+            return drafts
+        size = len(drafts)
+        return [[one._replace(extra={**one.extra, "batch": size}) for one in found] for found in drafts]
+
     def _within_memory(self, texts: Sequence[GappedText], keys: Sequence[str]) -> list[list[Draft]]:
         """Draft a batch; halve it as often as the memory requires."""
         try:
-            return self.filler.draft(texts, keys)
+            return self._with_shape(self.filler.draft(texts, keys))
         except Exception as error:
             if not out_of_memory(error):
                 raise

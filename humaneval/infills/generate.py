@@ -24,6 +24,7 @@ from humaneval.domain import (
     InfillStatus,
     Provenance,
     Story,
+    depends_on_batch,
     verdict_on,
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
@@ -88,8 +89,15 @@ class RunSummary:
 
 
 def configuration_hash(provenance: Provenance) -> str:
-    """A hash of a generator's kind, checkpoint, seed and settings, not of machine, batch or versions."""
-    return _hash([provenance.kind, provenance.checkpoint, provenance.seed, dict(provenance.settings)])
+    """A hash of a generator's kind, checkpoint, seed and settings, not of machine, batch or versions.
+
+    If the precision is below fp32, texts depend on their batch: then its size and the precision belong to the
+    configuration.
+    """
+    made = [provenance.kind, provenance.checkpoint, provenance.seed, dict(provenance.settings)]
+    if depends_on_batch(provenance):
+        made.append({name: provenance.batch.get(name) for name in ("size", "precision")})
+    return _hash(made)
 
 
 def _hash(value: Any) -> str:

@@ -13,13 +13,15 @@ import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, processors, trainers
 
-from generators.causal.causal_lm import with_tokenizer
-from generators.causal.fim import FAMILIES, Fim, Options, build
+from generators.causal.causal_lm import open_causal_lm, with_tokenizer
+from generators.causal.fim import FAMILIES, PROBES, Fim, Options, build
 from generators.sampling.decoding import Prompt, Written, draw
 from generators.sampling.filling import Draft, ModelGenerator, Shared
 from generators.sampling.trimming import before_repetition
 from humaneval.domain import Blank, Gap, GappedText, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
+from humaneval.infills.conformance import Trial, check
+from humaneval.infills.generate import configuration_hash
 from humaneval.stories import bundled_stories
 from tests.models.pairs import train_pair, written_on
 from tests.models.small_models import keep, tiny_gpt2, tiny_llama, with_control_tokens
@@ -83,6 +85,12 @@ def fim(folder: Path, **options: str) -> Fim:
     filler = made(folder, **options).filler
     assert isinstance(filler, Fim)
     return filler
+
+
+def untried(folder: Path, **options: str) -> Fim:
+    """The filler with control tokens of one's own, before it is tried whether the model knows them."""
+    opened = open_causal_lm("fim", str(folder), "cpu", "")
+    return Fim(opened, 0, Options(**options))
 
 
 def refusal(folder: Path | str, **options: str) -> str:
@@ -183,10 +191,46 @@ def test_tokens_of_ones_own_are_read_in_the_order_that_is_asked_for(tmp_path: Pa
     folder = kept(tmp_path / "m", tokenizer, ["<A>", "<B>", "<C>", "<|EOT|>"])
     size = tokenizer.get_vocab_size()
     before, behind = (tokenizer.encode(side).ids for side in ("Tom sat.", " He got up."))
-    filler = fim(folder, prefix="<A>", suffix="<B>", middle="<C>")
+    filler = untried(folder, prefix="<A>", suffix="<B>", middle="<C>")
     assert filler.prompt(TEXT) == [size, *before, size + 1, *behind, size + 2]
     assert {*filler.rules.ends} == {size, size + 1, size + 2, size + 3}
-    assert fim(folder, prefix="<A>", suffix="<B>").prompt(TEXT) == [size + 1, *behind, size, *before]
+    assert untried(folder, prefix="<A>", suffix="<B>").prompt(TEXT) == [size + 1, *behind, size, *before]
+    masks = untried(folder, prefix="<A>", suffix="<B>", layout="mask")
+    assert masks.prompt(TEXT) == [*before, size, *behind, size + 1, size]
+
+
+def test_X62_incoders_masks_have_a_layout_of_their_own(tmp_path: Path, tokenizer: Any) -> None:
+    filler = fim(kept(tmp_path / "m", tokenizer, names_of("InCoder")))
+    size = tokenizer.get_vocab_size()
+    before, behind = (tokenizer.encode(side).ids for side in ("Tom sat.", " He got up."))
+    assert filler.prompt(TEXT) == [*before, size, *behind, size + 1, size]
+    assert {size, size + 1, size + 2} <= {*filler.rules.ends}
+
+
+def test_X62_tokens_of_ones_own_with_which_the_model_does_not_copy_are_refused(
+    tmp_path: Path, tokenizer: Any
+) -> None:
+    folder = kept(tmp_path / "m", tokenizer, ["<A>", "<B>", "<C>"])
+    said = refusal(folder, prefix="<A>", suffix="<B>", middle="<C>")
+    assert "does not fill in the middle with these tokens" in said
+
+
+def test_X62_tokens_of_ones_own_with_which_the_model_copies_are_taken(tmp_path: Path, tokenizer: Any) -> None:
+    whole = with_control_tokens(tokenizer, "<A>", "<B>", "<C>", "<|endoftext|>")
+    model = tiny_gpt2(whole.get_vocab_size(), n_embd=32, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+    folder = keep(tmp_path / "m", model, whole)
+    filler = untried(folder, prefix="<A>", suffix="<B>", middle="<C>")
+    end = whole.token_to_id("<|endoftext|>")
+    examples = [
+        written_on(
+            filler.prompt(GappedText("", (before, behind), (Gap(),))),
+            [*tokenizer.encode(f" {missing}").ids, *tokenizer.encode(behind).ids, end],
+        )
+        for before, missing, behind in PROBES
+    ]
+    train_pair(model, examples, steps=150, rate=6e-3)
+    keep(folder, model, whole)
+    assert fim(folder, prefix="<A>", suffix="<B>", middle="<C>").family.prefix == "<A>"
 
 
 def test_G35_line_ends_of_any_kind_are_read_as_one(star: Path) -> None:
@@ -346,6 +390,31 @@ def test_the_provenance_says_what_the_model_reads(star: Path) -> None:
     assert said.settings["prefix"] == "<fim_prefix>"
     assert said.batch["precision"] == "bf16"
     assert made(star).provenance.batch["precision"] == "fp32"
+
+
+def test_X61_a_text_of_low_precision_says_what_its_batch_was(star: Path) -> None:
+    sizes = [infill.extra["batch"] for infill in made(star, precision="bf16", batch="8").infill(BLANKS)]
+    assert sorted(sizes) == [4] * 4 + [8] * 8
+    assert all("batch" not in infill.extra for infill in made(star, batch="8").infill(BLANKS))
+
+
+def test_X61_under_one_name_low_precision_has_one_size_of_batch(star: Path) -> None:
+    hashes = {
+        (precision, batch): configuration_hash(made(star, precision=precision, batch=batch).provenance)
+        for precision in ("fp32", "bf16")
+        for batch in ("1", "32")
+    }
+    assert hashes["fp32", "1"] == hashes["fp32", "32"]
+    assert hashes["bf16", "1"] != hashes["bf16", "32"]
+
+
+def test_X61_the_rules_for_generators_know_what_low_precision_promises(star: Path) -> None:
+    def make(seed: int) -> ModelGenerator:
+        return made(star, seed, precision="bf16", longest="8")
+
+    findings = {found.rule: found for found in check(Trial(make, STORIES[:2]))}
+    assert "depends on its batch" in findings["batch equals single"].skipped
+    assert {rule: found.wrong for rule, found in findings.items() if found.wrong} == {}
 
 
 COLOURS = ("red", "blue", "green", "black", "white", "brown", "pink", "gold")

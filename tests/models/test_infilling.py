@@ -12,11 +12,12 @@ import pytest
 from generators.causal.ilm import build as build_ilm
 from generators.causal.lm import build as build_lm
 from generators.causal.lm import build_all, build_rev
+from generators.causal.writer import CheckpointFiller
 from generators.checkpoints.loading import load
 from generators.checkpoints.sequences import STRATEGIES
 from generators.sampling.decoding import Prompt, Rules, Sampling, draw
-from generators.sampling.filling import Draft, check
-from humaneval.domain import Blank, Gap, Generator, GeneratorRequest, InfillStatus, Story
+from generators.sampling.filling import Draft, ModelGenerator, check
+from humaneval.domain import Blank, Gap, GappedText, Generator, GeneratorRequest, InfillStatus, Story
 from humaneval.errors import InputError, UsageError
 from humaneval.stories import bundled_stories
 
@@ -169,3 +170,19 @@ def test_a_checkpoint_must_be_named_and_be_one(tmp_path: Path) -> None:
         build_ilm(GeneratorRequest("ilm"))
     with pytest.raises(InputError, match="not a checkpoint"):
         build_ilm(GeneratorRequest("ilm", checkpoint=str(tmp_path)))
+
+
+@pytest.mark.parametrize("kind", ["lm", "ilm"])
+def test_X66_the_rules_that_the_reference_does_not_have_can_be_switched_off(build: Build, kind: str) -> None:
+    text = GappedText("t", ("Tom sat. ", " He got up."), (Gap("word"),))
+    sentence = replace(text, gaps=(Gap(),))
+    fillers = [
+        one.filler for one in (build(kind), build(kind, limits="off")) if isinstance(one, ModelGenerator)
+    ]
+    with_rules, without = [one for one in fillers if isinstance(one, CheckpointFiller)]
+    assert [with_rules.answer(one, 0).most for one in (text, sentence)] == [1, 0]
+    assert not with_rules.answer(sentence, 0).lines
+    assert [without.answer(one, 0).most for one in (text, sentence)] == [0, 0]
+    assert without.answer(sentence, 0).lines
+    limited = replace(text, gaps=(Gap("word", max_words=3),))
+    assert without.answer(limited, 0).most == 3
