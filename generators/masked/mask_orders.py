@@ -37,7 +37,7 @@ class Visiting:
     def __post_init__(self) -> None:
         refuse_unless(self.order in WALKS, "order", ", ".join(WALKS))
         refuse_unless(self.sampling in ("sampled", "greedy"), "sampling", "sampled or greedy")
-        refuse_unless(0 < self.temperature <= 100, "temperature", "above 0, to 100")
+        refuse_unless(0.001 <= self.temperature <= 100, "temperature", "0.001 to 100")
         refuse_unless(0 <= self.top_k <= 1_000_000, "top_k", "0 (no limit) or more")
         refuse_unless(0 < self.top_p <= 1, "top_p", "above 0, to 1")
         refuse_unless(1 <= self.steps <= 100_000, "steps", "1 to 100000")

@@ -46,7 +46,7 @@ class Sampling:
     """The most new tokens of an answer."""
 
     def __post_init__(self) -> None:
-        refuse_unless(0 < self.temperature <= 100, "temperature", "above 0, to 100")
+        refuse_unless(0.001 <= self.temperature <= 100, "temperature", "0.001 to 100")
         refuse_unless(0 < self.top_p <= 1, "top_p", "above 0, to 1")
         refuse_unless(self.top_k >= 0, "top_k", "0 (no limit) or more")
         refuse_unless(self.nucleus in ("usual", "reference"), "nucleus", "usual or reference")

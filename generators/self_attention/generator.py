@@ -43,7 +43,7 @@ class Options:
         refuse_unless(self.decoding in ("beam", "greedy", "sampled"), "decoding", "beam, greedy or sampled")
         refuse_unless(1 <= self.beam <= 64, "beam", "1 to 64")
         refuse_unless(1 <= self.longest <= 200, "longest", "1 to 200")
-        refuse_unless(0 < self.temperature <= 100, "temperature", "above 0, to 100")
+        refuse_unless(0.001 <= self.temperature <= 100, "temperature", "0.001 to 100")
         refuse_unless(0 < self.top_p <= 1, "top_p", "above 0, to 1")
 
 

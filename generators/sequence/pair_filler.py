@@ -23,7 +23,7 @@ class Seq2SeqOptions:
     longest: int = 64
 
     def __post_init__(self) -> None:
-        refuse_unless(0 < self.temperature <= 10, "temperature", "above 0 to 10")
+        refuse_unless(0.001 <= self.temperature <= 10, "temperature", "0.001 to 10")
         refuse_unless(0 < self.top_p <= 1, "top_p", "above 0 to 1")
         refuse_unless(1 <= self.longest <= 200, "longest", "1 to 200")
 

@@ -107,5 +107,12 @@ MEANINGS = {
     "X54": "Commands that were printed could not be pasted: names with blanks, and `--database` left out.",
     "X57": "Pages told the reader to install a package that is on no index.",
     "X58": "Commands of a page failed when they were run from an empty folder with relative paths.",
+    "X60": "A model answered with a mark of the request or a copy of the text, and the answer was `ok`.",
+    "X61": "With bf16 half of the texts depended on their batch, and no document said so.",
+    "X62": "A model of an unknown family was given a wrong prompt, and its answers were taken.",
+    "X63": "A rate that ruined the model ended with a perplexity of 1e+304 and a checkpoint.",
+    "X65": "Word pieces were joined with spaces that print does not have: rock 'n 'roll, 2: 30am.",
+    "X66": "Two rules made infills differ from the reference's, and no document named them.",
+    "X67": "A temperature near 0 was taken, and gave the first token of the vocabulary.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

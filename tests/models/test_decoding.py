@@ -16,11 +16,15 @@ from generators.causal.ilm import build as build_ilm
 from generators.causal.lm import build as build_lm
 from generators.causal.writer import Decoding
 from generators.checkpoints.loading import load
+from generators.masked.mask_orders import Visiting
 from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Written, choose, draw
 from generators.sampling.filling import ModelGenerator, Shared
 from generators.sampling.flat_forward import is_plain_gpt2
 from generators.sampling.stepping import steps
+from generators.self_attention.generator import Options as SelfAttentionOptions
+from generators.sequence.pair_filler import Seq2SeqOptions
 from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus
+from humaneval.errors import UsageError
 from tests.models.small_models import tiny_gpt2, tiny_llama
 
 pytestmark = pytest.mark.models
@@ -294,3 +298,11 @@ def test_a_batch_that_does_not_fit_the_memory_is_halved_until_it_does(four: dict
     assert Small.sizes == [10, 5, 2, 3, 5, 2, 3]
     whole = Ilm(checkpoint, four["ilm"], 0, Decoding(longest=10))
     assert found == list(ModelGenerator("ilm", whole, 0, Shared(batch=10)).fill(texts))
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-37, float("nan"), float("inf"), -1.0])
+@pytest.mark.parametrize("options", [Sampling, Visiting, Seq2SeqOptions, SelfAttentionOptions])
+def test_X67_a_temperature_that_no_computation_bears_is_refused(options: Any, temperature: float) -> None:
+    with pytest.raises(UsageError, match="temperature is out of range"):
+        options(temperature=temperature)
+    assert options(temperature=0.001).temperature == 0.001
