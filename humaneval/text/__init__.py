@@ -1,0 +1,42 @@
+"""Text: which characters may be stored and shown, where sentences end, and the wording of messages.
+
+This module is the door."""
+
+from humaneval.text.characters import (
+    as_read,
+    has_words,
+    hidden_characters,
+    mojibake,
+    normalise,
+    refused_characters,
+    shown_hash,
+    unshowable,
+)
+from humaneval.text.sentences import (
+    Span,
+    doubts,
+    sentence_spans,
+    split_into,
+    split_sentences,
+    surely_several,
+)
+from humaneval.text.wording import counted, listed
+
+__all__ = [
+    "Span",
+    "as_read",
+    "counted",
+    "doubts",
+    "has_words",
+    "hidden_characters",
+    "listed",
+    "mojibake",
+    "normalise",
+    "refused_characters",
+    "sentence_spans",
+    "shown_hash",
+    "split_into",
+    "split_sentences",
+    "surely_several",
+    "unshowable",
+]
