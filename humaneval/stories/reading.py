@@ -14,7 +14,7 @@ from humaneval.stories.jsonl import looks_like_json, read_json
 from humaneval.stories.not_stories import looks_tokenised, refuse_other_files
 from humaneval.stories.plain import read_text
 from humaneval.stories.result import Problem, Reading, Record, Records
-from humaneval.text import mojibake, normalise, refused_characters
+from humaneval.text import has_words, mojibake, normalise, unshowable
 
 BUNDLED = Path(__file__).parent.parent / "bundled" / "stories.jsonl"
 
@@ -100,8 +100,8 @@ def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str
     title = _sentence(record.title, "the title", reasons, may_be_empty=True)
     story_id = record.id.strip() if record.id is not None else ""
     for what, word in (("the id", story_id), ("the split", record.split), ("the source", record.source)):
-        if refused := refused_characters(word):
-            reasons.append(f"{what} contains {refused}, which cannot be stored or shown")
+        if fault := unshowable(word):
+            reasons.append(f"{what} {fault}")
     if record.id is not None and not story_id and not record.trouble:
         reasons.append("the id is empty")
     if reasons:
@@ -120,18 +120,17 @@ def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str
 
 
 def _sentence(text: str, what: str, reasons: list[str], *, may_be_empty: bool = False) -> str:
-    if text.isascii() and text.isprintable() and text and "?" not in text:  # nearly every sentence
+    if text.isascii() and text.isprintable() and "?" not in text:  # nearly every sentence
         kept = " ".join(text.split())
-        if not kept and not may_be_empty:
-            reasons.append(f"{what} is empty")
-        return kept
-    if not text.isprintable() and (refused := refused_characters(text)):
-        reasons.append(f"{what} contains {refused}, which cannot be stored or shown")
-    if damage := mojibake(text):
-        reasons.append(f"{what}: {damage}")
-    kept = normalise(text)
-    if not kept and not may_be_empty:
-        reasons.append(f"{what} is empty")
+    else:
+        kept = normalise(text)
+        if fault := unshowable(kept):
+            reasons.append(f"{what} {fault}")
+            return kept
+        if damage := mojibake(text):
+            reasons.append(f"{what}: {damage}")
+    if not may_be_empty and not has_words(kept):
+        reasons.append(f"{what} has no word in it" if kept else f"{what} is empty")
     return kept
 
 
