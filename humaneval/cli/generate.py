@@ -10,6 +10,7 @@ import click
 from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.domain import Blank, GeneratorRequest
 from humaneval.errors import UsageError
+from humaneval.infills.doubtful import told
 from humaneval.infills.generate import (
     WHOLE,
     RunSummary,
@@ -174,14 +175,22 @@ def generate(
             f"there are no stories of split {split!r}" if split else "there are no stories",
             "`humaneval stories import FILE --split test`",
         )
-    blanks = blanks_of(stories, parse_positions(positions), samples, shard=part)
+    at = parse_positions(positions)
+    blanks = blanks_of(stories, at, samples)
     summaries = (
-        _with_ray(app, request, form, blanks, actors, gpus) if on_ray else _here(app, request, form, blanks)
+        _with_ray(app, request, form, blanks, actors, gpus)
+        if on_ray
+        else _here(app, request, form, blanks, blanks_of(stories, at, samples, shard=part))
     )
     if as_json:
         emit(
             [
-                {"generator": s.generator, "written": dict(s.written), "already_there": s.already_there}
+                {
+                    "generator": s.generator,
+                    "written": dict(s.written),
+                    "already_there": s.already_there,
+                    "doubtful": [one.to_json() for one in s.doubtful],
+                }
                 for s in summaries
             ]
         )
@@ -190,17 +199,21 @@ def generate(
         written = ", ".join(f"{n} {status}" for status, n in sorted(summary.written.items())) or "none"
         there = f", {summary.already_there} existed already" if summary.already_there else ""
         say(f"{summary.generator}: {written}{there}.")
+        for line in told(summary.doubtful):
+            say(line)
 
 
-def _here(app: App, request: GeneratorRequest, form: Form, blanks: Sequence[Blank]) -> list[RunSummary]:
-
+def _here(
+    app: App, request: GeneratorRequest, form: Form, blanks: Sequence[Blank], mine: Sequence[Blank]
+) -> list[RunSummary]:
+    """Fill `mine`, which are all of `blanks` or those of one shard."""
     generators = build(request)
     for generator in generators:  # all of them before any writes, so that a faulty file changes nothing
-        check_stories(app.engine, generator)
+        check_stories(app.engine, generator, blanks)
     summaries = []
     for generator in form.of(generators, select_stories(app.engine)):
-        with progress(f"Filling blanks: {generator.name}", len(blanks), unit="infills") as advance:
-            summaries.append(run(app.engine, generator, blanks, advance))
+        with progress(f"Filling blanks: {generator.name}", len(mine), unit="infills") as advance:
+            summaries.append(run(app.engine, generator, mine, advance, of=blanks))
     return summaries
 
 
@@ -214,7 +227,7 @@ def _with_ray(
 ) -> list[RunSummary]:
 
     summaries = []
-    with cluster(request, form, select_stories(app.engine), actors, gpus) as found:
+    with cluster(request, form, select_stories(app.engine), blanks, actors, gpus) as found:
         for index, (name, _) in enumerate(found.generators):
             with progress(f"Filling blanks: {name}", len(blanks), unit="infills") as advance:
                 summaries.append(run_on(app.engine, found, index, blanks, advance))

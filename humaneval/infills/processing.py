@@ -161,7 +161,9 @@ class LengthMatched:
 
     def target(self, blank: Blank) -> int:
         """The target length in words."""
-        others = [story for story in self.stories if story.id != blank.story.id] or list(self.stories)
+        same = (blank.story.id, blank.story.sentences)
+        others = [one for one in self.stories if one.id != same[0] and one.sentences != same[1]]
+        others = others or list(self.stories)
         key = f"{self.seed} length {blank.story.id} {blank.position} {blank.sample}"
         drawn = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) % len(others)
         return len(others[drawn].sentences[blank.position - 1].split())
