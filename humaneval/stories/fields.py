@@ -8,7 +8,7 @@ from typing import Any
 from humaneval.domain import SENTENCES
 from humaneval.stories.headings import SENTENCE_FIELDS
 from humaneval.stories.result import Record
-from humaneval.text import split_sentences
+from humaneval.text import listed, split_into
 
 
 def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bool = False) -> Record:
@@ -29,24 +29,27 @@ def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bo
     elif shape == "list":
         _take_list(record, fields["sentences"])
     elif isinstance(fields["text"], str):
-        record.sentences = split_sentences(fields["text"])
+        record.sentences, record.doubts = split_into(SENTENCES, fields["text"])
     else:
         record.trouble = f"the text is {kind_of(fields['text'])}, not text"
-    record.trouble = record.trouble or _not_text(record.sentences) or count_trouble(record.sentences)
+    record.trouble = (
+        record.trouble or _not_text(record.sentences) or count_trouble(record.sentences, record.doubts)
+    )
     return record
 
 
-def count_trouble(sentences: Sequence[str]) -> str:
-    """What is wrong with the number of sentences; empty if there are five.
+def count_trouble(sentences: Sequence[str], doubts: Sequence[str] = ()) -> str:
+    """What is wrong with the number of sentences; empty if there are five. `doubts` say where it is unclear.
 
-    >>> count_trouble(["One.", "Two."])
-    '2 sentences, not 5'
+    >>> count_trouble(["One.", "Two."]), count_trouble(["J. Smith fell."], ["J. Smith"])
+    ('2 sentences, not 5', '1 sentence, not 5 (unclear: J. Smith)')
     """
     if len(sentences) == SENTENCES:
         return ""
+    unclear = f" (unclear: {listed(doubts)})" if doubts else ""
     if len(sentences) == SENTENCES + 1:
-        return "6 sentences, not 5: there is a sixth sentence"
-    return f"{len(sentences)} sentence{'s' * (len(sentences) != 1)}, not {SENTENCES}"
+        return f"6 sentences, not 5: there is a sixth sentence{unclear}"
+    return f"{len(sentences)} sentence{'s' * (len(sentences) != 1)}, not {SENTENCES}{unclear}"
 
 
 def kind_of(value: object) -> str:

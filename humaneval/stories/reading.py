@@ -12,9 +12,9 @@ from humaneval.stories.delimited import delimiter_of, read_table
 from humaneval.stories.encodings import Decoded, decode
 from humaneval.stories.jsonl import looks_like_json, read_json
 from humaneval.stories.not_stories import looks_tokenised, refuse_other_files
-from humaneval.stories.plain import read_text
+from humaneval.stories.plain import read_text, read_titled_lines
 from humaneval.stories.result import Problem, Reading, Record, Records
-from humaneval.text import has_words, mojibake, normalise, unshowable
+from humaneval.text import has_words, listed, mojibake, normalise, unshowable
 
 BUNDLED = Path(__file__).parent.parent / "bundled" / "stories.jsonl"
 
@@ -37,6 +37,7 @@ def read_stories(
     found = _records(decoded.text, name, mapping)
     stories: list[Story] = []
     problems: list[Problem] = []
+    doubtful: list[Problem] = []
     first_at: dict[str, tuple[int, Story]] = {}
     for record in found.records:
         story, reason = _checked(record, split, source)
@@ -45,6 +46,9 @@ def read_stories(
         elif story is not None:
             first_at[story.id] = (record.line, story)
             stories.append(story)
+            if record.doubts:
+                places = listed(record.doubts)
+                doubtful.append(Problem(name, record.line, f"one sentence or two at: {places}"))
         if reason:
             problems.append(Problem(name, record.line, reason))
     if not stories and not problems:
@@ -57,6 +61,7 @@ def read_stories(
         stories=tuple(stories),
         problems=tuple(problems),
         notes=(*found.notes, *_notes(decoded, stories)),
+        doubtful=tuple(doubtful),
     )
 
 
@@ -86,6 +91,8 @@ def _records(text: str, name: str, mapping: Mapping[str, str] | None) -> Records
         return read_json(text, name, mapping)
     if delimiter := delimiter_of(text, mapping):
         return read_table(text, name, delimiter, mapping)
+    if not mapping and (titled := read_titled_lines(text)):
+        return titled
     refuse_other_files(text, name, mapping)
     return read_text(text, name)
 
