@@ -11,6 +11,7 @@ import csv
 import hashlib
 import io
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +81,12 @@ class Replay:
         there, asked = {story for story, _, _ in self.entries}, {story for story, _, _ in wanted}
         if there.isdisjoint(asked):
             splits = {stories[story].split for story in there}
-            named = f" They are of split {_three(splits)}: add --split NAME." if len(splits) == 1 else ""
+            only = splits.pop() if len(splits) == 1 else ""
+            named = (
+                f" The stories of the file are of split {only!r}: --split {shlex.quote(only)}."
+                if only
+                else ""
+            )
             raise InputError(
                 f"{self.path} has no infill by {self.as_written} for any of these stories. Stories in the"
                 f" file: {_three(entry.story for entry in self.entries.values())};"

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from humaneval.errors import UsageError
 from humaneval.text import (
+    clear_sentences,
     has_words,
     hidden_characters,
     refused_characters,
-    surely_several,
     unshowable,
 )
 
@@ -86,7 +86,7 @@ def verdict_on(text: str, *, needs_words: bool = True, one_sentence: bool = True
         return Verdict(InfillStatus.UNPRINTABLE, f"characters that no page can carry: {found}")
     if not text or unshowable(text) or (needs_words and not has_words(text)):
         return Verdict(InfillStatus.EMPTY, "no word in it" if text else "")
-    if one_sentence and (count := surely_several(text)) > 1:
+    if one_sentence and (count := len(clear_sentences(text))) > 1:
         return Verdict(InfillStatus.SEVERAL_SENTENCES, f"{count} sentences")
     return Verdict(InfillStatus.OK)
 

@@ -20,10 +20,12 @@ from humaneval.infills.generate import (
     check_stories,
     run,
     select_stories,
+    stories_to_fill,
 )
 from humaneval.infills.processing import Form, steps_of
 from humaneval.infills.ray_cluster import cluster, run_on
 from humaneval.progress import progress
+from humaneval.store.stories import AUTO
 
 
 def parse_options(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -76,7 +78,12 @@ def parse_shard(text: str) -> Shard:
     metavar="NAME",
     help="Name for this configuration. [default: the kind's own name]",
 )
-@click.option("--split", default="test", show_default=True, help='Split of the stories; "" for all.')
+@click.option(
+    "--split",
+    default=AUTO,
+    show_default=True,
+    help='Split of the stories; "" for all, auto for test and stories without a split, or else all.',
+)
 @click.option(
     "--stories",
     "first",
@@ -169,12 +176,7 @@ def generate(
     if not on_ray and (actors is not None or gpus is not None):
         raise UsageError("--actors and --gpus-per-actor go with --ray", "Add --ray, or leave them out.")
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
-    stories = select_stories(app.engine, split=split or None, first=first)
-    if not stories:
-        raise UsageError(
-            f"there are no stories of split {split!r}" if split else "there are no stories",
-            "`humaneval stories import FILE --split test`",
-        )
+    stories = stories_to_fill(app.engine, split, first)
     at = parse_positions(positions)
     blanks = blanks_of(stories, at, samples)
     summaries = (

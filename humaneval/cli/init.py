@@ -39,4 +39,4 @@ def init(folder: Path, as_json: bool) -> None:
         return
     for name in files:
         say(f"{folder / name} {'written' if name in new else 'exists; left as it is'}")
-    say("Next: humaneval stories import FILE --split test")
+    say("Next: humaneval stories import FILE")

@@ -29,6 +29,7 @@ from humaneval.domain import (
 from humaneval.errors import InputError, PrerequisiteError, UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.store.engine import reading, writing
+from humaneval.store.stories import AUTO, of_split, splits_hint
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.text import normalise, refused_characters
 
@@ -123,8 +124,23 @@ def judge(infill: Infill) -> Infill:
     return replace(infill, status=verdict.status, detail=verdict.detail or infill.detail)
 
 
+def stories_to_fill(engine: Engine, split: str = AUTO, first: int | None = None) -> list[Story]:
+    """The first `first` stories of `split` (see `of_split`). Raises UsageError if there are none."""
+    with reading(engine) as session:
+        query = select(StoryRow).where(of_split(session, split)).order_by(StoryRow.id).limit(first)
+        found = [story_value(row) for row in session.scalars(query)]
+        if not found:
+            what = (
+                f"there are no stories of split {split!r}"
+                if split not in ("", AUTO)
+                else "there are no stories"
+            )
+            raise UsageError(what, splits_hint(session))
+        return found
+
+
 def select_stories(engine: Engine, *, split: str | None = None, first: int | None = None) -> list[Story]:
-    """The first `first` stories in the order of their import, of one split or of all."""
+    """The first `first` stories in the order of their import, of exactly one split or of all."""
     with reading(engine) as session:
         query = select(StoryRow).order_by(StoryRow.id)
         if split is not None:

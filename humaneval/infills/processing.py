@@ -14,7 +14,7 @@ from itertools import islice
 
 from humaneval.domain import PROCESSED_STATUSES, Blank, Generator, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import UsageError
-from humaneval.text import normalise, split_sentences
+from humaneval.text import clear_sentences, normalise
 
 _LABEL = re.compile(r"^\s*(?:sentence|answer|blank|infill|output)\s*\d*\s*[:.)\]-]\s*(?=\S)", re.IGNORECASE)
 _QUOTED = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"), ("`", "`"))
@@ -50,8 +50,8 @@ def repeats(text: str, blank: Blank) -> str:
 
 
 def sentence(text: str, blank: Blank) -> str:
-    """Keep only the first sentence."""
-    found = split_sentences(text)
+    """Keep only the first sentence, if it is clear where it ends."""
+    found = clear_sentences(text)
     return found[0] if found else text
 
 

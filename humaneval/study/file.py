@@ -27,6 +27,7 @@ from humaneval.domain import POSITIONS, InfillStatus, Role
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.fees import money
 from humaneval.resources import bundled
+from humaneval.store.stories import AUTO
 from humaneval.study.file_errors import TogetherError, fault
 from humaneval.study.presets import PRESETS
 from humaneval.text import refused_characters, unshowable
@@ -86,7 +87,7 @@ class DesignSection(_Section):
     rows_per_annotator: Whole = Field(1, ge=1)
     passages_per_row: Whole = Field(0, ge=0)
     responses_per_passage: Whole = Field(1, ge=1)
-    split: str = "test"
+    split: str = AUTO
     stories: Whole = Field(0, ge=0)
     positions: tuple[Whole, ...] = POSITIONS
     seed: Whole = Field(0, ge=-SEEDS, lt=SEEDS)

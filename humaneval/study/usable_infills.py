@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from humaneval.design.rows import Cell
 from humaneval.domain import shown_statuses
 from humaneval.errors import DesignError
+from humaneval.store.stories import AUTO, of_split, splits_hint
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from humaneval.study.file import StudyFile
 from humaneval.text import as_read
@@ -99,11 +100,7 @@ def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
 
 def drawn_stories(session: Session, study: StudyFile, until: datetime | None = None) -> dict[str, StoryRow]:
     """The stories of the study's design by id, as of now or of `until`. Raises DesignError without any."""
-    query = select(StoryRow).order_by(StoryRow.id)
-    if until is not None:
-        query = query.where(StoryRow.created_at <= until)
-    if study.design.split:
-        query = query.where(StoryRow.split == study.design.split)
+    query = select(StoryRow).where(of_split(session, study.design.split, until)).order_by(StoryRow.id)
     stories, texts = {}, set()
     for row in session.scalars(query):
         texts.add(as_read(row.sentences))
@@ -111,10 +108,9 @@ def drawn_stories(session: Session, study: StudyFile, until: datetime | None = N
             break
         stories[row.key] = row
     if not stories:
-        what = f"of split {study.design.split!r}" if study.design.split else "in the database"
-        raise DesignError(
-            f"there are no stories {what}", "Import some: `humaneval stories import FILE --split NAME`."
-        )
+        split = study.design.split
+        what = f"of split {split!r}" if split not in ("", AUTO) else "in the database"
+        raise DesignError(f"there are no stories {what}", splits_hint(session))
     return stories
 
 

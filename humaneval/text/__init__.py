@@ -14,17 +14,18 @@ from humaneval.text.characters import (
 )
 from humaneval.text.sentences import (
     Span,
+    clear_sentences,
     doubts,
     sentence_spans,
     split_into,
     split_sentences,
-    surely_several,
 )
 from humaneval.text.wording import counted, listed
 
 __all__ = [
     "Span",
     "as_read",
+    "clear_sentences",
     "counted",
     "doubts",
     "has_words",
@@ -37,6 +38,5 @@ __all__ = [
     "shown_hash",
     "split_into",
     "split_sentences",
-    "surely_several",
     "unshowable",
 ]

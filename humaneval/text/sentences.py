@@ -53,6 +53,7 @@ _ARABIC_MARKS = frozenset({"ar", "fa", "ps"})
 """Languages that end sentences with the marks of Urdu."""
 
 _SPACE = re.compile(r"\s")
+_ENDS = ".,;:!?…\"”’')"
 _OPENING = "\"'“‘«„([{"
 _PLACE = re.compile(r"(?<![.!?…])(?P<marks>[.!?…]+)(?P<closers>[\"'”’»“)\]}]*)\s+(?=\S)")
 _GLUED = re.compile(r"(?<!\S)[^\W\d_]*[a-z]{2}[.!?](?=[A-Z][a-z]*[.!?,]?(?!\S))")
@@ -117,13 +118,15 @@ def doubts(text: str, language: str = ENGLISH) -> list[str]:
     return [_around(text, place) for place in places(text, language) if place.doubtful]
 
 
-def surely_several(text: str, language: str = ENGLISH) -> int:
-    """How many sentences `text` has if every doubtful place is none.
+def clear_sentences(text: str, language: str = ENGLISH) -> list[str]:
+    """The sentences of running `text` if it is cut only where that is clear: no sentence loses its end.
 
-    >>> surely_several("It rained. She met J. Smith."), surely_several("She met J. Smith.")
-    (2, 1)
+    >>> clear_sentences("It rained. She met approx. ten dogs.")
+    ['It rained.', 'She met approx. ten dogs.']
     """
-    return 1 + sum(place.cut and not place.doubtful for place in places(text, language))
+    text = normalise(text)
+    clear = [place for place in places(text, language) if not place.doubtful]
+    return [text[start:end] for start, end in _between(text, clear)]
 
 
 class Parts(NamedTuple):
@@ -277,4 +280,5 @@ def _between(text: str, found: Sequence[Place]) -> list[Span]:
 def _around(text: str, place: Place) -> str:
     """The word before a place and the one after it."""
     space = " " if place.end < place.next else ""
-    return f"{text[: place.end].split()[-1]}{space}{text[place.next :].split()[0]}"
+    following = text[place.next :].split()[0]
+    return f"{text[: place.end].split()[-1]}{space}{following.rstrip(_ENDS) or following}"
