@@ -9,9 +9,11 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from humaneval.errors import UsageError
 from humaneval.text import (
+    ENGLISH,
     clear_sentences,
     has_words,
     hidden_characters,
+    language_of,
     refused_characters,
     unshowable,
 )
@@ -71,7 +73,9 @@ class Verdict(NamedTuple):
     detail: str = ""
 
 
-def verdict_on(text: str, *, needs_words: bool = True, one_sentence: bool = True) -> Verdict:
+def verdict_on(
+    text: str, *, needs_words: bool = True, one_sentence: bool = True, language: str = ENGLISH
+) -> Verdict:
     """The status that `text` deserves by itself, without its story: printable, not empty, one sentence.
 
     With `needs_words` punctuation alone counts as empty. Where it is unclear whether there are two sentences,
@@ -86,7 +90,7 @@ def verdict_on(text: str, *, needs_words: bool = True, one_sentence: bool = True
         return Verdict(InfillStatus.UNPRINTABLE, f"characters that no page can carry: {found}")
     if not text or unshowable(text) or (needs_words and not has_words(text)):
         return Verdict(InfillStatus.EMPTY, "no word in it" if text else "")
-    if one_sentence and (count := len(clear_sentences(text))) > 1:
+    if one_sentence and (count := len(clear_sentences(text, language))) > 1:
         return Verdict(InfillStatus.SEVERAL_SENTENCES, f"{count} sentences")
     return Verdict(InfillStatus.OK)
 
@@ -100,6 +104,11 @@ class Story:
     title: str = ""
     source: str = ""
     split: str = ""
+
+    @property
+    def language(self) -> str:
+        """The code of its language, which says how sentences like its own are told apart."""
+        return language_of(" ".join(self.sentences))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from humaneval.domain import Story
 from humaneval.text import counted, doubts, listed
 
 LISTED = 10
@@ -25,10 +26,10 @@ class Doubtful(NamedTuple):
         return self._asdict()
 
 
-def doubt_about(story: str, position: int, generator: str, text: str) -> Doubtful | None:
+def doubt_about(story: Story, position: int, generator: str, text: str) -> Doubtful | None:
     """The doubt about an infill; None if it is clear."""
-    places = doubts(text)
-    return Doubtful(story, position, generator, text, tuple(places)) if places else None
+    places = doubts(text, story.language)
+    return Doubtful(story.id, position, generator, text, tuple(places)) if places else None
 
 
 def told(found: Sequence[Doubtful]) -> list[str]:

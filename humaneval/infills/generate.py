@@ -110,7 +110,7 @@ def judge(infill: Infill) -> Infill:
     text = normalise(infill.text)
     if refused_characters(infill.detail):
         infill = replace(infill, detail=infill.detail.encode("unicode_escape").decode())
-    verdict = verdict_on(text)
+    verdict = verdict_on(text, language=infill.blank.story.language)
     if verdict.status is InfillStatus.UNPRINTABLE:
         return replace(infill, text="", status=verdict.status, detail=verdict.detail)
     infill = replace(infill, text=text)
@@ -290,14 +290,16 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[St
             .on_conflict_do_nothing()
             .returning(InfillRow.status, InfillRow.story_id, InfillRow.position, InfillRow.text)
         )
-        keys = {opened.story_ids[infill.blank.story.id]: infill.blank.story.id for infill in infills}
+        stories = {opened.story_ids[infill.blank.story.id]: infill.blank.story for infill in infills}
         return [
-            Stored(status, _doubt(opened, keys[story], position, text) if status == InfillStatus.OK else None)
+            Stored(
+                status, _doubt(opened, stories[story], position, text) if status == InfillStatus.OK else None
+            )
             for status, story, position, text in session.execute(new, lines)
         ]
 
 
-def _doubt(opened: OpenRun, story: str, position: int, text: str) -> Doubtful | None:
+def _doubt(opened: OpenRun, story: Story, position: int, text: str) -> Doubtful | None:
     """The doubt about a sentence that a machine wrote."""
     return None if opened.kind == "human" else doubt_about(story, position, opened.generator, text)
 

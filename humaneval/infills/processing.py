@@ -51,7 +51,7 @@ def repeats(text: str, blank: Blank) -> str:
 
 def sentence(text: str, blank: Blank) -> str:
     """Keep only the first sentence, if it is clear where it ends."""
-    found = clear_sentences(text)
+    found = clear_sentences(text, blank.story.language)
     return found[0] if found else text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from humaneval.domain import SENTENCES
 from humaneval.stories.headings import SENTENCE_FIELDS
 from humaneval.stories.result import Record
-from humaneval.text import listed, split_into
+from humaneval.text import language_of, listed, split_into
 
 
 def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bool = False) -> Record:
@@ -28,8 +28,8 @@ def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bo
         _take_ending(record, fields, from_zero)
     elif shape == "list":
         _take_list(record, fields["sentences"])
-    elif isinstance(fields["text"], str):
-        record.sentences, record.doubts = split_into(SENTENCES, fields["text"])
+    elif isinstance(text := fields["text"], str):
+        record.sentences, record.doubts = split_into(SENTENCES, text, language_of(text))
     else:
         record.trouble = f"the text is {kind_of(fields['text'])}, not text"
     record.trouble = (

@@ -10,7 +10,7 @@ from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.stories.fields import count_trouble
 from humaneval.stories.result import Record, Records
-from humaneval.text import split_into
+from humaneval.text import language_of, split_into
 
 LINES = "text, one story a line"
 TITLED_LINES = "text, title and story with a tab between them"
@@ -78,7 +78,9 @@ def read_titled_lines(text: str) -> Records | None:
     if not cells or any(len(one) != 2 for one in cells):
         return None
     looked_at = cells[:_LOOKED_AT]
-    stories = sum(len(split_into(SENTENCES, one[1]).sentences) == SENTENCES for one in looked_at)
+    stories = sum(
+        len(split_into(SENTENCES, one[1], language_of(one[1])).sentences) == SENTENCES for one in looked_at
+    )
     named = not any(_ENDS_A_SENTENCE.search(one[0]) and " " in one[0].strip() for one in looked_at)
     if not named or stories <= 0.5 * len(looked_at):
         return None
@@ -86,7 +88,7 @@ def read_titled_lines(text: str) -> Records | None:
     ids = len(set(names)) == len(names) and all(re.fullmatch(r"\S*\d\S*", name) for name in names)
     records = []
     for (number, _), name, (_, story) in zip(lines, names, cells, strict=True):
-        found = split_into(SENTENCES, story)
+        found = split_into(SENTENCES, story, language_of(story))
         record = Record(number, found.sentences, doubts=found.doubts)
         record.trouble = count_trouble(found.sentences, found.doubts)
         setattr(record, "id" if ids else "title", name)
@@ -113,7 +115,8 @@ def _candidate(group: _Group) -> Candidate:
     """The sentences of a group. Five lines that each end like a sentence are taken as they are."""
     if len(group) == SENTENCES and all(_ENDS_A_SENTENCE.search(line) for _, line in group):
         return Candidate(group[0][0], [line for _, line in group])
-    return Candidate(group[0][0], *split_into(SENTENCES, " ".join(line for _, line in group)))
+    text = " ".join(line for _, line in group)
+    return Candidate(group[0][0], *split_into(SENTENCES, text, language_of(text)))
 
 
 def _title(group: _Group) -> str:

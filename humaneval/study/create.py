@@ -15,6 +15,7 @@ from humaneval.design.rows import Cell, Design, make_design
 from humaneval.domain import Role
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
+from humaneval.infills.generate import story_value
 from humaneval.store.engine import writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
@@ -195,7 +196,7 @@ def _summary(session: Session, study: StudyRow, left_out: LeftOut | None = None)
 def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
     """The machines' sentences among the passages that may be one sentence or several."""
     query = (
-        select(PassageRow, StoryRow.key, GeneratorRow.name)
+        select(PassageRow, StoryRow, GeneratorRow.name)
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .where(PassageRow.study_id == study.id, PassageRow.role != Role.HUMAN)
@@ -203,5 +204,5 @@ def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
     )
     for passage, story, generator in session.execute(query):
         text = passage.sentences[passage.position - 1]
-        if doubt := doubt_about(story, passage.position, generator, text):
+        if doubt := doubt_about(story_value(story), passage.position, generator, text):
             yield doubt

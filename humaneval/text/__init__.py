@@ -12,6 +12,7 @@ from humaneval.text.characters import (
     shown_hash,
     unshowable,
 )
+from humaneval.text.languages import ENGLISH, language_of
 from humaneval.text.sentences import (
     Span,
     clear_sentences,
@@ -23,6 +24,7 @@ from humaneval.text.sentences import (
 from humaneval.text.wording import counted, listed
 
 __all__ = [
+    "ENGLISH",
     "Span",
     "as_read",
     "clear_sentences",
@@ -30,6 +32,7 @@ __all__ = [
     "doubts",
     "has_words",
     "hidden_characters",
+    "language_of",
     "listed",
     "mojibake",
     "normalise",

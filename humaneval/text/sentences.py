@@ -17,11 +17,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from humaneval.text.characters import normalise
+from humaneval.text.languages import ENGLISH
 
 if TYPE_CHECKING:
     from punkt import PunktParameters, PunktSentenceTokenizer
-
-ENGLISH = "en"
 
 _LANGUAGES = {
     "cs": "czech",
