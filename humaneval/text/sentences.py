@@ -59,6 +59,10 @@ _GLUED = re.compile(r"(?<!\S)[^\W\d_]*[a-z]{2}[.!?](?=[A-Z][a-z]*[.!?,]?(?!\S))"
 """“He ran.She left”: nothing is cut without white space, but the space may be missing."""
 _LETTERS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 """Single letters with full stops between them: a.m, U.S, e.g."""
+_UNMARKED = re.compile(
+    r"(?<=[a-z0-9])\s+(?=(?:She|He|They|We|It|But|When|Then|His|Her|Their|My|After|So|Now|Finally)\s+[a-z])"
+)
+"""“He ran She left”: the full stop may be missing. Nothing is cut there."""
 _MARKS_OF_SPEECH = re.compile('["“”„«»]')
 _TITLE = re.compile(
     r"(?:Adm|Capt|Cmdr|Col|Cpl|Drs?|Gen|Gov|Hon|Lt|Maj|Messrs|Mlle|Mme|Mrs?|Ms|Prof|Rep|Rev|Sen|Sgt)"
@@ -170,8 +174,8 @@ def places(text: str, language: str = ENGLISH) -> list[Place]:
         if decided.cut:
             start = match.end()
     others = [Place(end, next, True) for end, next in cuts.items() if code in _UNSPACED or end < next]
-    glued = [Place(match.end(), match.end(), False, True) for match in _GLUED.finditer(text)]
-    return sorted([*found, *others, *glued])
+    uncut = [*_GLUED.finditer(text), *(_UNMARKED.finditer(text) if code == ENGLISH else ())]
+    return sorted([*found, *others, *(Place(match.end(), match.end(), False, True) for match in uncut)])
 
 
 class _Judged(NamedTuple):
@@ -278,6 +282,6 @@ def _between(text: str, found: Sequence[Place]) -> list[Span]:
 
 def _around(text: str, place: Place) -> str:
     """The word before a place and the one after it."""
-    space = " " if place.end < place.next else ""
+    space = " " if place.end < place.next or text[place.end - 1].isspace() else ""
     following = text[place.next :].split()[0]
     return f"{text[: place.end].split()[-1]}{space}{following.rstrip(_ENDS) or following}"
