@@ -4,8 +4,8 @@
 
 The five sentences of each story are joined and have to come apart as five, and each pair of neighbours as
 two; each sentence alone has to stay one. Quotations are sentences of our own, each of which is one. `settled`
-is the share of stories that come apart as five if doubtful places may be settled by the number that is wanted,
-as `stories import` does. `doubtful` is the share of the single sentences that would be listed for a person.
+is the share of stories that come apart as five if doubtful places may be settled by the number that is wanted
+(as `stories import` does), `doubtful` the share of single sentences that would be listed for a person.
 
 sentencex, which cut the sentences before, is compared if it is installed. Without a folder the stories that
 come with the toolkit are taken.

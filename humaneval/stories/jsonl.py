@@ -100,7 +100,9 @@ def _opened(values: list[_Value], text: str, mapping: Mapping[str, str] | None) 
     first = values[0].value if len(values) == 1 else None
     if not isinstance(first, dict) or isinstance(first, _Repeated) or resolve(tuple(first), mapping).shape:
         return values
-    if not first or not all(_holds_a_story(each, mapping) for each in first.values()):
+    stories = sum(_holds_a_story(each, mapping) for each in first.values())
+    objects = all(isinstance(each, dict) for each in first.values())
+    if not stories or not (objects or 2 * stories > len(first)):
         return values
     found, at, line = [], 0, values[0].line
     for key, value in first.items():
@@ -150,17 +152,15 @@ def _columns(value: Mapping[str, Any], mapping: Mapping[str, str] | None) -> Col
     columns = resolve(tuple(value), mapping)
     if columns.shape or columns.unknown or ANSWERED & columns.of.keys():
         return columns
-    lists = [
-        name
-        for name in columns.ignored
-        if isinstance(value[name], list) and all(map(_is_sentence, value[name])) and len(value[name]) > 1
-    ]
+    lists = [name for name in columns.ignored if isinstance(value[name], list) and len(value[name]) > 1]
+    lists = [name for name in lists if all(map(_is_sentence, value[name]))]
+    whole = [name for name in lists if len(value[name]) == SENTENCES]
     texts = [
         name
         for name in columns.ignored
         if isinstance(value[name], str) and len(clear_sentences(value[name])) >= SENTENCES - 1
     ]
-    field, names = ("sentences", lists) if lists else ("text", texts)
+    field, names = ("text", texts) if texts and not whole else ("sentences", whole or lists)
     if len(names) != 1:
         return columns
     return resolve(tuple(value), {**(mapping or {}), field: names[0]})

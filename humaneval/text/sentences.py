@@ -59,9 +59,9 @@ _GLUED = re.compile(r"(?<!\S)[^\W\d_]*[a-z]{2}[.!?](?=[A-Z][a-z]*[.!?,]?(?!\S))"
 """“He ran.She left”: nothing is cut without white space, but the space may be missing."""
 _LETTERS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 """Single letters with full stops between them: a.m, U.S, e.g."""
-_UNMARKED = re.compile(
-    r"(?<=[a-z0-9])\s+(?=(?:She|He|They|We|It|But|When|Then|His|Her|Their|My|After|So|Now|Finally)\s+[a-z])"
-)
+_STARTERS = r"(?:She|He|They|We|It|But|When|Then|His|Her|Their|My|After|So|Now|Finally)"
+_STARTS = re.compile(rf"{_STARTERS}\s+[a-z]")
+_UNMARKED = re.compile(rf"(?<=[a-z0-9])\s+(?={_STARTERS}\s+[a-z])")
 """“He ran She left”: the full stop may be missing. Nothing is cut there."""
 _MARKS_OF_SPEECH = re.compile('["“”„«»]')
 _TITLE = re.compile(
@@ -248,6 +248,8 @@ class _Running:
                 return _Judged(False, True)
             if word.islower() and len(word) > 1 and not letters and word != "vs":
                 return _Judged(True, True)  # “ill.” is no state, and “ok.” is none either
+            if _STARTS.match(following):
+                return _Judged(True, True)
         abbreviated = self.known.is_abbrev(word) or letters or (len(word) == 1 and word.isalpha())
         return _Judged(cut, cut or not (abbreviated or following[:1].isupper()))
 
