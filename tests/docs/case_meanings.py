@@ -104,5 +104,13 @@ MEANINGS = {
     "G39": "Reading weights from elsewhere ran code.",
     "G40": "Chat models repeated the context or added remarks.",
     "G41": "Computing speed was compared with the wrong processor.",
+    "X20": "Two sentences were taken for one, and what a splitter only guessed passed for a fact.",
+    "X21": "What was imported was not used, and the advice changed nothing.",
+    "X22": "Infills whose ids matched no story used up their name.",
+    "X23": "A form showed one text twice, under two ids.",
+    "X24": "A sentence that nobody could see was let in at one door and refused at another.",
+    "X26": "Common public story files were refused with a hint that could not help.",
+    "X27": "A study blamed each generator for the stories that nobody had filled.",
+    "X64": "An address was cut in two where there is no white space.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""
