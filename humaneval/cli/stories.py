@@ -17,6 +17,7 @@ from humaneval.store.engine import reading
 from humaneval.store.stories import Imported, add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
 from humaneval.stories import Problem, Reading, bundled_stories, parse_mapping, read_stories
+from humaneval.text import unshowable
 
 SHOWN_PROBLEMS = 20
 
@@ -57,6 +58,9 @@ def import_(
     """
     if bundled == (file is not None):
         raise UsageError("name one file, or say --bundled")
+    for option, text in (("--split", split), ("--source", source)):
+        if fault := unshowable(text):
+            raise UsageError(f"{option} {fault}", "Type it anew: invisible characters come from copying.")
     if file is None:
         if encoding or mapping or skip_bad:
             raise UsageError("--encoding, --map and --skip-bad go with a file", "Leave them out.")

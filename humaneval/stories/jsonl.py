@@ -100,6 +100,10 @@ def _opened(values: list[_Value], text: str, mapping: Mapping[str, str] | None) 
     first = values[0].value if len(values) == 1 else None
     if not isinstance(first, dict) or isinstance(first, _Repeated) or resolve(tuple(first), mapping).shape:
         return values
+    if len(first) == 1:  # {"stories": [{…}, {…}]}
+        (inside,) = first.values()
+        if isinstance(inside, list) and inside and all(isinstance(each, dict) for each in inside):
+            return [_Value(values[0].line, each) for each in inside]
     stories = sum(_holds_a_story(each, mapping) for each in first.values())
     objects = all(isinstance(each, dict) for each in first.values())
     if not stories or not (objects or 2 * stories > len(first)):

@@ -10,7 +10,7 @@ from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.stories.fields import count_trouble
 from humaneval.stories.result import Record, Records
-from humaneval.text import language_of, split_into
+from humaneval.text import Parts, language_of, split_into
 
 LINES = "text, one story a line"
 TITLED_LINES = "text, title and story with a tab between them"
@@ -69,32 +69,37 @@ def read_text(text: str, name: str) -> Records:
 
 
 def read_titled_lines(text: str) -> Records | None:
-    """The records of lines with a title or an id, a tab and a story; None for other text.
+    """The records of lines with a title, an id or both, and a story, with tabs between; None for other text.
 
     The first cells are ids if they have digits, no space, and no two lines have the same.
     """
     lines = [(number, line) for number, line in enumerate(physical_lines(text), 1) if line.strip()]
-    cells = [line.strip().split("\t") for _, line in lines]
-    if not cells or any(len(one) != 2 for one in cells):
+    cells = [[cell.strip() for cell in line.strip("\r\n ").split("\t")] for _, line in lines]
+    width = len(cells[0]) if cells else 0
+    if width not in (2, 3) or any(len(one) != width for one in cells):
         return None
     looked_at = cells[:_LOOKED_AT]
-    stories = sum(
-        len(split_into(SENTENCES, one[1], language_of(one[1])).sentences) == SENTENCES for one in looked_at
-    )
-    named = not any(_ENDS_A_SENTENCE.search(one[0]) and " " in one[0].strip() for one in looked_at)
-    if not named or stories <= 0.5 * len(looked_at):
+    named = not any(" " in name and _ENDS_A_SENTENCE.search(name) for one in looked_at for name in one[:-1])
+    if not named or 2 * sum(len(_cut(one[-1]).sentences) == SENTENCES for one in looked_at) <= len(looked_at):
         return None
-    names = [one[0].strip() for one in cells]
+    names = [one[0] for one in cells]
     ids = len(set(names)) == len(names) and all(re.fullmatch(r"\S*\d\S*", name) for name in names)
+    if width == 3 and not ids:
+        return None
     records = []
-    for (number, _), name, (_, story) in zip(lines, names, cells, strict=True):
-        found = split_into(SENTENCES, story, language_of(story))
-        record = Record(number, found.sentences, doubts=found.doubts)
-        record.trouble = count_trouble(found.sentences, found.doubts)
-        setattr(record, "id" if ids else "title", name)
+    for (number, _), one in zip(lines, cells, strict=True):
+        found = _cut(one[-1])
+        trouble = count_trouble(found.sentences, found.doubts)
+        record = Record(number, found.sentences, trouble=trouble, doubts=found.doubts)
+        record.id = one[0] if ids else None
+        record.title = "" if ids and width == 2 else one[-2]
         records.append(record)
-    read_as = "the id" if ids else "the title"
+    read_as = ("the id" if ids else "the title") if width == 2 else "the id, and the second as the title"
     return Records(TITLED_LINES, records, "\t", notes=(f"the first column is read as {read_as}",))
+
+
+def _cut(text: str) -> Parts:
+    return split_into(SENTENCES, text, language_of(text))
 
 
 _Group = list[tuple[int, str]]
@@ -115,8 +120,7 @@ def _candidate(group: _Group) -> Candidate:
     """The sentences of a group. Five lines that each end like a sentence are taken as they are."""
     if len(group) == SENTENCES and all(_ENDS_A_SENTENCE.search(line) for _, line in group):
         return Candidate(group[0][0], [line for _, line in group])
-    text = " ".join(line for _, line in group)
-    return Candidate(group[0][0], *split_into(SENTENCES, text, language_of(text)))
+    return Candidate(group[0][0], *_cut(" ".join(line for _, line in group)))
 
 
 def _title(group: _Group) -> str:

@@ -14,6 +14,7 @@ from humaneval.text.characters import (
 )
 from humaneval.text.languages import ENGLISH, language_of
 from humaneval.text.sentences import (
+    Parts,
     Span,
     clear_sentences,
     doubts,
@@ -25,6 +26,7 @@ from humaneval.text.wording import counted, listed
 
 __all__ = [
     "ENGLISH",
+    "Parts",
     "Span",
     "as_read",
     "clear_sentences",

@@ -167,6 +167,16 @@ def test_X22_ids_that_are_written_otherwise_are_shown_beside_ours(command: Comma
     assert "Stories in the file: A0, A1, A2 and 9 more; in the database: a0, a1, a2 and 9 more" in err
 
 
+def test_X22_a_key_of_another_study_is_refused_and_the_study_stays_unmarked(
+    command: Command, study: str
+) -> None:
+    Path("key.json").write_text('{"0123456789abcdef": []}', encoding="utf-8")
+    said = command("simulate", study, "--key", "key.json")
+    assert said.code == 1
+    assert "Forms in the file: 0123456789ab; of the study: " in said.err
+    assert not command("study", "show", study, "--json").json["simulated"]
+
+
 # X23: a text is one story
 
 
@@ -261,6 +271,11 @@ def test_X20_X24_the_files_that_showed_the_faults(command: Command, test_data: P
 
 
 # X24: one rule for what people read
+
+
+def test_X24_a_split_that_nobody_sees_is_refused(command: Command) -> None:
+    said = command("stories", "import", "--bundled", "--split", "\u200b")
+    assert "--split contains U+200B, which is invisible" in said.err
 
 
 @pytest.mark.parametrize("invisible", ["\u200b", "\u00ad", "\ufeff", "\u202e\u202c", "\u0301", "\u3164"])

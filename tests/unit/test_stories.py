@@ -530,6 +530,8 @@ TEXT = " ".join(SOUP)
         json.dumps({"a": {"lines": SOUP}, "b": {"lines": [*SOUP[:4], "All was well."]}}),
         json.dumps({"a": list(SOUP), "b": TEXT.replace("soup", "tea")}),
         "Soup\t" + TEXT + "\nTea\t" + TEXT.replace("soup", "tea") + "\n",
+        f"1a\tSoup\t{TEXT}\n2a\t\t{TEXT.replace('soup', 'tea')}\n",
+        json.dumps({"data": [{"sentences": SOUP}, {"text": TEXT.replace("soup", "tea")}]}),
         json.dumps({"tale": TEXT}) + "\n" + json.dumps({"tale": TEXT.replace("soup", "tea")}),
     ],
 )
