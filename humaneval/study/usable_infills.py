@@ -70,6 +70,15 @@ def material_of(session: Session, study: StudyFile, until: datetime | None = Non
     for key in chosen:
         lacking.update(without[key] if key in blanks else ())
     kept = {key: blanks[key] for key in chosen if key in blanks}
+    if not kept:
+        filled_by = {
+            name: len({c.story for c in filled if c.generator == name}) for name in study.design.generators
+        }
+        raise DesignError(
+            f"none of the {len(texts):,} stories has infills by every generator",
+            f"Stories with infills: {', '.join(f'{name} {n:,}' for name, n in filled_by.items())}."
+            " `humaneval generate` fills the others.",
+        )
     common = CommonBlanks(kept, dict(lacking), len(texts), len(stories) - len(texts))
     return Material(stories, filled, common)
 
