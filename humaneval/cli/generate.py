@@ -191,7 +191,7 @@ def generate(
                     "generator": s.generator,
                     "written": dict(s.written),
                     "already_there": s.already_there,
-                    "doubtful": [one.to_json() for one in s.doubtful],
+                    **({"doubtful": [one.to_json() for one in s.doubtful]} if s.doubtful else {}),
                 }
                 for s in summaries
             ]
