@@ -12,7 +12,7 @@ import hashlib
 import io
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,18 +80,11 @@ class Replay:
             return
         there, asked = {story for story, _, _ in self.entries}, {story for story, _, _ in wanted}
         if there.isdisjoint(asked):
-            splits = {stories[story].split for story in there}
-            only = splits.pop() if len(splits) == 1 else ""
-            named = (
-                f" The stories of the file are of split {only!r}: --split {shlex.quote(only)}."
-                if only
-                else ""
-            )
             raise InputError(
                 f"{self.path} has no infill by {self.as_written} for any of these stories. Stories in the"
                 f" file: {_three(entry.story for entry in self.entries.values())};"
                 f" to fill: {_three(story for story, _, _ in wanted)}",
-                f"Nothing was stored.{named} `humaneval stories list` shows ids and splits.",
+                _advice({stories[story].split for story in there}, {blank.story.split for blank in blanks}),
             )
         raise InputError(
             f"{self.path} has no infill by {self.as_written} for any of these blanks."
@@ -230,6 +223,14 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     if not isinstance(record["text"], str):
         raise InputError(f"{path}:{line}: text {record['text']!r} is not a string", "Put it in quotes.")
     return Entry(line, str(record["story"]).strip(), position, name, sample, normalise(record["text"]))
+
+
+def _advice(splits: Set[str], asked: Set[str]) -> str:
+    """What to do if a file has infills for stories of `splits`, and none of them is to be filled."""
+    if splits & asked:
+        return "Nothing was stored. The stories of the file come later: leave out --stories, or name more."
+    named = ", ".join(repr(split) for split in sorted(splits))
+    return f"Nothing was stored. The stories of the file are of split {named}: --split {shlex.quote(min(splits))}."
 
 
 def _spoken(key: tuple[str, int, int]) -> str:

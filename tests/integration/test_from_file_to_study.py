@@ -151,6 +151,15 @@ def test_X22_infills_of_other_positions_or_samples_are_refused(command: Command)
     assert replay(command, "--positions", "3")[1] == "sys: 12 ok.\n"
 
 
+def test_X22_infills_of_later_stories_are_refused_with_advice_that_works(command: Command) -> None:
+    story_file(IDS)
+    command("stories", "import", "stories.csv")
+    infill_file(IDS[8:])
+    code, _, err = replay(command, "--stories", "4")
+    assert (code, "leave out --stories, or name more" in err) == (1, True)
+    assert replay(command)[1] == "sys: 40 missing, 20 ok.\n"
+
+
 def test_X22_infills_for_some_of_the_stories_are_taken_and_counted(command: Command) -> None:
     story_file(IDS)
     command("stories", "import", "stories.csv")
