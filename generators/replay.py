@@ -230,7 +230,8 @@ def _advice(splits: Set[str], asked: Set[str]) -> str:
     if splits & asked:
         return "Nothing was stored. The stories of the file come later: leave out --stories, or name more."
     named = ", ".join(repr(split) for split in sorted(splits))
-    return f"Nothing was stored. The stories of the file are of split {named}: --split {shlex.quote(min(splits))}."
+    flag = f"--split {shlex.quote(min(splits))}"
+    return f"Nothing was stored. The stories of the file are of split {named}: {flag}."
 
 
 def _spoken(key: tuple[str, int, int]) -> str:
