@@ -17,7 +17,7 @@ from humaneval.store.engine import reading
 from humaneval.store.stories import Imported, add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
 from humaneval.stories import Problem, Reading, bundled_stories, parse_mapping, read_stories
-from humaneval.text import unshowable
+from humaneval.text import doubts, listed, unshowable
 
 SHOWN_PROBLEMS = 20
 
@@ -224,4 +224,7 @@ def show(app: App, story_id: str, as_json: bool) -> None:
     for position, sentence in enumerate(story.sentences, 1):
         say(f"{position}. {sentence}")
         for _, generator, text, status in (line for line in lines if line[0] == position):
-            say(f"     {generator}: {text}" + ("" if status == "ok" else f"  [{status}]"))
+            unclear = doubts(text, story.language) if text != sentence else ()
+            remark = f"one sentence or two at: {listed(unclear)}" if unclear else ""
+            said = remark if status == "ok" else status
+            say(f"     {generator}: {text}" + (f"  [{said}]" if said else ""))

@@ -270,6 +270,7 @@ def test_X20_doubtful_infills_are_listed_when_they_are_made_and_when_they_are_sh
     make = ("study", "create", "s", "--generators", "control,human,sys", "--annotators", "5")
     said = command(*make)
     assert "5 infills may be one sentence or two; look at them before annotators do:\n" in said.err
+    assert "sys: He met J. Moss.  [one sentence or two at: J. Moss]\n" in command("stories", "show", "a0").out
     doubtful = command(*make, "--json").json["doubtful"]
     assert [(one["generator"], one["places"]) for one in doubtful] == [("sys", ["J. Moss"])] * 5
 
