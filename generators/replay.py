@@ -11,7 +11,8 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from humaneval.domain import (
     Story,
 )
 from humaneval.errors import InputError, UsageError
-from humaneval.text import command, normalise
+from humaneval.text import command, listed, normalise
 
 COLUMNS = ("story", "position", "generator", "text")
 
@@ -61,16 +62,36 @@ class Replay:
         settings = {"sha256": content, "generator": self.as_written}
         return Provenance(kind="replay", checkpoint=Path(self.path).name, settings=settings)
 
-    def check(self, stories: Mapping[str, Story]) -> None:
-        """Raise InputError if an entry is about a story that is not in the database."""
+    def check(self, stories: Mapping[str, Story], blanks: Sequence[Blank]) -> None:
+        """Raise InputError if an entry is about a story that is not in the database, or if there is none for
+        any of `blanks`: nothing would be filled, and the name would be used up."""
         strange = [entry for entry in self.entries.values() if entry.story not in stories]
         if strange:
             first = strange[0]
             more = f" (and {len(strange) - 1} more lines)" if len(strange) > 1 else ""
             raise InputError(
-                f"{self.path}:{first.line}: story {first.story!r} is not in the database{more}",
+                f"{self.path}:{first.line}: story {first.story!r} is not in the database{more}."
+                f" Stories in the file: {_three(entry.story for entry in strange)};"
+                f" in the database: {_three(stories)}",
                 f"Import the stories first, or use the ids that `{command('stories', 'list')}` shows.",
             )
+        wanted = [(blank.story.id, blank.position, blank.sample) for blank in blanks]
+        if not blanks or not self.entries.keys().isdisjoint(wanted):
+            return
+        there, asked = {story for story, _, _ in self.entries}, {story for story, _, _ in wanted}
+        if there.isdisjoint(asked):
+            raise InputError(
+                f"{self.path} has no infill by {self.as_written} for any of these stories. Stories in the"
+                f" file: {_three(entry.story for entry in self.entries.values())};"
+                f" to fill: {_three(story for story, _, _ in wanted)}",
+                _advice({stories[story].split for story in there}, {blank.story.split for blank in blanks}),
+            )
+        raise InputError(
+            f"{self.path} has no infill by {self.as_written} for any of these blanks."
+            f" Story, position, sample in the file: {_three(map(_spoken, self.entries))};"
+            f" to fill: {_three(map(_spoken, wanted))}",
+            "Nothing was stored. Name the file's positions with --positions and its samples with --samples.",
+        )
 
     def infill(self, blanks: Iterable[Blank]) -> Iterator[Infill]:
         for blank in blanks:
@@ -202,6 +223,24 @@ def _entry(path: Path, line: int, record: Mapping[str, Any]) -> Entry:
     if not isinstance(record["text"], str):
         raise InputError(f"{path}:{line}: text {record['text']!r} is not a string", "Put it in quotes.")
     return Entry(line, str(record["story"]).strip(), position, name, sample, normalise(record["text"]))
+
+
+def _advice(splits: Set[str], asked: Set[str]) -> str:
+    """What to do if a file has infills for stories of `splits`, and none of them is to be filled."""
+    if splits & asked:
+        return "Nothing was stored. The stories of the file come later: leave out --stories, or name more."
+    named = ", ".join(repr(split) for split in sorted(splits))
+    flag = f"--split {shlex.quote(min(splits))}"
+    return f"Nothing was stored. The stories of the file are of split {named}: {flag}."
+
+
+def _spoken(key: tuple[str, int, int]) -> str:
+    return " ".join(map(str, key))
+
+
+def _three(names: Iterable[str]) -> str:
+    """The first three different names, and how many more there are."""
+    return listed([name or "(none)" for name in dict.fromkeys(names)], most=3)
 
 
 def _whole(value: object) -> int | None:

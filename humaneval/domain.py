@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from humaneval.errors import UsageError
-from humaneval.text import has_words, hidden_characters, refused_characters, split_sentences
+from humaneval.text import (
+    ENGLISH,
+    clear_sentences,
+    has_words,
+    hidden_characters,
+    language_of,
+    refused_characters,
+    unshowable,
+)
 
 SENTENCES = 5
 """How many sentences a story has."""
@@ -65,10 +73,13 @@ class Verdict(NamedTuple):
     detail: str = ""
 
 
-def verdict_on(text: str, *, needs_words: bool = True, one_sentence: bool = True) -> Verdict:
+def verdict_on(
+    text: str, *, needs_words: bool = True, one_sentence: bool = True, language: str = ENGLISH
+) -> Verdict:
     """The status that `text` deserves by itself, without its story: printable, not empty, one sentence.
 
-    With `needs_words` punctuation alone counts as empty. Pass text that `humaneval.text.normalise` returned.
+    With `needs_words` punctuation alone counts as empty. Where it is unclear whether there are two sentences,
+    the text passes, and `humaneval.text.doubts` names the place. Pass text that `normalise` returned.
 
     >>> verdict_on("It rained. She stayed.")
     Verdict(status=<InfillStatus.SEVERAL_SENTENCES: 'several sentences'>, detail='2 sentences')
@@ -77,9 +88,9 @@ def verdict_on(text: str, *, needs_words: bool = True, one_sentence: bool = True
         return Verdict(InfillStatus.UNPRINTABLE, "bytes that are not valid text (U+FFFD)")
     if found := refused_characters(text) or hidden_characters(text):
         return Verdict(InfillStatus.UNPRINTABLE, f"characters that no page can carry: {found}")
-    if not text or (needs_words and not has_words(text)):
+    if not text or unshowable(text) or (needs_words and not has_words(text)):
         return Verdict(InfillStatus.EMPTY, "no word in it" if text else "")
-    if one_sentence and (count := len(split_sentences(text))) > 1:
+    if one_sentence and (count := len(clear_sentences(text, language))) > 1:
         return Verdict(InfillStatus.SEVERAL_SENTENCES, f"{count} sentences")
     return Verdict(InfillStatus.OK)
 
@@ -93,6 +104,11 @@ class Story:
     title: str = ""
     source: str = ""
     split: str = ""
+
+    @property
+    def language(self) -> str:
+        """The code of its language, which says how sentences like its own are told apart."""
+        return language_of(" ".join(self.sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +267,9 @@ class FillsText(Protocol):
 class ChecksStories(Protocol):
     """A generator that can tell, before it fills any blank, that it does not fit the stories."""
 
-    def check(self, stories: Mapping[str, Story]) -> None:
-        """Raise InputError if what the generator brings does not fit `stories` (by id)."""
+    def check(self, stories: Mapping[str, Story], blanks: Sequence[Blank]) -> None:
+        """Raise InputError if what the generator brings does not fit `stories`, all that there are by id, or
+        has nothing for any of `blanks`."""
         ...
 
 

@@ -20,7 +20,7 @@ from generators.causal.writer import (
 from generators.sampling.decoding import Stop, Written
 from generators.sampling.filling import Draft
 from humaneval.domain import Gap, GappedText, Generator, GeneratorRequest, InfillStatus
-from humaneval.text import normalise, split_sentences
+from humaneval.text import clear_sentences, normalise
 
 
 class Lm(CheckpointFiller):
@@ -100,7 +100,7 @@ class LmRev(CheckpointFiller):
     def read(self, written: Written, gap: Gap) -> Reading:
         """The last sentence, and the number of its tokens."""
         text = self.decode(written.ids[::-1])
-        sentences = split_sentences(text)
+        sentences = clear_sentences(text)
         sentence = sentences[-1] if sentences else ""
         tokens = len(written.ids)
         while tokens and normalise(self.decode(written.ids[: tokens - 1][::-1])).endswith(sentence):
@@ -114,7 +114,7 @@ class LmRev(CheckpointFiller):
     @staticmethod
     def _whole(text: str) -> bool:
         """Whether the text begins with another sentence, or its end: with at least one word of it."""
-        sentences = split_sentences(text)
+        sentences = clear_sentences(text)
         return len(sentences) > 1 and any(character.isalnum() for character in sentences[0])
 
 

@@ -23,7 +23,7 @@ from generators.sampling.decoding import Answer, Prompt, Rules, Sampling, Stop, 
 from generators.sampling.filling import UNENDED, Draft, ModelGenerator, Shared
 from humaneval.domain import Gap, GappedText, GeneratorRequest, InfillStatus, Provenance
 from humaneval.errors import UsageError
-from humaneval.text import command, normalise, split_sentences
+from humaneval.text import clear_sentences, command, normalise
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -250,7 +250,7 @@ class FirstSentence(NamedTuple):
 
 def first_sentence(text: str) -> FirstSentence:
     """The first sentence of a text; empty if there is none."""
-    sentences = split_sentences(text)
+    sentences = clear_sentences(text)
     return FirstSentence(sentences[0] if sentences else "", len(sentences) > 1)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from humaneval.domain import Story
-from humaneval.text import sentence_spans
+from humaneval.text import language_of, sentence_spans
 
 UNTITLED = "Unknown Title"
 """The title line of a story without a title."""
@@ -64,9 +64,10 @@ def prose_document(text: str) -> Document:
     """A document of prose. Paragraphs are the lines that are not blank, with any line break of Unicode; the
     sentence splitter cuts them."""
     paragraphs: list[Paragraph] = []
+    language = language_of(text)
     for line in _lines(text):
         if line.start < line.end:
-            cut = sentence_spans(text[line.start : line.end])
+            cut = sentence_spans(text[line.start : line.end], language)
             sentences = tuple(Span(line.start + start, line.start + end) for start, end in cut)
             paragraphs.append(Paragraph(line, sentences))
     return Document(text, tuple(paragraphs))

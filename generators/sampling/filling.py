@@ -25,7 +25,7 @@ from humaneval.domain import (
     depends_on_batch,
     verdict_on,
 )
-from humaneval.text import normalise
+from humaneval.text import ENGLISH, language_of, normalise
 
 OK = InfillStatus.OK
 UNENDED = "no end within the longest length"
@@ -169,7 +169,10 @@ class ModelGenerator:
             drafts = self._drafts([texts[at] for at in waiting], keys)
             unfit = []
             for at, found in zip(waiting, drafts, strict=True):
-                checked = [check(draft, gap) for draft, gap in zip(found, texts[at].gaps, strict=True)]
+                language = language_of(" ".join(texts[at].pieces))
+                checked = [
+                    check(draft, gap, language) for draft, gap in zip(found, texts[at].gaps, strict=True)
+                ]
                 answers[at] = tuple(
                     Filling(one.text, one.status, one.detail, {"tries": attempt, **one.extra})
                     for one in checked
@@ -234,12 +237,15 @@ def out_of_memory(error: Exception) -> bool:
     )
 
 
-def check(draft: Draft, gap: Gap) -> Draft:
+def check(draft: Draft, gap: Gap, language: str = ENGLISH) -> Draft:
     """The draft as an answer: its white space normalised, and its status by its text if it was ok."""
     several_lines = gap.type in ("paragraph", "document")
     text = draft.text.strip() if several_lines else normalise(draft.text)
     verdict = verdict_on(
-        text, needs_words=gap.type not in ("word", "ngram"), one_sentence=gap.type == "sentence"
+        text,
+        needs_words=gap.type not in ("word", "ngram"),
+        one_sentence=gap.type == "sentence",
+        language=language,
     )
     if verdict.status is InfillStatus.UNPRINTABLE:
         return draft._replace(text="", status=verdict.status, detail=verdict.detail)

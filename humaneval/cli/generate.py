@@ -10,6 +10,7 @@ import click
 from humaneval.cli.run import SEED, App, emit, json_option, say, with_app
 from humaneval.domain import Blank, GeneratorRequest
 from humaneval.errors import UsageError
+from humaneval.infills.doubtful import told
 from humaneval.infills.generate import (
     WHOLE,
     RunSummary,
@@ -19,11 +20,12 @@ from humaneval.infills.generate import (
     check_stories,
     run,
     select_stories,
+    stories_to_fill,
 )
 from humaneval.infills.processing import Form, steps_of
 from humaneval.infills.ray_cluster import cluster, run_on
 from humaneval.progress import progress
-from humaneval.text import command
+from humaneval.store.stories import AUTO
 
 
 def parse_options(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -76,7 +78,12 @@ def parse_shard(text: str) -> Shard:
     metavar="NAME",
     help="Name for this configuration. [default: the kind's own name]",
 )
-@click.option("--split", default="test", show_default=True, help='Split of the stories; "" for all.')
+@click.option(
+    "--split",
+    default=AUTO,
+    show_default=True,
+    help='Split of the stories; "" for all, auto for test and stories without a split, or else all.',
+)
 @click.option(
     "--stories",
     "first",
@@ -169,20 +176,23 @@ def generate(
     if not on_ray and (actors is not None or gpus is not None):
         raise UsageError("--actors and --gpus-per-actor go with --ray", "Add --ray, or leave them out.")
     request = GeneratorRequest(kind, name, checkpoint, device, seed, parse_options(options))
-    stories = select_stories(app.engine, split=split or None, first=first)
-    if not stories:
-        raise UsageError(
-            f"there are no stories of split {split!r}" if split else "there are no stories",
-            f"`{command('stories', 'import', 'FILE', '--split', 'test')}`",
-        )
-    blanks = blanks_of(stories, parse_positions(positions), samples, shard=part)
+    stories = stories_to_fill(app.engine, split, first)
+    at = parse_positions(positions)
+    blanks = blanks_of(stories, at, samples)
     summaries = (
-        _with_ray(app, request, form, blanks, actors, gpus) if on_ray else _here(app, request, form, blanks)
+        _with_ray(app, request, form, blanks, actors, gpus)
+        if on_ray
+        else _here(app, request, form, blanks, blanks_of(stories, at, samples, shard=part))
     )
     if as_json:
         emit(
             [
-                {"generator": s.generator, "written": dict(s.written), "already_there": s.already_there}
+                {
+                    "generator": s.generator,
+                    "written": dict(s.written),
+                    "already_there": s.already_there,
+                    **({"doubtful": [one.to_json() for one in s.doubtful]} if s.doubtful else {}),
+                }
                 for s in summaries
             ]
         )
@@ -191,17 +201,21 @@ def generate(
         written = ", ".join(f"{n} {status}" for status, n in sorted(summary.written.items())) or "none"
         there = f", {summary.already_there} existed already" if summary.already_there else ""
         say(f"{summary.generator}: {written}{there}.")
+        for line in told(summary.doubtful):
+            say(line)
 
 
-def _here(app: App, request: GeneratorRequest, form: Form, blanks: Sequence[Blank]) -> list[RunSummary]:
-
+def _here(
+    app: App, request: GeneratorRequest, form: Form, blanks: Sequence[Blank], mine: Sequence[Blank]
+) -> list[RunSummary]:
+    """Fill `mine`, which are all of `blanks` or those of one shard."""
     generators = build(request)
     for generator in generators:  # all of them before any writes, so that a faulty file changes nothing
-        check_stories(app.engine, generator)
+        check_stories(app.engine, generator, blanks)
     summaries = []
     for generator in form.of(generators, select_stories(app.engine)):
-        with progress(f"Filling blanks: {generator.name}", len(blanks), unit="infills") as advance:
-            summaries.append(run(app.engine, generator, blanks, advance))
+        with progress(f"Filling blanks: {generator.name}", len(mine), unit="infills") as advance:
+            summaries.append(run(app.engine, generator, mine, advance, of=blanks))
     return summaries
 
 
@@ -215,7 +229,7 @@ def _with_ray(
 ) -> list[RunSummary]:
 
     summaries = []
-    with cluster(request, form, select_stories(app.engine), actors, gpus) as found:
+    with cluster(request, form, select_stories(app.engine), blanks, actors, gpus) as found:
         for index, (name, _) in enumerate(found.generators):
             with progress(f"Filling blanks: {name}", len(blanks), unit="infills") as advance:
                 summaries.append(run_on(app.engine, found, index, blanks, advance))

@@ -40,4 +40,4 @@ def init(folder: Path, as_json: bool) -> None:
         return
     for name in files:
         say(f"{folder / name} {'written' if name in new else 'exists; left as it is'}")
-    say(f"Next: {command('stories', 'import', 'FILE', '--split', 'test')}")
+    say(f"Next: {command('stories', 'import', 'FILE')}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -20,7 +20,7 @@ from humaneval.simulated.marketplace import Worked
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.study.stored import Study, mark_simulated, study_key
-from humaneval.text import command
+from humaneval.text import command, listed
 
 
 @click.command()
@@ -85,6 +85,7 @@ def simulate(
     control, let the annotators notice it with --skill control=1.
     """
     opened = app.study(study)
+    key = _key(opened, key_file)
     urls = preview_urls(opened, endpoint(where, app.settings))
     if not urls:
         raise UsageError(
@@ -97,7 +98,6 @@ def simulate(
         )
     generators = opened.settings.design.generators
     crowd = Crowd(annotators or _rows(opened), parse_skills(skills, generators), careless, seed)
-    key = read_key(key_file) if key_file else study_key(opened)
     mark_simulated(opened)
     worked = _answer(opened, where, urls, crowd, key)
     if as_json:
@@ -133,6 +133,26 @@ def _answer(study: Study, where: str, urls: Sequence[str], crowd: Crowd, key: Ke
         worker, session = f"simulated-{crowd.seed}-{{number}}", f"simulated-session-{crowd.seed}-{{number}}"
         links = [panel_address(study.settings, url, worker=worker, session=session) for url in urls]
         return follow_links(crowd, links, key, advance)
+
+
+def _key(study: Study, file: Path | None) -> Key:
+    """The key of the study, from the database or from a file. InputError if the file is of another study."""
+    own = study_key(study)
+    if file is None:
+        return own
+    key = read_key(file)
+    if own.keys().isdisjoint(key):
+        raise InputError(
+            f"{file} has none of the forms of study {study.name!r}. Forms in the file: {_first(key)};"
+            f" of the study: {_first(own)}",
+            f"`{command('study', 'show', study.name, '--key')}` prints its key.",
+        )
+    return key
+
+
+def _first(key: Iterable[str]) -> str:
+    """The beginnings of the first hashes of a key."""
+    return listed([form[:12] for form in key], most=3)
 
 
 def read_key(file: Path) -> dict[str, list[dict[str, object]]]:

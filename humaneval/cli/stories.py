@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,8 +16,8 @@ from humaneval.infills.generate import select_stories, story_value
 from humaneval.store.engine import reading
 from humaneval.store.stories import Imported, add_stories
 from humaneval.store.tables import GeneratorRow, InfillRow, StoryRow
-from humaneval.stories import Reading, bundled_stories, parse_mapping, read_stories
-from humaneval.text import command
+from humaneval.stories import Problem, Reading, bundled_stories, parse_mapping, read_stories
+from humaneval.text import command, doubts, listed, unshowable
 
 SHOWN_PROBLEMS = 20
 
@@ -28,7 +30,9 @@ def stories() -> None:
 @stories.command("import")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @click.option("--bundled", is_flag=True, help="Import the stories that come with the toolkit, not a file.")
-@click.option("--split", default="", help="Split to put the stories in, for example test.")
+@click.option(
+    "--split", default="", help="Split to put the stories in, for example test. [default: the file's]"
+)
 @click.option("--source", default="", help="Source of the stories. [default: the file's name]")
 @click.option("--encoding", help="Encoding of the file, if it is not recognised.")
 @click.option("--map", "mapping", help="Columns to read: id=A,title=B,sentence1=C,….")
@@ -54,8 +58,17 @@ def import_(
     """
     if bundled == (file is not None):
         raise UsageError("name one file, or say --bundled")
+    for option, text in (("--split", split), ("--source", source)):
+        if fault := unshowable(text):
+            raise UsageError(f"{option} {fault}", "Type it anew: invisible characters come from copying.")
     if file is None:
-        _tell_bundled(add_stories(app.engine, bundled_stories()), as_json)
+        if encoding or mapping or skip_bad:
+            raise UsageError("--encoding, --map and --skip-bad go with a file", "Leave them out.")
+        found = [
+            replace(story, split=split or story.split, source=source or story.source)
+            for story in bundled_stories()
+        ]
+        _tell_bundled(add_stories(app.engine, found), as_json)
         return
     read = read_stories(
         file,
@@ -70,16 +83,20 @@ def import_(
 
 def _refuse_bad(file: Path, read: Reading, skip_bad: bool) -> None:
     """List the bad stories. Raises InputError if there are any, unless they are to be skipped."""
-    for problem in read.problems[:SHOWN_PROBLEMS]:
-        say(str(problem), err=True)
-    if len(read.problems) > SHOWN_PROBLEMS:
-        say(f"… and {len(read.problems) - SHOWN_PROBLEMS} more", err=True)
+    _list_problems(read.problems)
     if read.problems and not skip_bad:
         raise InputError(
             f"{len(read.problems)} of {len(read.problems) + len(read.stories)} stories in {file}"
             " cannot be used; nothing was imported",
             "Correct the lines above, or import the others with --skip-bad.",
         )
+
+
+def _list_problems(problems: Sequence[Problem]) -> None:
+    for problem in problems[:SHOWN_PROBLEMS]:
+        say(str(problem), err=True)
+    if len(problems) > SHOWN_PROBLEMS:
+        say(f"… and {len(problems) - SHOWN_PROBLEMS:,} more", err=True)
 
 
 def _tell_bundled(imported: Imported, as_json: bool) -> None:
@@ -99,12 +116,20 @@ def _tell(file: Path, read: Reading, imported: Imported, as_json: bool) -> None:
                 **_numbers(imported),
                 "skipped": len(read.problems),
                 "problems": [{"line": p.line, "reason": p.reason} for p in read.problems],
+                "doubtful": [{"line": p.line, "reason": p.reason} for p in read.doubtful],
                 "notes": list(read.notes),
             }
         )
         return
     for note in read.notes:
         say(f"Note: {note}", err=True)
+    if read.doubtful:
+        say(
+            f"Note: {'1 story' if len(read.doubtful) == 1 else f'{len(read.doubtful):,} stories'} may have"
+            f" other sentences than were found; `{command('stories', 'show', 'ID')}` shows them:",
+            err=True,
+        )
+        _list_problems(read.doubtful)
     skipped = f", {len(read.problems)} skipped" if read.problems else ""
     say(f"{file} ({read.format}, {read.encoding}): {_counted(imported)}{skipped}.")
 
@@ -201,4 +226,7 @@ def show(app: App, story_id: str, as_json: bool) -> None:
     for position, sentence in enumerate(story.sentences, 1):
         say(f"{position}. {sentence}")
         for _, generator, text, status in (line for line in lines if line[0] == position):
-            say(f"     {generator}: {text}" + ("" if status == "ok" else f"  [{status}]"))
+            unclear = doubts(text, story.language) if text != sentence else ()
+            remark = f"one sentence or two at: {listed(unclear)}" if unclear else ""
+            said = remark if status == "ok" else status
+            say(f"     {generator}: {text}" + (f"  [{said}]" if said else ""))

@@ -7,6 +7,7 @@ Passages are delivered in another way and may hold any character.
 from __future__ import annotations
 
 from humaneval.errors import UsageError
+from humaneval.text import unshowable
 
 MAX_REASON, MAX_SUBJECT, MAX_LETTER = 1024, 200, 4096
 """The most characters that Mechanical Turk accepts: in a reason or a feedback, and in a letter's subject and
@@ -30,5 +31,9 @@ def plain_words(what: str, text: str, most: int = MAX_REASON, *, needed: bool = 
         raise UsageError(
             f"the {what} has characters that the platform does not accept: {strange}",
             f"Remove emoji, control characters and other characters beyond U+FFFF from the {what}.",
+        )
+    if fault := unshowable(text):
+        raise UsageError(
+            f"the {what} {fault}", f"Type the {what} anew: invisible characters come from copying."
         )
     return text

@@ -12,7 +12,7 @@ import pandas as pd
 from humaneval.errors import InputError
 from humaneval.foreign.header import column
 from humaneval.foreign.sheet import Left, Sheet
-from humaneval.text import counted
+from humaneval.text import counted, listed
 
 
 def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str]) -> Sheet:
@@ -30,7 +30,7 @@ def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str])
     if not common:
         raise InputError(
             f"{name} and the first file have no common value in {', '.join(items)}: nothing would be"
-            " replaced",
+            f" replaced. In {name}: {_three(keys[1])}; in the first file: {_three(keys[0])}",
             "Name the columns that say what was judged, in both files: --item COLUMN.",
         )
     sheet = first.without(
@@ -49,6 +49,11 @@ def replaced(first: Sheet, again: Sheet, name: str | Path, items: Sequence[str])
         f"{label}: {counted(len(common), 'item', 'replaces', 'replace')} those of the first file"
         + (f", {fresh} {'is' if fresh == 1 else 'are'} new" if fresh else ""),
     )
+
+
+def _three(keys: pd.Series[Any]) -> str:
+    """The first three items."""
+    return listed([" ".join(key) for key in dict.fromkeys(keys)], most=3)
 
 
 def _keys(frame: pd.DataFrame, names: list[str]) -> pd.Series[Any]:

@@ -28,7 +28,9 @@ from humaneval.domain import (
     verdict_on,
 )
 from humaneval.errors import InputError, PrerequisiteError, UsageError
+from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.store.engine import reading, writing
+from humaneval.store.stories import AUTO, of_split, splits_hint
 from humaneval.store.tables import GeneratorRow, InfillRow, PassageRow, RunRow, StoryRow, StudyRow
 from humaneval.text import normalise, refused_characters
 
@@ -86,6 +88,8 @@ class RunSummary:
     generator: str
     written: Mapping[str, int]
     already_there: int
+    doubtful: tuple[Doubtful, ...] = ()
+    """The new ones that may be one sentence or several."""
 
 
 def configuration_hash(provenance: Provenance) -> str:
@@ -114,7 +118,7 @@ def judge(infill: Infill) -> Infill:
     text = normalise(infill.text)
     if refused_characters(infill.detail):
         infill = replace(infill, detail=infill.detail.encode("unicode_escape").decode())
-    verdict = verdict_on(text)
+    verdict = verdict_on(text, language=infill.blank.story.language)
     if verdict.status is InfillStatus.UNPRINTABLE:
         return replace(infill, text="", status=verdict.status, detail=verdict.detail)
     infill = replace(infill, text=text)
@@ -128,8 +132,23 @@ def judge(infill: Infill) -> Infill:
     return replace(infill, status=verdict.status, detail=verdict.detail or infill.detail)
 
 
+def stories_to_fill(engine: Engine, split: str = AUTO, first: int | None = None) -> list[Story]:
+    """The first `first` stories of `split` (see `of_split`). Raises UsageError if there are none."""
+    with reading(engine) as session:
+        query = select(StoryRow).where(of_split(session, split)).order_by(StoryRow.id).limit(first)
+        found = [story_value(row) for row in session.scalars(query)]
+        if not found:
+            what = (
+                f"there are no stories of split {split!r}"
+                if split not in ("", AUTO)
+                else "there are no stories"
+            )
+            raise UsageError(what, splits_hint(session))
+        return found
+
+
 def select_stories(engine: Engine, *, split: str | None = None, first: int | None = None) -> list[Story]:
-    """The first `first` stories in the order of their import, of one split or of all."""
+    """The first `first` stories in the order of their import, of exactly one split or of all."""
     with reading(engine) as session:
         query = select(StoryRow).order_by(StoryRow.id)
         if split is not None:
@@ -167,10 +186,10 @@ def blanks_of(
     ]
 
 
-def check_stories(engine: Engine, generator: Generator) -> None:
-    """Raise InputError if `generator` can tell that it does not fit the stored stories."""
+def check_stories(engine: Engine, generator: Generator, blanks: Sequence[Blank]) -> None:
+    """Raise InputError if `generator` can tell that it does not fit the stored stories or any of `blanks`."""
     if isinstance(generator, ChecksStories):
-        generator.check({story.id: story for story in select_stories(engine)})
+        generator.check({story.id: story for story in select_stories(engine)}, blanks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,17 +210,22 @@ def run(
     generator: Generator,
     blanks: Sequence[Blank],
     advance: Callable[[int], None] = lambda amount: None,
+    *,
+    of: Sequence[Blank] = (),
 ) -> RunSummary:
-    """Fill the blanks that `generator` has not filled yet, with many commits. After a kill, run it again."""
-    check_stories(engine, generator)
+    """Fill the blanks that `generator` has not filled yet, with many commits. After a kill, run it again.
+
+    `of` are the blanks of all shards together, if `blanks` are those of one.
+    """
+    check_stories(engine, generator, of or blanks)
     opened = open_run(engine, generator.name, generator.provenance, blanks)
     there = len(blanks) - len(opened.blanks)
     advance(there)
-    written: Counter[str] = Counter()
+    written = Written()
     for infills in _batches(in_order(generator, opened.blanks)):
-        written.update(store(engine, opened, infills))
+        written.add(store(engine, opened, infills))
         advance(len(infills))
-    return RunSummary(generator.name, dict(written), there)
+    return written.summary(generator.name, there)
 
 
 def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence[Blank]) -> OpenRun:
@@ -224,8 +248,33 @@ def open_run(engine: Engine, name: str, provenance: Provenance, blanks: Sequence
     return OpenRun(name, provenance.kind, generator_id, run_id, story_ids, unfilled)
 
 
-def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[str]:
-    """Judge infills and commit them together. Returns the statuses of the new ones."""
+class Stored(NamedTuple):
+    """A new infill: its status, and the doubt about it."""
+
+    status: str
+    doubt: Doubtful | None
+
+
+class Written:
+    """What a run has stored so far."""
+
+    def __init__(self) -> None:
+        self.statuses: Counter[str] = Counter()
+        self.doubtful: list[Doubtful] = []
+
+    def add(self, infills: Iterable[Stored]) -> None:
+        """Count these, too."""
+        for status, doubt in infills:
+            self.statuses[status] += 1
+            self.doubtful += [doubt] if doubt else []
+
+    def summary(self, generator: str, already_there: int) -> RunSummary:
+        """The summary of the run."""
+        return RunSummary(generator, dict(self.statuses), already_there, tuple(self.doubtful))
+
+
+def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[Stored]:
+    """Judge infills and commit them together. Returns the new ones."""
     judged = infills if opened.kind == "human" else [judge(infill) for infill in infills]
     lines = [
         {
@@ -244,8 +293,23 @@ def store(engine: Engine, opened: OpenRun, infills: Sequence[Infill]) -> list[st
     insert = postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
     with writing(engine) as session:
         # The same command may run twice at once: the first infill stays.
-        new = insert(InfillRow).on_conflict_do_nothing().returning(InfillRow.status)
-        return list(session.scalars(new, lines))
+        new = (
+            insert(InfillRow)
+            .on_conflict_do_nothing()
+            .returning(InfillRow.status, InfillRow.story_id, InfillRow.position, InfillRow.text)
+        )
+        stories = {opened.story_ids[infill.blank.story.id]: infill.blank.story for infill in infills}
+        return [
+            Stored(
+                status, _doubt(opened, stories[story], position, text) if status == InfillStatus.OK else None
+            )
+            for status, story, position, text in session.execute(new, lines)
+        ]
+
+
+def _doubt(opened: OpenRun, story: Story, position: int, text: str) -> Doubtful | None:
+    """The doubt about a sentence that a machine wrote."""
+    return None if opened.kind == "human" else doubt_about(story, position, opened.generator, text)
 
 
 def forget(engine: Engine, name: str) -> int:

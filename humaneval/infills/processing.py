@@ -14,7 +14,7 @@ from itertools import islice
 
 from humaneval.domain import PROCESSED_STATUSES, Blank, Generator, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import UsageError
-from humaneval.text import normalise, split_sentences
+from humaneval.text import clear_sentences, normalise
 
 _LABEL = re.compile(r"^\s*(?:sentence|answer|blank|infill|output)\s*\d*\s*[:.)\]-]\s*(?=\S)", re.IGNORECASE)
 _QUOTED = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"), ("`", "`"))
@@ -50,8 +50,8 @@ def repeats(text: str, blank: Blank) -> str:
 
 
 def sentence(text: str, blank: Blank) -> str:
-    """Keep only the first sentence."""
-    found = split_sentences(text)
+    """Keep only the first sentence, if it is clear where it ends."""
+    found = clear_sentences(text, blank.story.language)
     return found[0] if found else text
 
 
@@ -161,7 +161,9 @@ class LengthMatched:
 
     def target(self, blank: Blank) -> int:
         """The target length in words."""
-        others = [story for story in self.stories if story.id != blank.story.id] or list(self.stories)
+        same = (blank.story.id, blank.story.sentences)
+        others = [one for one in self.stories if one.id != same[0] and one.sentences != same[1]]
+        others = others or list(self.stories)
         key = f"{self.seed} length {blank.story.id} {blank.position} {blank.sample}"
         drawn = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) % len(others)
         return len(others[drawn].sentences[blank.position - 1].split())

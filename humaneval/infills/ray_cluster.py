@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from humaneval.domain import Blank, ChecksStories, Generator, GeneratorRequest, Infill, Provenance, Story
 from humaneval.errors import HumanEvalError, InputError, PrerequisiteError, UsageError
-from humaneval.infills.generate import COMMIT_EVERY, RunSummary, build, in_order, open_run, store
+from humaneval.infills.generate import COMMIT_EVERY, RunSummary, Written, build, in_order, open_run, store
 from humaneval.infills.processing import Form
 
 if TYPE_CHECKING:
@@ -38,6 +38,13 @@ class Described(NamedTuple):
     provenance: Provenance
 
 
+class Given(NamedTuple):
+    """What the generators are checked against: all stories by id, and the blanks to fill."""
+
+    stories: Mapping[str, Story]
+    blanks: Sequence[Blank]
+
+
 class Actor:
     """Runs in a process of the cluster. The constructor does no work: its errors would look like deaths."""
 
@@ -45,13 +52,13 @@ class Actor:
         self.request, self.form = request, form
         self.generators: Sequence[Generator] = ()
 
-    def open(self, stories: Mapping[str, Story]) -> list[Described]:
-        """Build the generators once, and let them check the stories."""
+    def open(self, given: Given) -> list[Described]:
+        """Build the generators once, and let them check the stories and blanks."""
         built = build(self.request)
         for generator in built:
             if isinstance(generator, ChecksStories):
-                generator.check(stories)
-        self.generators = self.form.of(built, tuple(stories.values()))
+                generator.check(given.stories, given.blanks)
+        self.generators = self.form.of(built, tuple(given.stories.values()))
         return [Described(generator.name, generator.provenance) for generator in self.generators]
 
     def fill(self, index: int, blanks: Sequence[Blank]) -> list[Infill]:
@@ -67,7 +74,7 @@ class Cluster:
         ray: Any,
         request: GeneratorRequest,
         form: Form,
-        stories: Mapping[str, Story],
+        given: Given,
         actors: int | None,
         gpus: float | None,
     ) -> None:
@@ -78,7 +85,7 @@ class Cluster:
         self.generators: list[Described] = []
         self._ray = ray
         self._new = ray.remote(Actor).options(num_cpus=1, num_gpus=gpus)
-        self._asked, self._stories = (request, form), ray.put(stories)
+        self._asked, self._given = (request, form), ray.put(given)
         self._idle: list[Any] = []
         self._at_work: dict[Any, tuple[Any, int]] = {}
         self._deaths: Counter[int] = Counter()
@@ -120,7 +127,7 @@ class Cluster:
     def _hire(self, count: int) -> None:
         while len(self._idle) + len(self._at_work) < count:
             actor = self._new.remote(*self._asked)
-            self._at_work[actor.open.remote(self._stories)] = (actor, OPENING)
+            self._at_work[actor.open.remote(self._given)] = (actor, OPENING)
 
     def _next(self) -> tuple[int, list[Infill] | None]:
         """Wait for any actor: its task and its infills, which are None if it died or only opened."""
@@ -180,13 +187,15 @@ def cluster(
     request: GeneratorRequest,
     form: Form,
     stories: Sequence[Story],
+    blanks: Sequence[Blank],
     actors: int | None = None,
     gpus: float | None = None,
 ) -> Iterator[Cluster]:
     """Actors for `request`, on the cluster that RAY_ADDRESS names, on one that runs here, or on a new one.
 
-    At most `actors` of them, each with `gpus` GPUs; None means one for each GPU, or else for each CPU. They
-    end with the context.
+    Their generators are checked against `stories` and `blanks` before any is filled. There are at most
+    `actors` of them, each with `gpus` GPUs; None means one for each GPU, or else for each CPU. They end with
+    the context.
     """
     try:
         import ray
@@ -197,7 +206,8 @@ def cluster(
     with redirect_stdout(sys.stderr), _started(ray):  # Ray prints to stdout that an actor died
         if request.checkpoint and Path(request.checkpoint).exists():  # actors run in other folders
             request = replace(request, checkpoint=str(Path(request.checkpoint).absolute()))
-        found = Cluster(ray, request, form, {story.id: story for story in stories}, actors, gpus)
+        given = Given({story.id: story for story in stories}, blanks)
+        found = Cluster(ray, request, form, given, actors, gpus)
         try:
             found.open()
             yield found
@@ -233,11 +243,11 @@ def run_on(
     opened = open_run(engine, name, provenance, blanks)
     there = len(blanks) - len(opened.blanks)
     advance(there)
-    written: Counter[str] = Counter()
+    written = Written()
     for infills in found.fill(index, opened.blanks):
-        written.update(store(engine, opened, infills))
+        written.add(store(engine, opened, infills))
         advance(len(infills))
-    return RunSummary(name, dict(written), there)
+    return written.summary(name, there)
 
 
 def parts_of(blanks: Sequence[Blank], provenance: Provenance, actors: int) -> list[Sequence[Blank]]:

@@ -3,14 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Engine, select
+from sqlalchemy import ColumnElement, Engine, and_, func, select, true
+from sqlalchemy.orm import Session
 
 from humaneval.domain import Story
 from humaneval.errors import InputError
 from humaneval.store.engine import writing_alone
 from humaneval.store.tables import SENTENCE_COLUMNS, StoryRow
+from humaneval.text import command
+
+AUTO = "auto"
+"""What names no split: the stories that were imported are used."""
+TEST = "test"
+
+
+def of_split(session: Session, split: str, until: datetime | None = None) -> ColumnElement[bool]:
+    """The condition for the stories of `split`, as of now or of `until`; all for an empty name.
+
+    Stories without a split count as test stories. AUTO means the test stories, or all if there are none.
+    """
+    there = StoryRow.created_at <= until if until is not None else true()
+    tested = StoryRow.split.in_((TEST, ""))
+    if split == AUTO:
+        split = TEST if session.scalar(select(StoryRow.id).where(there, tested).limit(1)) else ""
+    if not split:
+        return there
+    return and_(there, tested if split == TEST else StoryRow.split == split)
+
+
+def splits_hint(session: Session) -> str:
+    """What to do if there are no stories of a split."""
+    counts = session.execute(
+        select(StoryRow.split, func.count()).group_by(StoryRow.split).order_by(StoryRow.split)
+    ).all()
+    if not counts:
+        own, bundled = command("stories", "import", "FILE"), command("stories", "import", "--bundled")
+        return f"Import some: `{own}`, or `{bundled}`."
+    named = ", ".join(f"{split or 'without a split'} ({count:,})" for split, count in counts)
+    return f"Stories: {named}. Name a split with --split, or take all with --split ''."
 
 
 class Imported(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 from humaneval.domain import SENTENCES
 from humaneval.stories.headings import SENTENCE_FIELDS
 from humaneval.stories.result import Record
-from humaneval.text import split_sentences
+from humaneval.text import language_of, listed, split_into
 
 
 def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bool = False) -> Record:
@@ -28,25 +28,28 @@ def record_of(line: int, fields: Mapping[str, Any], shape: str, *, from_zero: bo
         _take_ending(record, fields, from_zero)
     elif shape == "list":
         _take_list(record, fields["sentences"])
-    elif isinstance(fields["text"], str):
-        record.sentences = split_sentences(fields["text"])
+    elif isinstance(text := fields["text"], str):
+        record.sentences, record.doubts = split_into(SENTENCES, text, language_of(text))
     else:
         record.trouble = f"the text is {kind_of(fields['text'])}, not text"
-    record.trouble = record.trouble or _not_text(record.sentences) or count_trouble(record.sentences)
+    record.trouble = (
+        record.trouble or _not_text(record.sentences) or count_trouble(record.sentences, record.doubts)
+    )
     return record
 
 
-def count_trouble(sentences: Sequence[str]) -> str:
-    """What is wrong with the number of sentences; empty if there are five.
+def count_trouble(sentences: Sequence[str], doubts: Sequence[str] = ()) -> str:
+    """What is wrong with the number of sentences; empty if there are five. `doubts` say where it is unclear.
 
-    >>> count_trouble(["One.", "Two."])
-    '2 sentences, not 5'
+    >>> count_trouble(["One.", "Two."]), count_trouble(["J. Smith fell."], ["J. Smith"])
+    ('2 sentences, not 5', '1 sentence, not 5 (unclear: J. Smith)')
     """
     if len(sentences) == SENTENCES:
         return ""
+    unclear = f" (unclear: {listed(doubts)})" if doubts else ""
     if len(sentences) == SENTENCES + 1:
-        return "6 sentences, not 5: there is a sixth sentence"
-    return f"{len(sentences)} sentence{'s' * (len(sentences) != 1)}, not {SENTENCES}"
+        return f"6 sentences, not 5: there is a sixth sentence{unclear}"
+    return f"{len(sentences)} sentence{'s' * (len(sentences) != 1)}, not {SENTENCES}{unclear}"
 
 
 def kind_of(value: object) -> str:

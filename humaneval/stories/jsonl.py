@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.stories.delimited import check_columns
 from humaneval.stories.fields import kind_of, record_of
-from humaneval.stories.headings import Columns, resolve
+from humaneval.stories.headings import Columns, known_names, resolve
 from humaneval.stories.result import Record, Records
-from humaneval.text import listed
+from humaneval.text import clear_sentences, listed, split_into
+
+ANSWERED = frozenset({"ending1", "ending2", "answer"})
+"""Fields of a story with two endings, of which none may be guessed."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n,]*")
@@ -43,7 +47,7 @@ def looks_like_json(text: str) -> bool:
 
 def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) -> Records:
     """The records of JSONL or of a JSON array. Each object is read by its own fields."""
-    values = list(_values(text, name))
+    values = [_as_object(found) for found in _opened(list(_values(text, name)), text, mapping)]
     kinds: dict[tuple[str, ...], Columns] = {}
     records: list[Record] = []
     unused: dict[str, None] = {}
@@ -60,7 +64,7 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
         names = tuple(found.value)
         columns = kinds.get(names)
         if columns is None:
-            columns = kinds[names] = resolve(names, mapping)
+            columns = kinds[names] = _columns(found.value, mapping)
             unused.update(dict.fromkeys(columns.ignored))
         first = first or columns
         if isinstance(found.value, _Repeated):
@@ -78,8 +82,92 @@ def read_json(text: str, name: str, mapping: Mapping[str, str] | None = None) ->
             f" {records[0].trouble if records else 'it is empty'}",
             'Write one object a line: {"id": "…", "sentences": ["…", "…", "…", "…", "…"]}.',
         )
-    notes = (f"fields not used: {listed(list(unused), 8)}",) if unused else ()
-    return Records("JSONL", records, notes=notes)
+    guessed = {
+        columns.of[field]: None
+        for columns in kinds.values()
+        for field in ("sentences", "text")
+        if field in columns.of and not mapping and not known_names([columns.of[field]])
+    }
+    notes = [f"read as the story: {listed(list(guessed), 8)}"] if guessed else []
+    notes += [f"fields not used: {listed(list(unused), 8)}"] if unused else []
+    return Records("JSONL", records, notes=tuple(notes))
+
+
+def _opened(values: list[_Value], text: str, mapping: Mapping[str, str] | None) -> list[_Value]:
+    """The values of the file; for a single object without a story's fields, what it holds under each id."""
+    if len(values) == SENTENCES and all(_is_sentence(each.value) for each in values):
+        return [_Value(values[0].line, [each.value for each in values])]  # an array that is one story
+    first = values[0].value if len(values) == 1 else None
+    if not isinstance(first, dict) or isinstance(first, _Repeated) or resolve(tuple(first), mapping).shape:
+        return values
+    if len(first) == 1:  # {"stories": [{…}, {…}]}
+        (inside,) = first.values()
+        if isinstance(inside, list) and inside and all(isinstance(each, dict) for each in inside):
+            return [_Value(values[0].line, each) for each in inside]
+    stories = sum(_holds_a_story(each, mapping) for each in first.values())
+    objects = all(isinstance(each, dict) for each in first.values())
+    if not stories or not (objects or 2 * stories > len(first)):
+        return values
+    found, at, line = [], 0, values[0].line
+    for key, value in first.items():
+        there = text.find(json.dumps(key, ensure_ascii=False), at)
+        if there >= 0:
+            line += _line_ends(text, at, there)
+            at = there
+        inner = _as_object(_Value(line, value)).value
+        if isinstance(inner, _Repeated):
+            found.append(_Value(line, inner))
+        else:
+            found.append(_Value(line, {"id": key, **inner} if isinstance(inner, dict) else inner))
+    return found
+
+
+def _as_object(found: _Value) -> _Value:
+    """A value that is a text, or a list with one or with the sentences, as an object with that field."""
+    value = found.value
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, str):
+        value = {"text": value}
+    elif isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        titled = len(value) == 2 and not _is_sentence(value[1])
+        value = {"title": value[0], "text": value[1]} if titled else {"sentences": value}
+    return replace(found, value=value)
+
+
+def _holds_a_story(value: object, mapping: Mapping[str, str] | None) -> bool:
+    """Whether a value is an object with a story's fields, five sentences, or a text that has five."""
+    inner = _as_object(_Value(1, value)).value
+    if not isinstance(inner, dict) or not _columns(inner, mapping).shape:
+        return False
+    text = inner.get("text")
+    return (
+        inner is value or not isinstance(text, str) or len(split_into(SENTENCES, text).sentences) == SENTENCES
+    )
+
+
+def _is_sentence(value: object) -> bool:
+    """Whether a value is a text with at most one sentence."""
+    return isinstance(value, str) and len(clear_sentences(value)) == 1
+
+
+def _columns(value: Mapping[str, Any], mapping: Mapping[str, str] | None) -> Columns:
+    """What each field holds: by name, or, if the names say nothing, the only field that can hold a story."""
+    columns = resolve(tuple(value), mapping)
+    if columns.shape or columns.unknown or ANSWERED & columns.of.keys():
+        return columns
+    lists = [name for name in columns.ignored if isinstance(value[name], list) and len(value[name]) > 1]
+    lists = [name for name in lists if all(map(_is_sentence, value[name]))]
+    whole = [name for name in lists if len(value[name]) == SENTENCES]
+    texts = [
+        name
+        for name in columns.ignored
+        if isinstance(value[name], str) and len(clear_sentences(value[name])) >= SENTENCES - 1
+    ]
+    field, names = ("text", texts) if texts and not whole else ("sentences", whole or lists)
+    if len(names) != 1:
+        return columns
+    return resolve(tuple(value), {**(mapping or {}), field: names[0]})
 
 
 def _record(found: _Value, columns: Columns) -> Record:
@@ -96,7 +184,7 @@ def _values(text: str, name: str) -> Iterator[_Value]:
     """Each value with the line on which it begins. After a line that is not JSON, reading goes on."""
     decode = json.JSONDecoder(object_pairs_hook=_object).raw_decode
     at = _end(_SPACE, text, 0)
-    array = text[at] == "["
+    array = text[at] == "[" and not _goes_on(text, at)
     if array:
         at = _end(_SPACE, text, at + 1)
     line, counted = 1, 0
@@ -122,6 +210,15 @@ def _values(text: str, name: str) -> Iterator[_Value]:
         raise InputError(
             f"{name}: the JSON array is not closed, so the file is incomplete", "Get the whole file."
         )
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether more follows the array that begins at `at`: then it is one of several, a line each."""
+    try:
+        _, after = json.JSONDecoder().raw_decode(text, at)
+    except (json.JSONDecodeError, RecursionError):
+        return False
+    return _end(_SPACE, text, after) < len(text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.stories.fields import count_trouble
 from humaneval.stories.result import Record, Records
-from humaneval.text import split_sentences
+from humaneval.text import Parts, language_of, split_into
 
 LINES = "text, one story a line"
+TITLED_LINES = "text, title and story with a tab between them"
 PARAGRAPHS = "text, one story a paragraph"
 
 _LOOKED_AT = 200
@@ -26,6 +27,7 @@ class Candidate:
 
     line: int
     sentences: Sequence[str]
+    doubts: Sequence[str] = ()
 
 
 def physical_lines(text: str) -> list[str]:
@@ -48,7 +50,12 @@ def read_text(text: str, name: str) -> Records:
     candidates = [_candidate(group) for group in (groups if paragraphs else by_line)]
     _refuse_running_text(candidates, lines, name, "paragraphs" if paragraphs else "lines")
     records = [
-        Record(candidate.line, candidate.sentences, trouble=count_trouble(candidate.sentences))
+        Record(
+            candidate.line,
+            candidate.sentences,
+            trouble=count_trouble(candidate.sentences, candidate.doubts),
+            doubts=candidate.doubts,
+        )
         for candidate in candidates
     ]
     if titled:
@@ -59,6 +66,40 @@ def read_text(text: str, name: str) -> Records:
     if single > 0.8 * len(candidates) and len(candidates) > 1:
         notes = ("each line is one sentence: put a whole story on each line, or blank lines between stories",)
     return Records(PARAGRAPHS if paragraphs else LINES, records, notes=notes)
+
+
+def read_titled_lines(text: str) -> Records | None:
+    """The records of lines with a title, an id or both, and a story, with tabs between; None for other text.
+
+    The first cells are ids if they have digits, no space, and no two lines have the same.
+    """
+    lines = [(number, line) for number, line in enumerate(physical_lines(text), 1) if line.strip()]
+    cells = [[cell.strip() for cell in line.strip("\r\n ").split("\t")] for _, line in lines]
+    width = len(cells[0]) if cells else 0
+    if width not in (2, 3) or any(len(one) != width for one in cells):
+        return None
+    looked_at = cells[:_LOOKED_AT]
+    named = not any(" " in name and _ENDS_A_SENTENCE.search(name) for one in looked_at for name in one[:-1])
+    if not named or 2 * sum(len(_cut(one[-1]).sentences) == SENTENCES for one in looked_at) <= len(looked_at):
+        return None
+    names = [one[0] for one in cells]
+    ids = len(set(names)) == len(names) and all(re.fullmatch(r"\S*\d\S*", name) for name in names)
+    if width == 3 and not ids:
+        return None
+    records = []
+    for (number, _), one in zip(lines, cells, strict=True):
+        found = _cut(one[-1])
+        trouble = count_trouble(found.sentences, found.doubts)
+        record = Record(number, found.sentences, trouble=trouble, doubts=found.doubts)
+        record.id = one[0] if ids else None
+        record.title = "" if ids and width == 2 else one[-2]
+        records.append(record)
+    read_as = ("the id" if ids else "the title") if width == 2 else "the id, and the second as the title"
+    return Records(TITLED_LINES, records, "\t", notes=(f"the first column is read as {read_as}",))
+
+
+def _cut(text: str) -> Parts:
+    return split_into(SENTENCES, text, language_of(text))
 
 
 _Group = list[tuple[int, str]]
@@ -79,7 +120,7 @@ def _candidate(group: _Group) -> Candidate:
     """The sentences of a group. Five lines that each end like a sentence are taken as they are."""
     if len(group) == SENTENCES and all(_ENDS_A_SENTENCE.search(line) for _, line in group):
         return Candidate(group[0][0], [line for _, line in group])
-    return Candidate(group[0][0], split_sentences(" ".join(line for _, line in group)))
+    return Candidate(group[0][0], *_cut(" ".join(line for _, line in group)))
 
 
 def _title(group: _Group) -> str:

@@ -12,9 +12,9 @@ from humaneval.stories.delimited import delimiter_of, read_table
 from humaneval.stories.encodings import Decoded, decode
 from humaneval.stories.jsonl import looks_like_json, read_json
 from humaneval.stories.not_stories import looks_tokenised, refuse_other_files
-from humaneval.stories.plain import read_text
+from humaneval.stories.plain import read_text, read_titled_lines
 from humaneval.stories.result import Problem, Reading, Record, Records
-from humaneval.text import mojibake, normalise, refused_characters
+from humaneval.text import has_words, listed, mojibake, normalise, unshowable
 
 BUNDLED = Path(__file__).parent.parent / "bundled" / "stories.jsonl"
 
@@ -37,6 +37,7 @@ def read_stories(
     found = _records(decoded.text, name, mapping)
     stories: list[Story] = []
     problems: list[Problem] = []
+    doubtful: list[Problem] = []
     first_at: dict[str, tuple[int, Story]] = {}
     for record in found.records:
         story, reason = _checked(record, split, source)
@@ -45,6 +46,9 @@ def read_stories(
         elif story is not None:
             first_at[story.id] = (record.line, story)
             stories.append(story)
+            if record.doubts:
+                places = listed(record.doubts)
+                doubtful.append(Problem(name, record.line, f"one sentence or two at: {places}"))
         if reason:
             problems.append(Problem(name, record.line, reason))
     if not stories and not problems:
@@ -57,6 +61,7 @@ def read_stories(
         stories=tuple(stories),
         problems=tuple(problems),
         notes=(*found.notes, *_notes(decoded, stories)),
+        doubtful=tuple(doubtful),
     )
 
 
@@ -86,6 +91,8 @@ def _records(text: str, name: str, mapping: Mapping[str, str] | None) -> Records
         return read_json(text, name, mapping)
     if delimiter := delimiter_of(text, mapping):
         return read_table(text, name, delimiter, mapping)
+    if not mapping and (titled := read_titled_lines(text)):
+        return titled
     refuse_other_files(text, name, mapping)
     return read_text(text, name)
 
@@ -100,8 +107,8 @@ def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str
     title = _sentence(record.title, "the title", reasons, may_be_empty=True)
     story_id = record.id.strip() if record.id is not None else ""
     for what, word in (("the id", story_id), ("the split", record.split), ("the source", record.source)):
-        if refused := refused_characters(word):
-            reasons.append(f"{what} contains {refused}, which cannot be stored or shown")
+        if fault := unshowable(word):
+            reasons.append(f"{what} {fault}")
     if record.id is not None and not story_id and not record.trouble:
         reasons.append("the id is empty")
     if reasons:
@@ -120,18 +127,17 @@ def _checked(record: Record, split: str, source: str) -> tuple[Story | None, str
 
 
 def _sentence(text: str, what: str, reasons: list[str], *, may_be_empty: bool = False) -> str:
-    if text.isascii() and text.isprintable() and text and "?" not in text:  # nearly every sentence
+    if text.isascii() and text.isprintable() and "?" not in text:  # nearly every sentence
         kept = " ".join(text.split())
-        if not kept and not may_be_empty:
-            reasons.append(f"{what} is empty")
-        return kept
-    if not text.isprintable() and (refused := refused_characters(text)):
-        reasons.append(f"{what} contains {refused}, which cannot be stored or shown")
-    if damage := mojibake(text):
-        reasons.append(f"{what}: {damage}")
-    kept = normalise(text)
-    if not kept and not may_be_empty:
-        reasons.append(f"{what} is empty")
+    else:
+        kept = normalise(text)
+        if fault := unshowable(kept):
+            reasons.append(f"{what} {fault}")
+            return kept
+        if damage := mojibake(text):
+            reasons.append(f"{what}: {damage}")
+    if not may_be_empty and not has_words(kept):
+        reasons.append(f"{what} has no word in it" if kept else f"{what} is empty")
     return kept
 
 

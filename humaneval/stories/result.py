@@ -23,7 +23,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A story file as read. `format` is for display; `delimiter` is empty if the format has none."""
+    """A story file as read. `format` is for display; `delimiter` is empty if the format has none.
+
+    `doubtful` are stories whose running text may be cut into other sentences, for a person to look at.
+    """
 
     path: Path
     format: str
@@ -32,6 +35,7 @@ class Reading:
     stories: tuple[Story, ...]
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
+    doubtful: tuple[Problem, ...] = ()
 
 
 @dataclass(slots=True)
@@ -45,6 +49,8 @@ class Record:
     split: str = ""
     source: str = ""
     trouble: str = ""
+    doubts: Sequence[str] = ()
+    """The words around each place of a running text where it was unclear whether a sentence ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise, permutations, product
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.domain import CEILING
@@ -30,6 +30,7 @@ from humaneval.store.tables import (
 from humaneval.study.enlarge import Addition, additions_of
 from humaneval.study.file import DesignSection
 from humaneval.study.stored import Study
+from humaneval.text import as_read
 
 
 class Range(NamedTuple):
@@ -60,7 +61,7 @@ class GeneratorCount(NamedTuple):
 
 
 class StoryTwice(NamedTuple):
-    """One worker who answered more than one passage of a story."""
+    """One worker who answered more than one passage of a story, which is its text, whatever its ids."""
 
     worker: str
     story: str
@@ -140,11 +141,12 @@ def audit(study: Study) -> Audit:
     """Count the plan and the answers of the study."""
     design = study.settings.design
     with reading(study.engine) as session:
-        planned = _planned(session, study)
+        texts = _texts(session, study)
+        planned = _planned(session, study, texts)
         endpoints = _endpoints(session, study)
-        counted = _counted(session, study, endpoints)
+        counted = _counted(session, study, endpoints, texts)
         answered = _answered_rows(session, study, endpoints)
-        twice = _stories_twice(session, study, endpoints)
+        twice = _stories_twice(session, study, endpoints, texts)
     analysed = {passage.row for passage in counted}
     rows = {passage.row for passage in planned}
     return Audit(
@@ -159,18 +161,28 @@ def audit(study: Study) -> Audit:
     )
 
 
-def _planned(session: Session, study: Study) -> list[_Passage]:
+def _texts(session: Session, study: Study) -> dict[int, str]:
+    """For the row of each story of the study, the first id that its text has."""
+    rows = session.scalars(
+        select(StoryRow)
+        .where(StoryRow.id.in_(select(PassageRow.story_id).where(PassageRow.study_id == study.id)))
+        .order_by(StoryRow.id)
+    )
+    first: dict[str, str] = {}
+    return {row.id: first.setdefault(as_read(row.sentences), row.key) for row in rows}
+
+
+def _planned(session: Session, study: Study, texts: Mapping[int, str]) -> list[_Passage]:
     lines = session.execute(
-        select(RowRow.id, RowPassageRow.place, GeneratorRow.name, PassageRow.position, StoryRow.key)
+        select(RowRow.id, RowPassageRow.place, GeneratorRow.name, PassageRow.position, PassageRow.story_id)
         .join(RowPassageRow, RowPassageRow.row_id == RowRow.id)
         .join(PassageRow, PassageRow.id == RowPassageRow.passage_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-        .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .where(RowRow.study_id == study.id)
         .order_by(RowRow.ordinal, RowPassageRow.place)
     )
     return [
-        _Passage(row, row, place, generator, position, story)
+        _Passage(row, row, place, generator, position, texts[story])
         for row, place, generator, position, story in lines
     ]
 
@@ -185,7 +197,9 @@ def _endpoints(session: Session, study: Study) -> Sequence[str]:
     return [one for one in found if one not in TEST_ENDPOINTS] or found
 
 
-def _counted(session: Session, study: Study, endpoints: Sequence[str]) -> list[_Passage]:
+def _counted(
+    session: Session, study: Study, endpoints: Sequence[str], texts: Mapping[int, str]
+) -> list[_Passage]:
     """Answers from forms that were neither rejected nor excluded."""
     lines = session.execute(
         select(
@@ -194,13 +208,12 @@ def _counted(session: Session, study: Study, endpoints: Sequence[str]) -> list[_
             ResponseRow.place,
             GeneratorRow.name,
             PassageRow.position,
-            StoryRow.key,
+            PassageRow.story_id,
             ResponseRow.choice,
         )
         .join(ResponseRow, ResponseRow.assignment_id == AssignmentRow.id)
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
-        .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .where(
             AssignmentRow.study_id == study.id,
             AssignmentRow.endpoint.in_(endpoints),
@@ -210,7 +223,7 @@ def _counted(session: Session, study: Study, endpoints: Sequence[str]) -> list[_
         .order_by(AssignmentRow.id, ResponseRow.place)
     )
     return [
-        _Passage(form, row, place, generator, position, story, choice)
+        _Passage(form, row, place, generator, position, texts[story], choice)
         for form, row, place, generator, position, story, choice in lines
     ]
 
@@ -228,25 +241,23 @@ def _answered_rows(session: Session, study: Study, endpoints: Sequence[str]) -> 
     )
 
 
-def _stories_twice(session: Session, study: Study, endpoints: Sequence[str]) -> tuple[StoryTwice, ...]:
+def _stories_twice(
+    session: Session, study: Study, endpoints: Sequence[str], texts: Mapping[int, str]
+) -> tuple[StoryTwice, ...]:
     """Over all answers, whether they count or not: the worker has met the story."""
-    met = func.count()
     lines = session.execute(
-        select(WorkerRow.pseudonym, StoryRow.key, met)
+        select(WorkerRow.pseudonym, PassageRow.story_id)
         .join(AssignmentRow, AssignmentRow.worker_id == WorkerRow.id)
         .join(ResponseRow, ResponseRow.assignment_id == AssignmentRow.id)
         .join(PassageRow, PassageRow.id == ResponseRow.passage_id)
-        .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .where(
             AssignmentRow.study_id == study.id,
             AssignmentRow.endpoint.in_(endpoints),
             AssignmentRow.state.in_(COLLECTED),
         )
-        .group_by(WorkerRow.pseudonym, StoryRow.key)
-        .having(met > 1)
-        .order_by(WorkerRow.pseudonym, StoryRow.key)
     )
-    return tuple(StoryTwice(worker, story, passages) for worker, story, passages in lines)
+    met = Counter((worker, texts[story]) for worker, story in lines)
+    return tuple(StoryTwice(*one, times) for one, times in sorted(met.items()) if times > 1)
 
 
 def _balance(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from humaneval.design.rows import Cell, Design, make_design
+from humaneval.domain import Role
 from humaneval.errors import UsageError
+from humaneval.infills.doubtful import Doubtful, doubt_about
+from humaneval.infills.generate import story_value
 from humaneval.store.engine import writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
@@ -20,12 +23,27 @@ from humaneval.store.tables import (
     PassageRow,
     RowPassageRow,
     RowRow,
+    StoryRow,
     StudyRow,
 )
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import hash_of_rows
 from humaneval.study.usable_infills import Material, material_of, refuse_unequal_processing
 from humaneval.text import shown_hash
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What a new study cannot show."""
+
+    stories: int = 0
+    """The stories of the design, with infills or without."""
+    without_infills: int = 0
+    """Stories of which no blank has an infill by every generator that may be shown."""
+    same_text: int = 0
+    """Ids of stories whose text another story has."""
+    lacking: Mapping[str, int] = field(default_factory=dict)
+    """For each generator: the blanks of other stories left out for all because it has no suitable infill."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +57,9 @@ class Created:
     design_hash: str
     settings_hash: str
     was_there: bool
-    lacking: Mapping[str, int]
-    """For each generator, if there are any: the blanks left out for all because it has no suitable infill."""
+    left_out: LeftOut
+    doubtful: tuple[Doubtful, ...]
+    """The shown infills that may be one sentence or several."""
 
 
 def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Created:
@@ -79,7 +98,11 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         session.flush()
         store_rows(session, row.id, study, design, material)
         session.flush()
-        return _summary(session, row, material.common.lacking)
+        common = material.common
+        left_out = LeftOut(
+            common.stories, common.stories - len(common.blanks), common.same_text, common.lacking
+        )
+        return _summary(session, row, left_out)
 
 
 def design_of(study: StudyFile, material: Material, rows: int) -> Design:
@@ -146,7 +169,7 @@ def design_hash(rows: Sequence[Sequence[Cell]], material: Material) -> str:
     return hashlib.sha256(json.dumps(shown, ensure_ascii=False).encode()).hexdigest()
 
 
-def _summary(session: Session, study: StudyRow, lacking: Mapping[str, int] | None = None) -> Created:
+def _summary(session: Session, study: StudyRow, left_out: LeftOut | None = None) -> Created:
     passages = (
         session.scalar(select(func.count()).select_from(PassageRow).where(PassageRow.study_id == study.id))
         or 0
@@ -164,6 +187,22 @@ def _summary(session: Session, study: StudyRow, lacking: Mapping[str, int] | Non
         stories,
         hash_of_rows(session, study),
         study.settings_hash,
-        lacking is None,
-        lacking or {},
+        left_out is None,
+        left_out or LeftOut(),
+        tuple(_doubtful(session, study)),
     )
+
+
+def _doubtful(session: Session, study: StudyRow) -> Iterator[Doubtful]:
+    """The machines' sentences among the passages that may be one sentence or several."""
+    query = (
+        select(PassageRow, StoryRow, GeneratorRow.name)
+        .join(StoryRow, StoryRow.id == PassageRow.story_id)
+        .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
+        .where(PassageRow.study_id == study.id, PassageRow.role != Role.HUMAN)
+        .order_by(GeneratorRow.name, PassageRow.story_id, PassageRow.position)
+    )
+    for passage, story, generator in session.execute(query):
+        text = passage.sentences[passage.position - 1]
+        if doubt := doubt_about(story_value(story), passage.position, generator, text):
+            yield doubt

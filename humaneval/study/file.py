@@ -19,6 +19,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     model_validator,
 )
 
@@ -26,9 +27,10 @@ from humaneval.domain import POSITIONS, InfillStatus, Role
 from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.fees import money
 from humaneval.resources import bundled
+from humaneval.store.stories import AUTO
 from humaneval.study.file_errors import TogetherError, fault
 from humaneval.study.presets import PRESETS
-from humaneval.text import command, refused_characters
+from humaneval.text import command, refused_characters, unshowable
 
 
 def _dollars(value: Any) -> Decimal:
@@ -38,10 +40,14 @@ def _dollars(value: Any) -> Decimal:
         raise ValueError(error.message) from None
 
 
-def _printable(text: str) -> str:
-    refused = refused_characters(text)
-    if refused:
-        raise ValueError(f"has characters that no page can show: {refused}")
+NEW = {"new": True}
+"""Context of a study file that is read, unlike settings that are stored: these must stay readable."""
+
+
+def _printable(text: str, info: ValidationInfo) -> str:
+    fault = unshowable(text) if info.context == NEW or refused_characters(text) else ""
+    if fault:
+        raise ValueError(fault)
     return text.strip()
 
 
@@ -81,7 +87,7 @@ class DesignSection(_Section):
     rows_per_annotator: Whole = Field(1, ge=1)
     passages_per_row: Whole = Field(0, ge=0)
     responses_per_passage: Whole = Field(1, ge=1)
-    split: str = "test"
+    split: str = AUTO
     stories: Whole = Field(0, ge=0)
     positions: tuple[Whole, ...] = POSITIONS
     seed: Whole = Field(0, ge=-SEEDS, lt=SEEDS)
@@ -375,7 +381,7 @@ def read_study_file(
     if overrides and any(overrides.values()):
         text += f"\n# from the command line: {json.dumps(overrides)}\n"
     try:
-        study = StudyFile.model_validate(values)
+        study = StudyFile.model_validate(values, context=NEW)
     except ValidationError as error:
         raise fault(error, where, preset, laid, overrides or {}) from None
     # Not a rule of StudyFile, because stored studies must stay readable.

@@ -13,9 +13,11 @@ from humaneval.planning.cues import CuePassage, CueScore, cue_scores, word_count
 from humaneval.planning.plan import Plan
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
-from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, PassageRow, StoryRow
+from humaneval.store.tables import SENTENCE_COLUMNS, GeneratorRow, InfillRow, PassageRow
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study
+from humaneval.study.usable_infills import drawn_stories
+from humaneval.text import as_read
 
 
 def plan_of(settings: StudyFile, *, stories: int = 0, rows: int = 0) -> Plan:
@@ -123,7 +125,7 @@ def _stories_of(session: Session, study: Study) -> int:
 
 
 def _stories_left(session: Session, settings: StudyFile) -> int:
-    """How many stories have infills by all the study's generators: those that more rows could use."""
+    """How many stories, by their text, have infills by all generators: those that more rows could use."""
     design = settings.design
     filled = (
         select(InfillRow.story_id)
@@ -132,15 +134,9 @@ def _stories_left(session: Session, settings: StudyFile) -> int:
         .group_by(InfillRow.story_id)
         .having(func.count(InfillRow.generator_id.distinct()) == len(design.generators))
     )
-    drawn = select(StoryRow.id).order_by(StoryRow.id)
-    if design.split:
-        drawn = drawn.where(StoryRow.split == design.split)
-    if design.stories:
-        drawn = drawn.limit(design.stories)
-    there = select(func.count()).where(
-        StoryRow.id.in_(select(drawn.subquery().c.id)), StoryRow.id.in_(filled)
-    )
-    return session.scalar(there) or 0
+    drawn = drawn_stories(session, settings)
+    ready = set(session.scalars(filled))
+    return len({as_read(row.sentences) for row in drawn.values() if row.id in ready})
 
 
 def _sentences(session: Session) -> list[str]:

@@ -14,7 +14,6 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
             "generators": ["control", "bert", "sa", "lm-scratch", "lm", "ilm-scratch", "ilm", "human"],
             "annotators": 100,
             "rows_per_annotator": 1,
-            "split": "test",
             "stories": 100,
             "positions": [1, 2, 3, 4, 5],
             "top_up": "never",

@@ -16,9 +16,10 @@ from sqlalchemy.orm import Session
 from humaneval.design.rows import Cell
 from humaneval.domain import shown_statuses
 from humaneval.errors import DesignError
+from humaneval.store.stories import AUTO, of_split, splits_hint
 from humaneval.store.tables import GeneratorRow, InfillRow, RunRow, StoryRow
 from humaneval.study.file import StudyFile
-from humaneval.text import command
+from humaneval.text import as_read, command
 
 SAMPLE = 1
 """Which sample of an infill a study shows."""
@@ -33,11 +34,15 @@ class Filled(NamedTuple):
 
 
 class CommonBlanks(NamedTuple):
-    """The blanks that every generator has filled, by story; and for each generator that lacks an infill, the
-    number of blanks left out because of it."""
+    """The blanks that every generator has filled, by story; a story is its text, whatever its ids."""
 
     blanks: Mapping[str, Collection[int]]
     lacking: Mapping[str, int]
+    """For each generator that lacks an infill in these stories, the blanks left out because of it."""
+    stories: int
+    """The stories of the design, with infills or without."""
+    same_text: int
+    """How many other ids have the text of one of these stories; they are left out."""
 
 
 class Material(NamedTuple):
@@ -51,11 +56,31 @@ class Material(NamedTuple):
 def material_of(session: Session, study: StudyFile, until: datetime | None = None) -> Material:
     """The stories and infills for the study, as of now or of `until`. Raises DesignError if some are not
     suitable."""
-    stories = _stories(session, study, until)
+    stories = drawn_stories(session, study, until)
     filled = _filled(session, study, stories, until)
     usable = shown_statuses(study.design.allow)
     _refuse_unfit(filled, usable)
-    return Material(stories, filled, _common_blanks(study, stories, filled, usable))
+    blanks, without = _common_blanks(study, stories, filled, usable)
+    texts: dict[str, list[str]] = defaultdict(list)
+    for key, row in stories.items():
+        texts[as_read(row.sentences)].append(key)
+    # Of several ids of one text, that with the most blanks: no form may show a text twice.
+    chosen = [max(keys, key=lambda key: len(blanks.get(key, ()))) for keys in texts.values()]
+    lacking: Counter[str] = Counter()
+    for key in chosen:
+        lacking.update(without[key] if key in blanks else ())
+    kept = {key: blanks[key] for key in chosen if key in blanks}
+    if not kept:
+        filled_by = {
+            name: len({c.story for c in filled if c.generator == name}) for name in study.design.generators
+        }
+        raise DesignError(
+            f"none of the {len(texts):,} stories has infills by every generator",
+            f"Stories with infills: {', '.join(f'{name} {n:,}' for name, n in filled_by.items())}."
+            f" `{command('generate')}` fills the others.",
+        )
+    common = CommonBlanks(kept, dict(lacking), len(texts), len(stories) - len(texts))
+    return Material(stories, filled, common)
 
 
 def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
@@ -82,21 +107,19 @@ def refuse_unequal_processing(session: Session, study: StudyFile) -> None:
         )
 
 
-def _stories(session: Session, study: StudyFile, until: datetime | None) -> dict[str, StoryRow]:
-    query = select(StoryRow).order_by(StoryRow.id)
-    if until is not None:
-        query = query.where(StoryRow.created_at <= until)
-    if study.design.split:
-        query = query.where(StoryRow.split == study.design.split)
-    if study.design.stories:
-        query = query.limit(study.design.stories)
-    stories = {row.key: row for row in session.scalars(query)}
+def drawn_stories(session: Session, study: StudyFile, until: datetime | None = None) -> dict[str, StoryRow]:
+    """The stories of the study's design by id, as of now or of `until`. Raises DesignError without any."""
+    query = select(StoryRow).where(of_split(session, study.design.split, until)).order_by(StoryRow.id)
+    stories, texts = {}, set()
+    for row in session.scalars(query):
+        texts.add(as_read(row.sentences))
+        if study.design.stories and len(texts) > study.design.stories:
+            break
+        stories[row.key] = row
     if not stories:
-        what = f"of split {study.design.split!r}" if study.design.split else "in the database"
-        raise DesignError(
-            f"there are no stories {what}",
-            f"Import some: `{command('stories', 'import', 'FILE', '--split', 'NAME')}`.",
-        )
+        split = study.design.split
+        what = f"of split {split!r}" if split not in ("", AUTO) else "in the database"
+        raise DesignError(f"there are no stories {what}", splits_hint(session))
     return stories
 
 
@@ -156,12 +179,18 @@ def _refuse_unfit(filled: Mapping[Cell, Filled], usable: Collection[str]) -> Non
         )
 
 
+class _Blanks(NamedTuple):
+    common: Mapping[str, Collection[int]]
+    lacking: Mapping[str, Counter[str]]
+
+
 def _common_blanks(
     study: StudyFile, stories: Mapping[str, StoryRow], filled: Mapping[Cell, Filled], usable: Collection[str]
-) -> CommonBlanks:
-    """The blanks that the study can show. No passage is left out for one generator alone."""
+) -> _Blanks:
+    """By story, the blanks that the study can show and what others lack. None is left out for one generator
+    alone."""
     blanks: dict[str, set[int]] = {}
-    lacking: Counter[str] = Counter()
+    lacking: dict[str, Counter[str]] = defaultdict(Counter)
     for story in stories:
         for position in study.design.positions:
             without = []
@@ -170,7 +199,7 @@ def _common_blanks(
                 # Nobody can mark an empty sentence, whatever statuses are allowed.
                 if infill is None or infill.status not in usable or not infill.text:
                     without.append(generator)
-            lacking.update(without)
+            lacking[story].update(without)
             if not without:
                 blanks.setdefault(story, set()).add(position)
-    return CommonBlanks(blanks, dict(lacking))
+    return _Blanks(blanks, lacking)

@@ -114,5 +114,13 @@ MEANINGS = {
     "X65": "Word pieces were joined with spaces that print does not have: rock 'n 'roll, 2: 30am.",
     "X66": "Two rules made infills differ from the reference's, and no document named them.",
     "X67": "A temperature near 0 was taken, and gave the first token of the vocabulary.",
+    "X20": "Two sentences were taken for one, and what a splitter only guessed passed for a fact.",
+    "X21": "What was imported was not used, and the advice changed nothing.",
+    "X22": "Infills whose ids matched no story used up their name.",
+    "X23": "A form showed one text twice, under two ids.",
+    "X24": "A sentence that nobody could see was let in at one door and refused at another.",
+    "X26": "Common public story files were refused with a hint that could not help.",
+    "X27": "A study blamed each generator for the stories that nobody had filled.",
+    "X64": "An address was cut in two where there is no white space.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

@@ -417,6 +417,19 @@ def test_prolific_says_whose_answers_count(command: Command, imported: Imported,
     assert (wrong.code, "is not Prolific's export of submissions" in wrong.err) == (2, True)
 
 
+def test_X22_an_export_of_prolific_with_none_of_the_workers_is_refused(
+    command: Command, tmp_path: Path
+) -> None:
+    header = ["Submission id", "Participant id", "Status", "Started at", "Completed at", "Time taken"]
+    export = table(tmp_path / "prolific.csv", [header, ["x", "5f1234567890", "APPROVED", "", "", "300"]])
+    file = qualtrics(tmp_path / "qualtrics.csv")
+    said = command("responses", "summarise", file, "--value", "choice_{}", "--prolific", export)
+    assert said.code == 1
+    assert "has none of the workers who answered. Workers in the export: 5f12… (12 characters);" in said.err
+    assert "in the answers: p000… (6 characters)" in said.err
+    assert "5f1234567890" not in said.err
+
+
 def test_prolific_alone_can_be_summed_up_and_has_no_answers(
     command: Command, imported: Imported, tmp_path: Path
 ) -> None:

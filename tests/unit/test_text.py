@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from humaneval.text import mojibake, normalise, refused_characters, shown_hash, split_sentences
+from humaneval.domain import InfillStatus, verdict_on
+from humaneval.text import (
+    as_read,
+    has_words,
+    mojibake,
+    normalise,
+    refused_characters,
+    shown_hash,
+    split_sentences,
+    unshowable,
+)
 
 
 def test_C60_text_is_stored_in_nfc_whatever_form_it_came_in() -> None:
@@ -114,6 +124,38 @@ def test_mojibake_is_seen(text: str) -> None:
 )
 def test_real_text_is_no_mojibake(text: str) -> None:
     assert mojibake(text) is None
+
+
+INVISIBLE = {
+    "zero-width space": "\u200b",
+    "soft hyphen": "\u00ad",
+    "byte order mark": "\ufeff",
+    "word joiner": "\u2060",
+    "directions alone": "\u202e\u202c",
+    "combining marks alone": "\u0301\u0301",
+    "a filler of Hangul": "\u3164",
+    "an empty Braille pattern": "\u2800",
+    "a joiner alone": "\u200d",
+}
+
+
+@pytest.mark.parametrize("text", INVISIBLE.values(), ids=INVISIBLE)
+def test_X24_text_that_nobody_sees_is_named(text: str) -> None:
+    assert unshowable(text)
+    assert not has_words(text)
+    assert verdict_on(text).status in (InfillStatus.UNPRINTABLE, InfillStatus.EMPTY)
+    assert verdict_on(text, needs_words=False).status is verdict_on(text).status
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u00a0", "👩\u200d🚀", "می\u200cخواهم", "…", "e\u0301"])
+def test_X24_blank_text_and_joiners_in_words_are_no_fault(text: str) -> None:
+    assert unshowable(text) == ""
+
+
+def test_X23_a_reader_takes_texts_for_the_same_whatever_their_marks_and_case() -> None:
+    assert as_read(["“It rained”, she said."]) == as_read(['"IT  RAINED" she said'])
+    assert as_read(["Tom 1 ran."]) != as_read(["Tom 2 ran."])
+    assert as_read(["कि"]) != as_read(["का"])
 
 
 def test_running_text_is_cut_into_trimmed_sentences() -> None:

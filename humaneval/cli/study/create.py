@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +13,11 @@ from humaneval.cli.study.pay import pay
 from humaneval.cli.study.plan import plan_document
 from humaneval.cli.study.plan_text import tell_plan
 from humaneval.errors import HumanEvalError
+from humaneval.infills.doubtful import told
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
-from humaneval.study.create import Created, create_study
+from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.plan import cues_of, plan_of_study
 from humaneval.study.presets import preset_over
@@ -85,7 +86,10 @@ def create(
                 "design_hash": made.design_hash,
                 "settings_hash": made.settings_hash,
                 "was_there": made.was_there,
-                "lacking": made.lacking,
+                "lacking": made.left_out.lacking,
+                "stories_without_infills": made.left_out.without_infills,
+                "stories_with_the_same_text": made.left_out.same_text,
+                "doubtful": [one.to_json() for one in made.doubtful],
                 "hourly": str(settings.hit.hourly),
                 **_plan_document(app, name),
             }
@@ -95,11 +99,8 @@ def create(
 
 
 def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
-    for generator, blanks in made.lacking.items():
-        say(
-            f"{counted(blanks, 'blank')} left out: {generator} has no infill that may be shown there.",
-            err=True,
-        )
+    for line in [*_left_out(made.left_out), *told(made.doubtful)]:
+        say(line, err=True)
     say(
         f"Study {name!r} {'already exists' if made.was_there else 'created'}: {counted(made.rows, 'row')},"
         f" {counted(made.passages, 'passage')} from"
@@ -112,6 +113,22 @@ def _tell(app: App, name: str, settings: StudyFile, made: Created) -> None:
     say()
     say(f"Design {made.design_hash[:12]}, settings {made.settings_hash[:12]}.")
     say(f"Next: {command('publish', name, '--to', 'local')}")
+
+
+def _left_out(left: LeftOut) -> Iterator[str]:
+    """Lines about what a new study cannot show."""
+    if left.without_infills:
+        yield (
+            f"{left.stories - left.without_infills:,} of {left.stories:,} stories have infills by every"
+            " generator; the study uses these."
+        )
+    if left.same_text:
+        yield (
+            f"Each text is used once: {counted(left.same_text, 'id')} of these stories"
+            f" {'has' if left.same_text == 1 else 'have'} the text of another."
+        )
+    for generator, blanks in left.lacking.items():
+        yield f"{counted(blanks, 'blank')} left out: {generator} has no infill that may be shown there."
 
 
 # The study is stored by now. A fault of its plan must not hide that.

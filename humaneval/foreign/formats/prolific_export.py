@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from humaneval.errors import UsageError
+from humaneval.errors import InputError, UsageError
 from humaneval.foreign.document import Document, open_document
 from humaneval.foreign.header import framed
 from humaneval.foreign.sheet import Options, Sheet
 from humaneval.foreign.submission_status import leave_out
-from humaneval.text import counted
+from humaneval.text import counted, listed
 
 NAME = "prolific"
 ROLES = {
@@ -69,7 +70,8 @@ def only_counted(sheet: Sheet, column: str, export: Path, options: Options) -> S
     """The sheet without workers whose submission does not count, according to Prolific's `export`.
 
     `column` holds Prolific's own ids, so call this before they become pseudonyms. Workers who are not in the
-    export are kept and counted in a note. Raises UsageError if `export` is another kind of file.
+    export are kept and counted in a note. Raises UsageError if `export` is another kind of file, and
+    InputError if it has none of the workers.
     """
     document = open_document(export, options)
     if cause := recognise(document):
@@ -81,6 +83,12 @@ def only_counted(sheet: Sheet, column: str, export: Path, options: Options) -> S
     }
     ids = sheet.frame[column].map(lambda cell: str(cell).strip())
     unknown = set(ids) - set(state)
+    if unknown and unknown == set(ids):
+        raise InputError(
+            f"{export} has none of the workers who answered. Workers in the export:"
+            f" {_beginnings(state)}; in the answers: {_beginnings(ids)}",
+            "Check that both files are of the same study, and that the column of workers has Prolific's ids.",
+        )
     for status in UNFINISHED + (() if options.rejected else REJECTED):
         gone = ids.map(lambda one, status=status: state.get(one) == status)
         sheet = sheet.without(f"{status} on Prolific", list(ids.index[gone]))
@@ -92,6 +100,11 @@ def only_counted(sheet: Sheet, column: str, export: Path, options: Options) -> S
         if silent
         else "",
     )
+
+
+def _beginnings(ids: Iterable[str]) -> str:
+    """How three of these ids begin: enough to see if they are of another kind. No whole id is printed."""
+    return listed([f"{one[:4]}… ({len(one)} characters)" for one in dict.fromkeys(ids)], most=3)
 
 
 def _plain(name: str) -> str:

@@ -187,7 +187,7 @@ def test_C31_the_limit_is_in_bytes_and_is_the_marketplaces_own() -> None:
 def _long_and_short() -> Iterator[Story]:
     for number in range(8):
         size = 15_000 if number == 7 else 10
-        yield Story(f"s{number}", tuple(f"{n} {'x' * size}." for n in range(5)), split="test")
+        yield Story(f"s{number}", tuple(f"{number} {n} {'x' * size}." for n in range(5)), split="test")
 
 
 def test_C31_one_page_that_is_too_large_stops_the_study_before_the_first_call(

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 # White space as people understand it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C and U+0085.
 # Those are control characters: they must be refused, not silently dropped.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
 
-_SPACE = re.compile(r"\s")
-
-_HIDDEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\u00ad]")
+# Format characters that belong to texts: joiners, direction marks, Arabic number signs, the tags of flags.
+_BELONGING = re.compile("[\u200c-\u200f\u0600-\u0605\u061c\u06dd\u070f\u08e2\U000110bd\U000e0020-\U000e007f]")
+# Letters and symbols by their class, with nothing to see: fillers of Hangul, the empty Braille pattern.
+_UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+_NOT_READ = re.compile("[^a-z0-9]+")
 
 # The characters that the bytes 0x80–0xBF become if UTF-8 is read as Windows-1252 (or Latin-1).
 _TAIL = "\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
@@ -67,9 +68,30 @@ def hidden_characters(text: str) -> str:
     >>> hidden_characters("a\u202eb\u200b"), hidden_characters("👩\u200d🚀")
     ('U+202E, U+200B', '')
     """
-    if text.isascii():
+    if text.isprintable():  # never true for a format character
         return ""
-    return ", ".join(dict.fromkeys(f"U+{ord(found):04X}" for found in _HIDDEN.findall(text)))
+    found = [one for one in text if unicodedata.category(one) == "Cf" and not _BELONGING.match(one)]
+    return ", ".join(dict.fromkeys(f"U+{ord(one):04X}" for one in found))
+
+
+def unshowable(text: str) -> str:
+    """Why no page can show `text` as it is; empty if one can. The same rule for whatever people will read.
+
+    A blank text passes: whether there must be one is another question.
+
+
+    >>> unshowable("a\u200b"), unshowable("\u0301"), unshowable("…")
+    ('contains U+200B, which is invisible', 'has nothing to see', '')
+    """
+    if refused := refused_characters(text):
+        return f"contains {refused}, which cannot be stored or shown"
+    if hidden := hidden_characters(text):
+        return f"contains {hidden}, which is invisible"
+    if text.strip() and not any(
+        unicodedata.category(one)[0] in "LNPS" and one not in _UNSEEN for one in text
+    ):
+        return "has nothing to see"
+    return ""
 
 
 def mojibake(text: str) -> str | None:
@@ -95,42 +117,19 @@ def has_words(text: str) -> bool:
     >>> has_words("Да!"), has_words(" …”")
     (True, False)
     """
-    return any(character.isalnum() for character in text)
+    return any(character.isalnum() and character not in _UNSEEN for character in text)
 
 
-def split_sentences(text: str) -> list[str]:
-    """The sentences of running English `text`. For free text only: a story's sentences are never split."""
-    text = normalise(text)
-    return [text[start:end] for start, end in sentence_spans(text)]
+def as_read(sentences: Iterable[str]) -> str:
+    """What a reader takes a text for: its letters and digits, whatever their case, marks, spaces and ids.
 
-
-class Span(NamedTuple):
-    """A part of a text, in characters: from `start` up to, not including, `end`."""
-
-    start: int
-    end: int
-
-
-def sentence_spans(text: str) -> list[Span]:
-    """Where each sentence of English `text` is, without the white space around it; none is empty.
-
-    >>> sentence_spans("  It rained.\u00a0 Why? ")
-    [Span(start=2, end=12), Span(start=14, end=18)]
+    >>> as_read(["“It rained”, she said."]) == as_read(['"IT RAINED,"', "she said!"])
+    True
     """
-    # Here, so that masks can be drawn with the standard library alone.
-    from sentencex import segment
-
-    # The splitter fails on some white space other than spaces. One space for each keeps the offsets.
-    text = _SPACE.sub(" ", text)
-    spans = []
-    at = 0
-    for sentence in segment("en", text):
-        # It may drop white space between sentences, so each sentence is searched for.
-        if stripped := sentence.strip():
-            start = text.index(stripped, at)
-            at = start + len(stripped)
-            spans.append(Span(start, at))
-    return spans
+    whole = unicodedata.normalize("NFKC", "".join(sentences)).casefold()
+    if whole.isascii():
+        return _NOT_READ.sub("", whole)
+    return "".join(one for one in whole if unicodedata.category(one)[0] in "LMN")
 
 
 def shown_hash(forms: Iterable[Sequence[str]]) -> str:
@@ -141,51 +140,3 @@ def shown_hash(forms: Iterable[Sequence[str]]) -> str:
     """
     shown = "\n".join(unicodedata.normalize("NFC", sentence) for form in forms for sentence in form)
     return hashlib.sha256(shown.encode("utf-8")).hexdigest()
-
-
-_GLOBAL_OPTIONS: list[str] = []
-
-
-def use_global_options(*words: str) -> None:
-    """Set the options that stand before the verb, such as `--database URL`: `command` repeats them."""
-    _GLOBAL_OPTIONS[:] = words
-
-
-def without_password(url: str) -> str:
-    """`url` with its password as three asterisks, as SQLAlchemy prints it.
-
-    >>> without_password("postgresql://ann:secret@db/study"), without_password("my study.db")
-    ('postgresql://ann:***@db/study', 'my study.db')
-    """
-    return re.sub(r"(://[^/:@]*):[^/@]*@", r"\1:***@", url)
-
-
-def command(*words: object) -> str:
-    """A command of this toolkit as a shell takes it: quoted, and with the global options in force.
-
-    >>> command("publish", "my study", "--to", "local")
-    "humaneval publish 'my study' --to local"
-    """
-    return shlex.join(["humaneval", *_GLOBAL_OPTIONS, *map(str, words)])
-
-
-def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
-    """A number with its noun, and the verb that agrees with it.
-
-    >>> counted(1, "row"), counted(1200, "row"), counted(1, "row", "is", "are")
-    ('1 row', '1,200 rows', '1 row is')
-    """
-    said = f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-    return f"{said} {verb if number == 1 else verbs}".strip()
-
-
-def listed(values: Sequence[object], most: int = 5) -> str:
-    """The first `most` of `values`, each at most 40 characters long, and the number of the others.
-
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    shown = [text if text.strip() else "(no name)" for text in map(str, values[:most])]
-    shown = [text if len(text) <= 40 else text[:39] + "…" for text in shown]
-    more = len(values) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")

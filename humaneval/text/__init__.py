@@ -1,0 +1,50 @@
+"""Text: which characters may be stored and shown, where sentences end, and the wording of messages.
+
+This module is the door."""
+
+from humaneval.text.characters import (
+    as_read,
+    has_words,
+    hidden_characters,
+    mojibake,
+    normalise,
+    refused_characters,
+    shown_hash,
+    unshowable,
+)
+from humaneval.text.languages import ENGLISH, language_of
+from humaneval.text.sentences import (
+    Parts,
+    Span,
+    clear_sentences,
+    doubts,
+    sentence_spans,
+    split_into,
+    split_sentences,
+)
+from humaneval.text.wording import command, counted, listed, use_global_options, without_password
+
+__all__ = [
+    "ENGLISH",
+    "Parts",
+    "Span",
+    "as_read",
+    "clear_sentences",
+    "command",
+    "counted",
+    "doubts",
+    "has_words",
+    "hidden_characters",
+    "language_of",
+    "listed",
+    "mojibake",
+    "normalise",
+    "refused_characters",
+    "sentence_spans",
+    "shown_hash",
+    "split_into",
+    "split_sentences",
+    "unshowable",
+    "use_global_options",
+    "without_password",
+]

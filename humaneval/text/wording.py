@@ -1,0 +1,54 @@
+"""Numbers with their nouns, short lists and commands, as messages say them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+_GLOBAL_OPTIONS: list[str] = []
+
+
+def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
+    """A number with its noun, and the verb that agrees with it.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(1, "row", "is", "are")
+    ('1 row', '1,200 rows', '1 row is')
+    """
+    said = f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{said} {verb if number == 1 else verbs}".strip()
+
+
+def listed(values: Sequence[object], most: int = 5) -> str:
+    """The first `most` of `values`, each at most 40 characters long, and the number of the others.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    shown = [text if text.strip() else "(no name)" for text in map(str, values[:most])]
+    shown = [text if len(text) <= 40 else text[:39] + "…" for text in shown]
+    more = len(values) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
+
+
+def use_global_options(*words: str) -> None:
+    """Set the options that stand before the verb, such as `--database URL`: `command` repeats them."""
+    _GLOBAL_OPTIONS[:] = words
+
+
+def without_password(url: str) -> str:
+    """`url` with its password as three asterisks, as SQLAlchemy prints it.
+
+    >>> without_password("postgresql://ann:secret@db/study"), without_password("my study.db")
+    ('postgresql://ann:***@db/study', 'my study.db')
+    """
+    return re.sub(r"(://[^/:@]*):[^/@]*@", r"\1:***@", url)
+
+
+def command(*words: object) -> str:
+    """A command of this toolkit as a shell takes it: quoted, and with the global options in force.
+
+    >>> command("publish", "my study", "--to", "local")
+    "humaneval publish 'my study' --to local"
+    """
+    return shlex.join(["humaneval", *_GLOBAL_OPTIONS, *map(str, words)])
