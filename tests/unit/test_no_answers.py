@@ -6,7 +6,8 @@ import pytest
 
 from generators.sampling.prompts import TASK, WANTED
 from generators.sampling.replies import draft_of, no_answer
-from humaneval.domain import Gap, GappedText, InfillStatus
+from humaneval.domain import Gap, GappedText, InfillStatus, Story
+from humaneval.infills.doubtful import doubt_about, repeated_words, told
 
 STORY = GappedText(
     "s", ("Anna had a dog. It was very old. ", " They went home at last. “Good night!” said Anna."), (Gap(),)
@@ -72,3 +73,23 @@ def test_X60_a_word_is_an_answer_to_a_gap_for_a_word_and_a_mark_is_not() -> None
         assert no_answer(word, WORD, 0) == ""
     for mark in ("blank 1", "[blank 1]", "<word>", "1.", "___"):
         assert no_answer(mark, WORD, 0) == "a mark of the request"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("She wanted to go to go to go to go.", "to go"),
+        ("No, no, no!", "No"),
+        ("It was a big dog, a big dog, a big dog.", "a big dog"),
+        ("He ran and ran.", ""),
+        ("They had had a long day.", ""),
+        ("Go on, go on now.", ""),
+    ],
+)
+def test_X60_words_that_are_repeated_are_listed_for_a_person(text: str, words: str) -> None:
+    assert repeated_words(text) == words
+    story = Story("s", ("A.", "B.", "C.", "D.", "E."))
+    found = doubt_about(story, 2, "sa", text)
+    assert (found is not None) == bool(words)
+    if found is not None:
+        assert any(repr(words) in line for line in told([found]))
