@@ -40,8 +40,6 @@ class Declared:
     adjust: Adjust = "holm"
     margin: float = 0.0
     """Scores are called equivalent if their difference is shown to lie within ± this; 0: none are."""
-    seed: int = 0
-    """Random seed of the permutation tests."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.margin < 1:
@@ -139,11 +137,11 @@ def _family(
         return []
     side: Literal["two-sided", "less"] = "less" if family == "below human" else "two-sided"
     codes = [(names.index(a), names.index(b)) for a, b in pairs]
-    found = paired_differences(sums, codes, level, side, declared.seed)
+    found = paired_differences(sums, codes, level, side)
     one_sided = family == "below human"
     narrow = found
     if declared.margin or one_sided:
-        narrow = paired_differences(sums, codes, inner_level(level), side, declared.seed)
+        narrow = paired_differences(sums, codes, inner_level(level), side)
     p_values = adjusted(np.array([one.p for one in found]), declared.adjust)
     return [
         Comparison(

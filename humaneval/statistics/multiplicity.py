@@ -43,6 +43,17 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     return _back(order, np.minimum(1.0, np.minimum.accumulate(steps[::-1])[::-1]))
 
 
+def decisive_p_values(error: float, tests: int) -> tuple[float, ...]:
+    """The unadjusted p-values at which a verdict of a family can turn: `error` by itself, divided by 1 to the
+    number of `tests` (Holm), or times i over it (Benjamini and Hochberg).
+
+    >>> [round(one, 4) for one in decisive_p_values(0.06, 3)]
+    [0.02, 0.03, 0.04, 0.06]
+    """
+    shares = {error / k for k in range(1, tests + 1)} | {error * i / tests for i in range(1, tests + 1)}
+    return tuple(sorted(shares))
+
+
 def _back(order: NDArray[np.intp], adjusted: Floats) -> Floats:
     result = np.empty_like(adjusted)
     result[order] = adjusted

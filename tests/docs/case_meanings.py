@@ -104,5 +104,7 @@ MEANINGS = {
     "G39": "Reading weights from elsewhere ran code.",
     "G40": "Chat models repeated the context or added remarks.",
     "G41": "Computing speed was compared with the wrong processor.",
+    "X01": "A verdict hung on random draws: another seed, another finding.",
+    "X04": "Near 5 or 95 % the test found hardly any difference, because so few pairs differ.",
+    "X11": "Sentences of the report said more than the data, or something else.",
 }
-"""Case → what went wrong. Numbers that are not here are not used."""

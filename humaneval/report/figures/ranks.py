@@ -86,7 +86,7 @@ def _table(found: Sequence[Standing]) -> ReportTable:
             Column("rank", "Mean rank"),
             Column("rank_low", "Rank, from"),
             Column("rank_high", "to"),
-            Column("group", "Group told apart"),
+            Column("letters", "Letters", False),
         ),
         tuple(
             (
@@ -95,9 +95,10 @@ def _table(found: Sequence[Standing]) -> ReportTable:
                 number(one.rank, 1),
                 whole(one.low),
                 whole(one.high),
-                whole(one.group),
+                text(one.letters),
             )
             for one in found
         ),
-        "Within a group, not all systems were told apart.",
+        "Systems without a common letter were told apart by the verdicts. A common letter does not show that"
+        " two systems score alike: this study did not tell them apart, or did not compare them.",
     )

@@ -20,7 +20,7 @@ from humaneval.statistics.detection import Detection, d_prime, detection
 from humaneval.statistics.intervals import Interval, clopper_pearson, jeffreys, wilson
 from humaneval.statistics.mixed_model import MixedModel, likelihood_ratio, mixed_model
 from humaneval.statistics.paired import cochran_q
-from humaneval.statistics.ranks import groups_of_ties, ranks
+from humaneval.statistics.ranks import compact_letters, ranks
 
 REPLICATES = 2000
 
@@ -61,8 +61,8 @@ class Standing:
     rank: float
     low: int
     high: int
-    group: int
-    """All systems of different groups were told apart; group 1 has the highest scores."""
+    letters: str
+    """Two systems that were told apart share no letter; the best has an a."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def other_intervals(answers: Judgments, kept: Flags, table: ScoreTable, seed: in
 def standings(
     answers: Judgments, kept: Flags, table: ScoreTable, seed: int
 ) -> tuple[Standing, ...] | NotEstimable:
-    """Ranks of the systems from a bootstrap of workers, best score first; groups from the verdicts."""
+    """Ranks of the systems from a bootstrap of workers, best score first; letters from the verdicts."""
     systems = sorted((row for row in table.scores if row.role is Role.SYSTEM), key=lambda row: -row.score)
     if len(systems) < 2:
         return NotEstimable("there are fewer than two systems to rank")
@@ -197,10 +197,9 @@ def standings(
         if one.family == "systems" and one.verdict in ("a_higher", "b_higher"):
             a, b = names.index(one.a), names.index(one.b)
             told[a, b] = told[b, a] = True
-    groups = groups_of_ties([row.score for row in systems], told)
-    group = {place: number for number, places in enumerate(groups, 1) for place in places}
+    letters = compact_letters([row.score for row in systems], told)
     return tuple(
-        Standing(name, rank.best, rank.mean, rank.low, rank.high, group[place])
+        Standing(name, rank.best, rank.mean, rank.low, rank.high, letters[place])
         for place, (name, rank) in enumerate(zip(names, ranks(whole, table.level), strict=True))
     )
 
