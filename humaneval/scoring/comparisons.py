@@ -1,4 +1,4 @@
-"""Which generators score higher, and which cannot be told apart: the declared pairs, adjusted for their
+"""Which generators score higher, and which were not told apart: the declared pairs, adjusted for their
 number.
 
 Systems are compared with each other in one family, two-sided. Whether each is below Human is a second family,

@@ -108,3 +108,4 @@ MEANINGS = {
     "X04": "Near 5 or 95 % the test found hardly any difference, because so few pairs differ.",
     "X11": "Sentences of the report said more than the data, or something else.",
 }
+"""Case → what went wrong. Numbers that are not here are not used."""

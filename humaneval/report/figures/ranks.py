@@ -8,7 +8,7 @@ from typing import Any
 
 from humaneval.report.figures.drawing import WIDTH, Box, Drawing, Sheet, shortened
 from humaneval.report.phrases import percent
-from humaneval.report.score_tables import NBSP, provenance
+from humaneval.report.score_tables import NBSP, drawn
 from humaneval.report.sections import Column, Figure, ReportTable, number, share, text, whole
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.analysis.models import Standing
@@ -31,7 +31,7 @@ def ranks_figure(analysis: Analysis) -> Figure | None:
         (_drawing(found),),
         "Bars: the share of 2,000 bootstrap replicates of annotators in which a system came first. Lines: its"
         f" ranks in {level} of the replicates. Dots: its mean rank. Ranks are not a test; the verdicts are."
-        f" {provenance(analysis)}",
+        f" {drawn(analysis)}",
         _table(found),
     )
 

@@ -33,6 +33,8 @@ class Omnibus:
     statistic: float
     degrees: int
     p: float
+    stories_ignored: bool = False
+    """A story recurs within a system, and the test takes no account of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,11 @@ def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
     if (once == 1).all():
         table[at] = answers.outcomes[mine]
         found = estimated(lambda: cochran_q(table))
-        return (
-            found
-            if isinstance(found, NotEstimable)
-            else Omnibus("Cochran’s Q", found.statistic, int(found.degrees), found.p)
-        )
+        if isinstance(found, NotEstimable):
+            return found
+        shown = np.unique(answers.generator[mine] * len(answers.stories) + answers.story[mine])
+        recur = bool(shown.size < mine.sum())
+        return Omnibus("Cochran’s Q", found.statistic, int(found.degrees), found.p, recur)
 
     def ratio() -> Omnibus:
         outcomes, workers, stories, names = _columns(answers, mine)
