@@ -82,8 +82,8 @@ def main_table(analysis: Analysis) -> ReportTable:
         )
     ceiling = next((one.ceiling for one in analysis.luck_off), table.chance.nominal)
     note = (
-        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here; 100 is"
-        " what chance alone gives. d′: how far the sentences stand out, in standard"
+        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here. d′:"
+        " how far the sentences stand out, in standard"
         " deviations of an annotator’s impression; 0 means not at all. Seconds: mean time on a passage, by"
         " the page’s timer. "
     )
@@ -132,8 +132,8 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
             f"At most: the one-sided bound at {level}. It decides the verdict, as the test is one-sided; the"
             " interval is two-sided."
         )
-    if sentence := verdicts.alone(ordered).strip():
-        said.append(sentence)
+    if verdicts.alone(ordered):
+        said.append("Intervals are for one pair each, adjusted p-values for all pairs together.")
     return ReportTable(
         key,
         f"{title}: score of the first minus score of the second, in points",

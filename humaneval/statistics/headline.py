@@ -19,7 +19,6 @@ from humaneval.errors import UsageError
 from humaneval.statistics.arrays import Floats
 from humaneval.statistics.cells import Cells
 from humaneval.statistics.intervals import Interval, wilson
-from humaneval.statistics.multiplicity import decisive_p_values
 from humaneval.statistics.paired import bonett_price_at
 from humaneval.statistics.paired_tests import paired_test
 from humaneval.statistics.sign_flips import Alternative
@@ -125,6 +124,7 @@ def paired_differences(
     pairs: Iterable[tuple[Any, Any]] | None = None,
     level: float = 0.95,
     alternative: Alternative = "two-sided",
+    decisive: Sequence[float] = (0.05,),
 ) -> tuple[PairedDifference, ...]:
     """The differences of `pairs` of generators (all if None), each with interval and p; unadjusted.
 
@@ -139,8 +139,8 @@ def paired_differences(
     d; elsewhere π is a(1−b) + b(1−a), of unrelated answers: few workers who judged both say little of it, and
     V knows what they have in common.
 
-    Test: see `humaneval.statistics.paired_tests.paired_test`. It is exact, or so near that neither 1 − level
-    nor a share of it, by which a family of as many pairs may be decided, lies within its error.
+    Test: see `humaneval.statistics.paired_tests.paired_test`. It is exact, or its error is below a tenth of
+    the distance to the nearest of the p-values that are `decisive`.
 
     `alternative` is about a − b. Raises UsageError for names that are not in the table and for a level
     outside 0..1.
@@ -151,7 +151,6 @@ def paired_differences(
         )
     chosen = _positions(table.names, pairs)
     facts = _Facts.of(table)
-    decisive = decisive_p_values(1.0 - level, len(chosen))
     return tuple(_difference(table, facts, a, b, level, alternative, decisive) for a, b in chosen)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -43,15 +45,22 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     return _back(order, np.minimum(1.0, np.minimum.accumulate(steps[::-1])[::-1]))
 
 
-def decisive_p_values(error: float, tests: int) -> tuple[float, ...]:
-    """The unadjusted p-values at which a verdict of a family can turn: `error` by itself, divided by 1 to the
-    number of `tests` (Holm), or times i over it (Benjamini and Hochberg).
+Adjust: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
-    >>> [round(one, 4) for one in decisive_p_values(0.06, 3)]
-    [0.02, 0.03, 0.04, 0.06]
+
+def decisive_p_values(error: float, tests: int, adjust: Adjust) -> tuple[float, ...]:
+    """The unadjusted p-values at which a verdict of a family of `tests` can turn: `error` by itself, divided
+    by 1 to their number (Holm), or times i over it (Benjamini and Hochberg).
+
+    >>> [round(one, 4) for one in decisive_p_values(0.06, 3, "holm")]
+    [0.06, 0.03, 0.02]
+    >>> [round(one, 4) for one in decisive_p_values(0.06, 3, "benjamini-hochberg")]
+    [0.02, 0.04, 0.06]
     """
-    shares = {error / k for k in range(1, tests + 1)} | {error * i / tests for i in range(1, tests + 1)}
-    return tuple(sorted(shares))
+    if adjust == "none":
+        return (error,)
+    every = range(1, tests + 1)
+    return tuple(error / k if adjust == "holm" else error * k / tests for k in every)
 
 
 def _back(order: NDArray[np.intp], adjusted: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft, special
+from scipy import special
 
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Floats
@@ -16,8 +16,8 @@ from humaneval.statistics.arrays import Floats
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 Whole: TypeAlias = NDArray[np.int64]
 
-LATTICE = 2**22
-"""Points times sizes of contributions up to which the whole distribution is computed."""
+LATTICE = 2**21
+"""Attainable sums times sizes of contributions up to which p is computed from all frequencies."""
 STATES = 2**20
 """Sums of half of the clusters up to which all of them are listed."""
 SMALLEST = 1e-12
@@ -33,6 +33,8 @@ VANISHED = 1e-15
 """Products below this are 0."""
 COARSEST, FINER, FINEST = 2.0**-7, 4.0, 2.0**-15
 """How far the noise reaches, in standard deviations of the sum: at first, divided each time, at the least."""
+CLOSE = 2.0**-11
+"""Where the noise reaches no further and nothing is decided, all sums are listed if they are few enough."""
 SHARPER = 10.0
 """The error is below the distance to what decides by this factor."""
 
@@ -113,12 +115,12 @@ def sign_flip_test(
 def _upper_tail(found: _Sizes, tail: int, decisive: Floats) -> _Bounds:
     """P(Σ ±size >= tail), exact if both bounds are the same."""
     span = min(found.reach, int(np.ceil(REACH * found.deviation)))
-    if 2 * span * found.sizes.size <= LATTICE:
+    if span * found.sizes.size <= LATTICE:
         return _listed(_lattice(found, span, tail))
     width = COARSEST
     bounds = _between(found, tail, width)
     while width > FINEST and not _decided(bounds, decisive):
-        halves = _halves(found)
+        halves = _halves(found) if width <= CLOSE else None
         if halves:
             return _listed(_both_halves(halves, tail))
         width /= FINER
@@ -134,17 +136,23 @@ def _decided(bounds: _Bounds, decisive: Floats) -> bool:
     """Are the bounds narrow enough for every p-value that decides, and for the digits that a report shows?"""
     p, width = (bounds.low + bounds.high) / 2.0, bounds.high - bounds.low
     distance = float(np.abs(decisive - p).min()) if decisive.size else np.inf
-    return bool(width * SHARPER <= distance and width <= max(2e-2 * p, 1e-7))
+    return bool(width * SHARPER <= distance and width <= max(2e-2 * p, 2e-5))
 
 
 def _lattice(found: _Sizes, span: int, tail: int) -> float:
-    """By inverting the characteristic function Π cos(size·t): all probabilities within `span`."""
-    points = 2 * int(fft.next_fast_len(span + 1, real=True))
-    angles = 2.0 * np.pi * np.arange(points // 2 + 1) / points
-    mass = fft.irfft(_characteristic(found, angles), points)
-    at = np.arange(points)
-    at[at > points // 2] -= points
-    return float(mass[at >= tail].sum())
+    """By inverting the characteristic function Π cos(size·t) on the lattice of attainable sums.
+
+    They are all even or all odd, so that half the frequencies do, and of these one half mirrors the other.
+    """
+    tail += (tail - found.reach) % 2
+    if tail > span or tail <= -span:
+        return 0.0 if tail > span else 1.0
+    points = span + 3 + span % 2  # odd, and so many that wrapping round does no harm
+    count = (span - tail) // 2 + 1
+    angles = np.pi * np.arange(1, (points + 1) // 2) / points
+    # The sum of cos(angle·s) over the sums s = tail, tail + 2, … up to the span.
+    kernel = np.cos(angles * (tail + count - 1)) * np.sin(count * angles) / np.sin(angles)
+    return float((count + 2.0 * (_characteristic(found, angles) @ kernel)) / points)
 
 
 def _characteristic(found: _Sizes, angles: Floats) -> Floats:
@@ -154,7 +162,11 @@ def _characteristic(found: _Sizes, angles: Floats) -> Floats:
     # The most frequent sizes first: they make most frequencies vanish.
     for number, place in enumerate(np.argsort(-found.repeats, kind="stable")):
         factor, repeat = np.cos(float(found.sizes[place]) * angles), int(found.repeats[place])
-        product *= factor if repeat == 1 else factor**repeat
+        if repeat > 1:
+            there = np.abs(factor) > VANISHED ** (1.0 / repeat)
+            alive, angles, product, factor = alive[there], angles[there], product[there], factor[there]
+            factor = factor**repeat
+        product *= factor
         if number % 4 == 0:
             there = np.abs(product) > VANISHED
             alive, angles, product = alive[there], angles[there], product[there]

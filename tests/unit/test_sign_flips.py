@@ -95,8 +95,9 @@ def test_what_cannot_be_flipped_is_refused() -> None:
 
 
 def test_a_verdict_turns_at_the_declared_error_or_at_a_share_of_it() -> None:
-    assert decisive_p_values(0.05, 1) == (0.05,)
-    assert len(decisive_p_values(0.05, 15)) == 27  # 15 by Holm, 15 by Benjamini and Hochberg, three by both
+    assert decisive_p_values(0.05, 1, "holm") == decisive_p_values(0.05, 9, "none") == (0.05,)
+    assert min(decisive_p_values(0.05, 15, "holm")) == pytest.approx(0.05 / 15)
+    assert decisive_p_values(0.05, 2, "benjamini-hochberg") == (0.025, 0.05)
 
 
 def test_contributions_are_whole_however_many_responses_there_are() -> None:
