@@ -141,10 +141,10 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
             Column("pair", "Pair", False),
             Column("difference", "Points", unit="share"),
             Column("interval", interval_head(analysis.table), span=True, unit="share"),
-            *([Column("bound", "At most (one-sided)", unit="share")] if bounded else []),
+            *([Column("bound", "At most", unit="share")] if bounded else []),
             Column("p", "p"),
             Column("p_adjusted", "p, unadjusted" if adjust == "unadjusted" else f"p, {adjust}"),
-            Column("pairs", "Pairs of answers", unit="pairs of answers by one annotator"),
+            Column("pairs", "Pairs", unit="pairs of answers by one annotator"),
             Column("verdict", "Verdict", False),
         ),
         tuple(
