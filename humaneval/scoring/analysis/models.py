@@ -23,6 +23,8 @@ from humaneval.statistics.paired import cochran_q
 from humaneval.statistics.ranks import compact_letters, ranks
 
 REPLICATES = 2000
+MOST_LOST = 0.5
+"""At most this share of replicates may have drawn no judgment of a system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +194,11 @@ def standings(
     names = [row.generator for row in systems]
     replicates = drawn.scores[:, [drawn.names.index(name) for name in names]]
     whole = replicates[~np.isnan(replicates).any(axis=1)]
-    if len(whole) < REPLICATES / 2:
-        return NotEstimable("too few workers judged every system")
+    # What a replicate lacks by its odds, not by what was drawn: no other seed may find the opposite.
+    workers = len(np.unique(answers.worker[mine]))
+    judged = np.array([row.workers for row in systems])
+    if ((1.0 - judged / workers) ** workers).sum() > MOST_LOST or not len(whole):
+        return NotEstimable("some systems were judged by too few annotators")
     told = np.zeros((len(names), len(names)), dtype=np.bool_)
     for one in table.comparisons:
         if one.family == "systems" and one.verdict in ("a_higher", "b_higher"):
