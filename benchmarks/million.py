@@ -70,7 +70,7 @@ def headline(frame: pd.DataFrame) -> dict[str, Any]:
         "scores": len(scores),
         "pairs": len(pairs),
         "test": pairs[0].test,
-        "computed": pairs[0].computation,
+        "p_error": max(pair.p_error for pair in pairs),
     }
 
 

@@ -59,7 +59,7 @@ def power_of(
     The variance of the difference is that of the model: (a(1−a) + b(1−b) − 2cλ)/n, with c the covariance of
     an annotator's answers and λ the share of forms with both generators. Several forms of a person and
     several responses to a story add to it, which makes n smaller. If every form shows both generators, the
-    power is that of the exact McNemar test, else that of the permutation test by its normal approximation.
+    power is that of McNemar's mid-p test, else that of the permutation test by its normal approximation.
     The interval must exclude 0 too. Spammers who pass the gate answer by chance. `paired=False`: different
     annotators judge the two."""
     a, b, honest = plan.measured(low), plan.measured(high), 1 - plan.gate.left

@@ -1,7 +1,7 @@
 """Power and detectable differences for comparisons of two scores.
 
 For two different sets of annotators: the normal approximation of R's power.prop.test. For the same
-annotators: the exact power of McNemar's exact test. The far tail is left out, as is usual: finding the wrong
+annotators: the exact power of McNemar's mid-p test. The far tail is left out, as is usual: finding the wrong
 one higher does not count as finding the difference."""
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scipy.special import bdtr, bdtrik, gammaln, xlogy
 from humaneval.errors import UsageError
 from humaneval.statistics.arrays import Floats
 from humaneval.statistics.intervals import wilson
+from humaneval.statistics.paired_tests import FEW
 
 NORMAL = NormalDist()
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
@@ -51,15 +52,16 @@ def power_exact(
     one_sided: bool = False,
     reach: float = 0.0,
 ) -> float:
-    """The probability that McNemar's exact test finds the higher of two scores if `n` annotators judge both.
+    """The probability that McNemar's test finds the higher of two scores if `n` annotators judge both.
 
     `share` is the discordance, `difference` that of the scores, 0 or more. Of n pairs, Bin(n, share) differ,
     and of these Bin(·, (share + difference) / (2 share)) favour the higher score. It is found if p is `error`
     or less and the Bonett–Price interval of `reach` standard errors excludes 0 (`reach` 0: no such interval
-    is required). Between whole numbers, n is interpolated.
+    is required). p is the mid-p, with few annotators the exact p, as in reports. Between whole numbers, n is
+    interpolated.
 
     >>> round(power_exact(0.5, 0.1, 38), 3)
-    0.094
+    0.129
     """
     if not 0 <= difference <= share <= 1 or n < 0:
         raise UsageError(
@@ -83,7 +85,7 @@ def _exactly(share: float, difference: float, n: int, error: float, one_sided: b
     odds = np.exp(
         gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1) + xlogy(m, share) + xlogy(n - m, 1 - share)
     )
-    most = _most_against(m, error if one_sided else error / 2)
+    most = _most_against(m, error if one_sided else error / 2, mid=n >= FEW)
     # Bonett and Price's interval excludes 0 if d exceeds reach·√(share'/(n + 2 + reach²)), share' = (m +
     # 2)/(n + 2).
     least = reach * np.sqrt((m + 2) * (n + 2) / (n + 2 + reach**2))
@@ -92,21 +94,27 @@ def _exactly(share: float, difference: float, n: int, error: float, one_sided: b
     return float((odds * np.where(most >= 0, bdtr(np.maximum(most, 0), m.astype(np.int64), lost), 0.0)).sum())
 
 
-def _most_against(m: Floats, tail: float) -> Floats:
-    """How many of m discordant pairs may go against the higher score with P(Bin(m, ½) ≤ as many) ≤ `tail`;
-    −1: none."""
-    return _critical(tail, 1 << int(m.max()).bit_length())[m.astype(np.int64)]
+def _most_against(m: Floats, tail: float, *, mid: bool) -> Floats:
+    """How many of m discordant pairs may go against the higher score with P(Bin(m, ½) ≤ as many) ≤ `tail`
+    (`mid`: as many counted by half); −1: none."""
+    return _critical(tail, 1 << int(m.max()).bit_length(), mid)[m.astype(np.int64)]
 
 
 @cache
-def _critical(tail: float, size: int) -> Floats:
+def _critical(tail: float, size: int, mid: bool) -> Floats:
     m = np.arange(1, size, dtype=np.float64)
     most = np.ceil(np.nan_to_num(bdtrik(tail, m, 0.5), nan=-1.0)) + 1
-    while (
-        over := (most >= 0) & (bdtr(np.maximum(most, 0), m.astype(np.int64), 0.5) > tail * (1 + 1e-12))
-    ).any():
+    while (over := _lower_tail(most, m, mid) > tail * (1 + 1e-12)).any():
         most = most - over
     return np.concatenate(([-1.0], most))
+
+
+def _lower_tail(most: Floats, m: Floats, mid: bool) -> Floats:
+    """P(Bin(m, ½) ≤ most); 0 below 0."""
+    up_to, below = (
+        np.where(k >= 0, bdtr(np.clip(k, 0, m), m.astype(np.int64), 0.5), 0.0) for k in (most, most - 1)
+    )
+    return np.asarray((up_to + below) / 2 if mid else up_to)
 
 
 def detectable(power_at: Callable[[float], float], score: float, power: float = 0.8) -> float | None:

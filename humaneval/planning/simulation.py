@@ -179,9 +179,10 @@ def _tested(where: Layout, outcomes: Flags, kept: Flags, plan: Plan) -> PairedDi
         return None
     columns: tuple[Codes | Flags, ...] = (outcomes, where.workers, where.stories, where.generators)
     table = cells(*(column[kept] for column in columns))
+    decisive = (1 - plan.level, plan.error_of(plan.comparisons or plan.below_human))
     if plan.comparisons:
-        return paired_differences(table, [(0, 1)], plan.level)[0]
-    return paired_differences(table, [(1, 0)], inner_level(plan.level), "less")[0]
+        return paired_differences(table, [(0, 1)], plan.level, "two-sided", decisive)[0]
+    return paired_differences(table, [(1, 0)], inner_level(plan.level), "less", decisive)[0]
 
 
 def _crowd(plan: Plan, where: Layout, rng: np.random.Generator) -> tuple[Flags, Flags]:

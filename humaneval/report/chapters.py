@@ -77,7 +77,7 @@ def sections(data: ReportData) -> tuple[Section, ...]:
 
 
 def comparisons(analysis: Analysis) -> Section:
-    """Which generators can be told apart, and how that was tested."""
+    """Which generators were told apart, and how that was tested."""
     chosen = analysis.table.comparisons
     families = [[one for one in chosen if one.family == family] for family in ("systems", "below human")]
     sentences = [verdicts.summary(family) for family in families]

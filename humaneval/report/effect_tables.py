@@ -9,7 +9,7 @@ import numpy as np
 
 from humaneval.planning.cues import CueScore
 from humaneval.report.phrases import short_pseudonym
-from humaneval.report.score_tables import NBSP, interval_head, provenance
+from humaneval.report.score_tables import NBSP, drawn, interval_head, provenance
 from humaneval.report.sections import (
     NOT_ESTIMABLE,
     Cell,
@@ -92,7 +92,7 @@ def agreement_table(analysis: Analysis) -> ReportTable | str:
             Column("interval", interval_head(analysis.table), span=True),
         ),
         tuple(rows),
-        f"Over {found.passages:,} passages with at least two answers, without Control. {provenance(analysis)}"
+        f"Over {found.passages:,} passages with at least two answers, without Control. {drawn(analysis)}"
         f" {reasons}".strip(),
     )
 

@@ -96,7 +96,7 @@ def _sample(known: Dossier) -> dict[str, Answer]:
         ),
         f"{SAMPLE}-statistical_power-value": Answer(power),
         f"{SAMPLE}-statistical_power-method": Answer(
-            "Exact power of McNemar’s exact test of paired answers (if forms show only some of the systems,"
+            "Exact power of McNemar’s mid-p test of paired answers (if forms show only some of the systems,"
             " the normal approximation to the permutation test). The correlation of an evaluator’s answers"
             f" ({seen.correlation:.3f}) follows from a standard deviation of evaluators of {plan.worker_sd:g}"
             f" on the logit scale. The error is {1 - plan.level:.3g}, divided by the number of comparisons"

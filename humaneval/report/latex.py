@@ -27,7 +27,7 @@ def render_latex(data: ReportData) -> str:
 
 
 def _origin(table: ReportTable, data: ReportData) -> str:
-    """Rule, n and seed for a caption, where the note below the table has them not."""
+    """Rule and n for a caption, where the note below the table has them not."""
     origin = provenance(data.analysis) if data.analysis else ""
     return "" if origin in table.note else origin
 

@@ -59,7 +59,7 @@ def render_report(data: ReportData) -> str:
 
 
 def origin(data: ReportData) -> str:
-    """The rule and the number of responses, and the seed if anything was drawn."""
+    """The rule and the number of responses."""
     if data.analysis:
         return provenance(data.analysis)
     table = data.table

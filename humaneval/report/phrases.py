@@ -18,9 +18,9 @@ STEPS = {
     "duplicates": "Second answers to the same story and generator",
     "incomplete": "Annotators who did not judge every passage they were shown",
     "missed control": "Missed a Control passage",
-    "too fast": "Faster than anyone can read",
-    "straight-lining": "Marked the same position throughout",
-    "spam": "Answered without reading, judging by their Control passages",
+    "too fast": "Read faster than the rule allows",
+    "straight-lining": "Marked one position more often than the rule allows",
+    "spam": "Probably did not read, judging by their Control passages",
     "analysed": "Analysed",
 }
 

@@ -33,12 +33,15 @@ NBSP = "\N{NO-BREAK SPACE}"
 
 
 def provenance(analysis: Analysis) -> str:
-    """The rule, the number of responses and the seed: the end of every caption."""
+    """The rule and the number of responses: the end of every caption."""
     table = analysis.table
     responses = table.exclusions[-1].responses
-    return (
-        f"Rule {table.rule.hash[:12]}, n{NBSP}={NBSP}{counted(responses, 'response')}, seed {analysis.seed}."
-    )
+    return f"Rule {table.rule.hash[:12]}, n{NBSP}={NBSP}{counted(responses, 'response')}."
+
+
+def drawn(analysis: Analysis) -> str:
+    """The same with the seed, for the end of a caption of what was drawn at random."""
+    return f"{provenance(analysis)} Drawn with seed {analysis.seed}."
 
 
 def named(row: GeneratorScore) -> Cell:
@@ -79,8 +82,8 @@ def main_table(analysis: Analysis) -> ReportTable:
         )
     ceiling = next((one.ceiling for one in analysis.luck_off), table.chance.nominal)
     note = (
-        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here; 100 means"
-        " that nobody can tell the system’s sentences. d′: how far the sentences stand out, in standard"
+        f"Of ceiling: the score as a share of the {percent(ceiling)}{NBSP}% that chance gives here. d′:"
+        " how far the sentences stand out, in standard"
         " deviations of an annotator’s impression; 0 means not at all. Seconds: mean time on a passage, by"
         " the page’s timer. "
     )
@@ -126,8 +129,11 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
     if bounded:
         level = f"{percent(analysis.table.level, 0)}{NBSP}%"
         said.append(
-            f"At most: the one-sided bound at {level}. It decides the verdict, as the test is one-sided."
+            f"At most: the one-sided bound at {level}. It decides the verdict, as the test is one-sided; the"
+            " interval is two-sided."
         )
+    if verdicts.alone(ordered):
+        said.append("Intervals are for one pair each, adjusted p-values for all pairs together.")
     return ReportTable(
         key,
         f"{title}: score of the first minus score of the second, in points",
@@ -138,7 +144,7 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
             *([Column("bound", "At most", unit="share")] if bounded else []),
             Column("p", "p"),
             Column("p_adjusted", "p, unadjusted" if adjust == "unadjusted" else f"p, {adjust}"),
-            Column("pairs", "Pairs of answers", unit="pairs of answers by one annotator"),
+            Column("pairs", "Pairs", unit="pairs of answers by one annotator"),
             Column("verdict", "Verdict", False),
         ),
         tuple(
@@ -226,7 +232,7 @@ def intervals_table(analysis: Analysis) -> ReportTable:
     note = (
         "Naive, exact and Jeffreys take responses as independent. The bootstraps resample annotators,"
         " stories, or both; the two-way one is conservative: it is wider than it need be. "
-        + provenance(analysis)
+        + drawn(analysis)
         + " "
     )
     note += why_not(

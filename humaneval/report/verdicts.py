@@ -3,6 +3,7 @@ than its verdict."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from humaneval.report.phrases import percent
@@ -10,6 +11,7 @@ from humaneval.scoring.analysis.models import Omnibus
 from humaneval.scoring.comparisons import Comparison
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED
+from humaneval.statistics.paired_tests import MCNEMAR, MCNEMAR_AND_STORY
 
 ADJUSTED = {"holm": "Holm", "benjamini-hochberg": "Benjamini–Hochberg", "none": "unadjusted"}
 INTERVALS = {
@@ -49,13 +51,14 @@ def p_equals(p: float) -> str:
 
 
 def outcome(one: Comparison) -> str:
-    """The verdict in a few words, for a table's cell."""
-    return {
+    """The verdict in a few words, for a table's cell; it says if it is one-sided."""
+    words = {
         "a_higher": f"{one.a} higher",
         "b_higher": f"{one.b} higher",
         "equivalent": "equivalent",
         "inconclusive": "inconclusive",
     }[one.verdict]
+    return f"{words} (one-sided)" if one.bound is not None and one.verdict == "b_higher" else words
 
 
 def summary(comparisons: Sequence[Comparison]) -> str:
@@ -86,7 +89,8 @@ def summary(comparisons: Sequence[Comparison]) -> str:
         parts.append("Equivalent: " + "; ".join(f"{one.a} and {one.b}" for one in equal))
     if open_:
         number = "The pair" if len(comparisons) == 1 else f"{open_} of {len(comparisons)} pairs"
-        parts.append(f"{number} cannot be told apart")
+        were = "was" if 1 in (open_, len(comparisons)) else "were"
+        parts.append(f"{number} {were} not told apart by this study")
     return ". ".join(parts) + "."
 
 
@@ -97,9 +101,13 @@ def any_difference(found: Omnibus | NotEstimable, level: float) -> str:
     facts = (
         f"{found.test}, χ²({found.degrees}) = {found.statistic:.2f}, p\N{NO-BREAK SPACE}{p_equals(found.p)}"
     )
-    if found.p <= 1 - level + 1e-12:
-        return f"The systems do not all score alike ({facts}). The pairs below are tested one by one."
-    return f"It is not shown that the systems differ at all ({facts})."
+    words = (
+        f"The systems do not all score alike ({facts}). The pairs below are tested one by one."
+        if found.p <= 1 - level + 1e-12
+        else f"It is not shown that the systems differ at all ({facts})."
+    )
+    recur = " Stories recur, and Cochran’s Q does not allow for that." if found.stories_ignored else ""
+    return words + recur
 
 
 def method(comparisons: Sequence[Comparison]) -> str:
@@ -119,9 +127,27 @@ def method(comparisons: Sequence[Comparison]) -> str:
         if adjust == "none"
         else f"p-values are adjusted within each family by {ADJUSTED[adjust]}"
     )
+    whose = (
+        "within annotators"
+        if all(one.test in (MCNEMAR, MCNEMAR_AND_STORY) for one in comparisons)
+        else "of the scores, whose annotators differ in part or answered several times"
+    )
     return (
-        f"Differences are computed within annotators. Intervals: {intervals}. Tests: {tests};"
-        f" {how}.{bounds(comparisons)}"
+        f"Differences are computed {whose}. Intervals: {intervals}. Tests: {tests};"
+        f" {how}.{alone(comparisons)}{bounds(comparisons)}"
+    )
+
+
+def alone(comparisons: Sequence[Comparison]) -> str:
+    """That intervals are for one pair each, where p is for the family, as a sentence after a space."""
+    if all(one.adjust == "none" for one in comparisons):
+        return ""
+    sizes = Counter(one.family for one in comparisons)
+    if max(sizes.values(), default=0) < 2:
+        return ""
+    return (
+        " Each interval is for its pair alone, and p for its whole family: an interval can exclude 0 where"
+        " the verdict is inconclusive."
     )
 
 
@@ -131,6 +157,6 @@ def bounds(comparisons: Sequence[Comparison]) -> str:
         if one.bound is not None:
             return (
                 f" Whether a system scores below {one.b} is tested one-sided, and the one-sided bound (at"
-                " most) decides the verdict."
+                " most) decides the verdict, not the two-sided interval."
             )
     return ""

@@ -1,4 +1,4 @@
-"""Which generators score higher, and which cannot be told apart: the declared pairs, adjusted for their
+"""Which generators score higher, and which were not told apart: the declared pairs, adjusted for their
 number.
 
 Systems are compared with each other in one family, two-sided. Whether each is below Human is a second family,
@@ -22,9 +22,8 @@ from humaneval.statistics.cells import Cells
 from humaneval.statistics.equivalence import within_margin
 from humaneval.statistics.headline import paired_differences
 from humaneval.statistics.intervals import Interval
-from humaneval.statistics.multiplicity import benjamini_hochberg, holm
+from humaneval.statistics.multiplicity import Adjust, benjamini_hochberg, decisive_p_values, holm
 
-Adjust = Literal["holm", "benjamini-hochberg", "none"]
 Family = Literal["systems", "below human"]
 Verdict = Literal["a_higher", "b_higher", "equivalent", "inconclusive"]
 
@@ -40,8 +39,6 @@ class Declared:
     adjust: Adjust = "holm"
     margin: float = 0.0
     """Scores are called equivalent if their difference is shown to lie within ± this; 0: none are."""
-    seed: int = 0
-    """Random seed of the permutation tests."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.margin < 1:
@@ -71,6 +68,8 @@ class Comparison:
     bound: float | None = None
     """Below Human: the one-sided upper bound at this level, which decides the verdict. None in the other
     family."""
+    p_error: float = 0.0
+    """How far `p` may be from the exact one, by proof."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as an entry of `comparisons` in `score --json`."""
@@ -89,6 +88,7 @@ class Comparison:
             "pairs": self.pairs,
             "note": self.note,
             "bound": self.bound,
+            "p_error": self.p_error,
         }
 
 
@@ -139,11 +139,12 @@ def _family(
         return []
     side: Literal["two-sided", "less"] = "less" if family == "below human" else "two-sided"
     codes = [(names.index(a), names.index(b)) for a, b in pairs]
-    found = paired_differences(sums, codes, level, side, declared.seed)
+    decisive = decisive_p_values(1 - level, len(codes), declared.adjust)
+    found = paired_differences(sums, codes, level, side, decisive)
     one_sided = family == "below human"
     narrow = found
     if declared.margin or one_sided:
-        narrow = paired_differences(sums, codes, inner_level(level), side, declared.seed)
+        narrow = paired_differences(sums, codes, inner_level(level), side, ())
     p_values = adjusted(np.array([one.p for one in found]), declared.adjust)
     return [
         Comparison(
@@ -161,6 +162,7 @@ def _family(
             one.pairs,
             one.note,
             inner.interval.high if one_sided else None,
+            one.p_error,
         )
         for one, inner, p in zip(found, narrow, p_values, strict=True)
     ]

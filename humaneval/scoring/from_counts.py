@@ -21,10 +21,9 @@ from humaneval.domain import Role
 from humaneval.errors import InputError
 from humaneval.scoring.comparisons import Comparison, Declared, Family, adjusted, decide, inner_level
 from humaneval.statistics.intervals import Interval, wilson
-from humaneval.statistics.ranks import Rank, jeffreys_draws, ranks
+from humaneval.statistics.ranks import Rank, jeffreys_ranks
 from humaneval.statistics.two_samples import chi_square, newcombe, z_test
 
-DRAWS = 100_000
 METHOD = "newcombe, unpaired"
 TEST = "χ², unpaired"
 ONE_SIDED = "z, unpaired, one-sided"
@@ -56,13 +55,11 @@ class CountTable:
     level: float
     scores: tuple[Count, ...]
     comparisons: tuple[Comparison, ...]
-    seed: int
 
     def to_json(self) -> dict[str, Any]:
         """The document of `score --counts --json`; plain values only."""
         return {
             "level": self.level,
-            "seed": self.seed,
             "scores": [
                 {
                     "generator": row.generator,
@@ -114,17 +111,12 @@ def score_counts(
     systems = [one for one in counts if one.role is Role.SYSTEM]
     ranked: dict[str, Rank] = {}
     if len(systems) > 1:
-        draws = jeffreys_draws(
-            [one.not_identified for one in systems],
-            [one.n for one in systems],
-            DRAWS,
-            rng=np.random.default_rng(declared.seed),
-        )
-        ranked = dict(zip((one.generator for one in systems), ranks(draws, level), strict=True))
+        found = jeffreys_ranks([one.not_identified for one in systems], [one.n for one in systems], level)
+        ranked = dict(zip((one.generator for one in systems), found, strict=True))
     rows = [Count(name, role, x, n, wilson(x, n, level), ranked.get(name)) for name, role, x, n in counts]
     order = {Role.CONTROL: 0, Role.SYSTEM: 1, Role.HUMAN: 2}
     rows.sort(key=lambda row: (order[row.role], row.score, row.generator))
-    return CountTable(level, tuple(rows), _compared(rows, declared, level), declared.seed)
+    return CountTable(level, tuple(rows), _compared(rows, declared, level))
 
 
 def _compared(rows: Sequence[Count], declared: Declared, level: float) -> tuple[Comparison, ...]:

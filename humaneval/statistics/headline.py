@@ -17,28 +17,22 @@ from scipy import special
 
 from humaneval.errors import UsageError
 from humaneval.statistics.arrays import Floats
-from humaneval.statistics.cells import Cells, Sums
+from humaneval.statistics.cells import Cells
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.paired import bonett_price_at
-from humaneval.statistics.sign_flips import Alternative, sign_flip_test
+from humaneval.statistics.paired_tests import paired_test
+from humaneval.statistics.sign_flips import Alternative
 
 PLAIN = "wilson"
 WIDENED = "wilson, n / design effect"
 PAIRED = "bonett-price"
 PAIRED_WIDENED = "bonett-price, n / design effect"
 
-MCNEMAR = "exact McNemar"
-WITHIN_WORKER = "sign-flip permutation within workers"
-WITHIN_BOTH = "sign-flip permutations within workers and within stories, larger p"
-MCNEMAR_AND_STORY = "exact McNemar and sign-flip permutation within stories, larger p"
-
 FEWEST = 8
 """With fewer workers or stories the interval of a score tends to be too narrow; its note says so."""
 
 ROUNDING = 1e-9
 """A spread of pairs below this is 0: all pairs are alike."""
-HOPELESS = 5
-"""Signs of so few clusters give no two-sided p below .05."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +67,8 @@ class PairedDifference:
     method: str
     test: str
     p: float
-    computation: str
-    """How p was computed: "exact", "Edgeworth expansion" or "Monte Carlo"."""
-    seed: int | None
-    """Of the Monte Carlo draws; None if there were none."""
+    p_error: float
+    """How far `p` may be from the exact one, by proof: 0 if it is exact."""
     pairs: int
     """Pairs of a response to `a` and one to `b` by the same worker."""
     effective_pairs: float
@@ -132,7 +124,7 @@ def paired_differences(
     pairs: Iterable[tuple[Any, Any]] | None = None,
     level: float = 0.95,
     alternative: Alternative = "two-sided",
-    seed: int = 0,
+    decisive: Sequence[float] = (0.05,),
 ) -> tuple[PairedDifference, ...]:
     """The differences of `pairs` of generators (all if None), each with interval and p; unadjusted.
 
@@ -147,10 +139,8 @@ def paired_differences(
     d; elsewhere π is a(1−b) + b(1−a), of unrelated answers: few workers who judged both say little of it, and
     V knows what they have in common.
 
-    Test: exact McNemar where every worker judged both once; else the sign of each worker's contribution is
-    flipped. Both take stories as they came. Where a story recurs within a generator, its contributions are
-    flipped too, and the larger p counts. Neither knows variation by worker and by story at once: the interval
-    does.
+    Test: see `humaneval.statistics.paired_tests.paired_test`. It is exact, or its error is below a tenth of
+    the distance to the nearest of the p-values that are `decisive`.
 
     `alternative` is about a − b. Raises UsageError for names that are not in the table and for a level
     outside 0..1.
@@ -161,7 +151,7 @@ def paired_differences(
         )
     chosen = _positions(table.names, pairs)
     facts = _Facts.of(table)
-    return tuple(_difference(table, facts, a, b, level, alternative, seed) for a, b in chosen)
+    return tuple(_difference(table, facts, a, b, level, alternative, decisive) for a, b in chosen)
 
 
 def _positions(names: Sequence[Any], pairs: Iterable[tuple[Any, Any]] | None) -> list[tuple[int, int]]:
@@ -225,7 +215,13 @@ def _variances(table: Cells) -> Floats:
 
 
 def _difference(
-    table: Cells, facts: _Facts, a: int, b: int, level: float, alternative: Alternative, seed: int
+    table: Cells,
+    facts: _Facts,
+    a: int,
+    b: int,
+    level: float,
+    alternative: Alternative,
+    decisive: Sequence[float],
 ) -> PairedDifference:
     means, n = table.means, table.n
     d = float(means[a] - means[b])
@@ -251,46 +247,18 @@ def _difference(
         effective = min(spread / float(facts.variances[a, b]), 2.0 * most)
     if not pairs:
         note = f"{note} No worker judged both.".strip()
-    test, p, computation, used = _test(table, a, b, paired_once, alternative, seed)
-    deciding = workers if test == WITHIN_WORKER else fewest
-    if test in (WITHIN_WORKER, WITHIN_BOTH) and deciding <= HOPELESS:
-        least = 2.0 ** (1 - deciding)
-        note = f"{note} With so few clusters ({deciding}), p cannot fall below {least:g}.".strip()
+    tested = paired_test(table, a, b, alternative, decisive)
+    note = f"{note} {tested.note}".strip()
     return PairedDifference(
         table.names[a],
         table.names[b],
         d,
         bonett_price_at(d, max(discordant, d * d), effective, t),
         method,
-        test,
-        p,
-        computation,
-        used,
+        tested.name,
+        tested.p,
+        tested.error,
         pairs,
         effective,
         note,
-    )
-
-
-def _test(
-    table: Cells, a: int, b: int, paired_once: bool, alternative: Alternative, seed: int
-) -> tuple[str, float, str, int | None]:
-    by_worker = sign_flip_test(_contributions(table, table.workers, a, b), alternative, seed=seed)
-    test = MCNEMAR if paired_once else WITHIN_WORKER
-    counts = table.stories.counts
-    if max(counts[:, a].max(), counts[:, b].max()) <= 1:
-        return test, by_worker.p, by_worker.how, by_worker.seed
-    by_story = sign_flip_test(_contributions(table, table.stories, a, b), alternative, seed=seed)
-    larger = max(by_worker, by_story, key=lambda one: one.p)
-    return MCNEMAR_AND_STORY if paired_once else WITHIN_BOTH, larger.p, larger.how, larger.seed
-
-
-def _contributions(table: Cells, sums: Sums, a: int, b: int) -> Floats:
-    """Of each cluster to the difference; whole numbers where each cluster judged both equally often."""
-    ones, counts, n = sums.ones, sums.counts, table.n
-    if np.array_equal(counts[:, a], counts[:, b]):
-        return np.asarray(ones[:, a] - ones[:, b])
-    pooled = float((table.ones[a] + table.ones[b]) / (n[a] + n[b]))
-    return np.asarray(
-        (ones[:, a] - pooled * counts[:, a]) / n[a] - (ones[:, b] - pooled * counts[:, b]) / n[b]
     )

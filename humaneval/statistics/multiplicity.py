@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -41,6 +43,24 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     order = np.argsort(values, kind="stable")
     steps = values[order] * values.size / np.arange(1, values.size + 1)
     return _back(order, np.minimum(1.0, np.minimum.accumulate(steps[::-1])[::-1]))
+
+
+Adjust: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
+
+
+def decisive_p_values(error: float, tests: int, adjust: Adjust) -> tuple[float, ...]:
+    """The unadjusted p-values at which a verdict of a family of `tests` can turn: `error` by itself, divided
+    by 1 to their number (Holm), or times i over it (Benjamini and Hochberg).
+
+    >>> [round(one, 4) for one in decisive_p_values(0.06, 3, "holm")]
+    [0.06, 0.03, 0.02]
+    >>> [round(one, 4) for one in decisive_p_values(0.06, 3, "benjamini-hochberg")]
+    [0.02, 0.04, 0.06]
+    """
+    if adjust == "none":
+        return (error,)
+    every = range(1, tests + 1)
+    return tuple(error / k if adjust == "holm" else error * k / tests for k in every)
 
 
 def _back(order: NDArray[np.intp], adjusted: Floats) -> Floats:

@@ -1,5 +1,5 @@
 """Generators judged by the same annotators, compared within them: Cochran's Q, and the interval of a
-difference. McNemar's exact test is the sign-flip test of `sign_flips`."""
+difference. McNemar's test is in `paired_tests`."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def position_effect(
         (
             _mantel_haenszel(total, found)
             if shown.size > 1
-            else NotEstimable(f"the machine's sentence is at position {shown[0]} in all passages")
+            else NotEstimable(f"the sentence is at position {shown[0]} in each of these passages")
         ),
     )
 
@@ -161,7 +161,8 @@ def learning(
     size, hits = np.bincount(stratum), np.bincount(stratum, weights=outcome)
     telling = ((hits > 0) & (hits < size))[stratum]
     if not telling.any():
-        return NotEstimable("outcomes are all alike")
+        alike = bool((outcome == outcome[0]).all())
+        return NotEstimable(f"{'outcomes' if alike else 'the outcomes of each generator'} are all alike")
     outcome, place, stratum = (
         outcome[telling],
         place[telling],
@@ -170,14 +171,18 @@ def learning(
     worker = np.unique(worker[telling], return_inverse=True)[1]
     groups = int(worker.max()) + 1
     if groups < 3:
-        return NotEstimable(
-            f"{'one worker is' if groups == 1 else 'two workers are'} too few for a standard error"
-        )
+        who = "one worker" if groups == 1 else "two workers"
+        judged = "" if telling.all() else " who judged a generator with outcomes of both kinds"
+        return NotEstimable(f"{who}{judged} {'is' if groups == 1 else 'are'} too few for a standard error")
     middle = np.bincount(stratum, weights=place) / np.bincount(stratum)
     centred = place - middle[stratum]
     scale = float(np.sqrt(np.square(centred).mean()))
     if scale <= 1e-12 * (1 + float(np.abs(place).max())):
-        return NotEstimable("all passages were shown at the same place of the order")
+        return NotEstimable(
+            "all passages were shown at the same place of the order"
+            if np.ptp(numbers(order, "places in the order")) == 0
+            else "no generator with outcomes of both kinds was shown at several places of the order"
+        )
     fit = _trend(outcome, centred / scale, stratum, worker)
     if isinstance(fit, NotEstimable):
         return fit

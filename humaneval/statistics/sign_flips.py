@@ -1,104 +1,236 @@
 """Could the differences of the clusters as well have had the other sign? The sign-flip (permutation) test of
-a sum."""
+a sum, without random draws: exact, or between proved bounds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import fft, special
+from numpy.typing import NDArray
+from scipy import special
 
-from humaneval.errors import UsageError
+from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Floats
 
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
+Whole: TypeAlias = NDArray[np.int64]
 
-ENUMERATED = 13
-"""Up to so many clusters all 2^m signs are tried."""
-SPREAD = 2e-3
-"""Where no cluster weighs much (Σc⁴ ≤ SPREAD·(Σc²)²), Edgeworth's expansion is closer than 9,999 draws."""
-DRAWS = 9_999
-"""Random sign vectors where neither of the two will do."""
+LATTICE = 2**21
+"""Attainable sums times sizes of contributions up to which p is computed from all frequencies."""
+STATES = 2**20
+"""Sums of half of the clusters up to which all of them are listed."""
 SMALLEST = 1e-12
 """Smaller p-values drown in rounding: this one is given instead."""
+REACH = 8.0
+"""Beyond so many standard deviations less than 3e-14 is left (Hoeffding)."""
+SMOOTH = 10
+"""Uniform variables in the noise that smooths a distribution."""
+HIGHEST = 57.0
+"""Frequencies up to this over the noise's reach leave out less than 1e-9: (10/57)^10 / 10π."""
+MISSED = 2e-9
+VANISHED = 1e-15
+"""Products below this are 0."""
+COARSEST, FINER, FINEST = 2.0**-7, 4.0, 2.0**-15
+"""How far the noise reaches, in standard deviations of the sum: at first, divided each time, at the least."""
+CLOSE = 2.0**-11
+"""Where the noise reaches no further and nothing is decided, all sums are listed if they are few enough."""
+SHARPER = 10.0
+"""The error is below the distance to what decides by this factor."""
 
 
 class FlipTest(NamedTuple):
-    """`p` of the test, how it was computed, and whether that used random draws."""
+    """`p` of the test, and how far it may be from the exact one: 0 if it is exact."""
 
     p: float
-    how: Literal["exact", "Edgeworth expansion", "Monte Carlo"]
-    seed: int | None = None
+    error: float = 0.0
+
+
+class _Bounds(NamedTuple):
+    low: float
+    high: float
+
+
+class _Sizes(NamedTuple):
+    """The sizes of the contributions other than 0, without a common divisor, and how often each occurs."""
+
+    sizes: Whole
+    repeats: Whole
+
+    @property
+    def reach(self) -> int:
+        return int(self.sizes @ self.repeats)
+
+    @property
+    def deviation(self) -> float:
+        return float(np.sqrt(np.square(self.sizes.astype(np.float64)) @ self.repeats))
 
 
 def sign_flip_test(
-    contributions: Floats, alternative: Alternative = "two-sided", *, seed: int = 0
+    contributions: Whole,
+    alternative: Alternative = "two-sided",
+    *,
+    mid: bool = False,
+    decisive: Sequence[float] = (0.05,),
 ) -> FlipTest:
     """How often the sum of `contributions` is as extreme as theirs if each sign is + or − with equal odds.
 
-    One contribution a cluster, for example a worker's number of misses with one generator minus that with
-    another: to swap the two labels within a worker is to flip her sign. With scores of general models:
-    Hemerik, Goeman and Finos 2020. Whole numbers: exact, by inverting the characteristic function Π cos(k·t).
-    Others: all sign vectors for up to 13 clusters; the expansion φ with its fourth-moment term where no
-    cluster weighs much; else 9,999 random sign vectors with `seed`, p = (1 + as extreme)/10,000.
+    One contribution a cluster, as a whole number, for example a worker's number of misses with one generator
+    minus that with another: to swap the two labels within a worker is to flip her sign. With scores of
+    general models: Hemerik, Goeman and Finos 2020. `mid` counts sums that are just as extreme by half (the
+    mid-p of Lancaster 1961).
 
-    No contribution other than 0 gives p = 1. Raises UsageError for an unknown alternative.
+    Exact where the distribution on whole numbers is short enough, or clusters or their sizes are few. Else p
+    lies between two proved bounds, which are narrowed until they are ten times closer than the nearest of
+    the p-values that are `decisive`. If that takes too long, the upper bound counts.
 
-    >>> round(sign_flip_test(np.array([1.0, 1, 1, 1])).p, 6)
+    No contribution other than 0 gives p = 1. Raises UsageError for an unknown alternative, InputError for
+    other than whole numbers.
+
+    >>> round(sign_flip_test(np.array([1, 1, 1, 1])).p, 6)
     0.125
     """
     if alternative not in ("two-sided", "less", "greater"):
         raise UsageError(f"there is no alternative {alternative!r}", "two-sided, less or greater.")
-    # In their own order: that of a table's lines must change neither the draws nor the last digits.
-    contributions = np.sort(contributions)
-    weights = np.sort(np.abs(contributions[contributions != 0]))
-    if not weights.size:
-        return FlipTest(1.0, "exact")
-    observed = float(contributions.sum())
+    if not np.issubdtype(contributions.dtype, np.integer):
+        raise InputError("signs are flipped of whole numbers")
+    common = int(np.gcd.reduce(contributions)) if contributions.size else 0
+    if not common:
+        return FlipTest(1.0)
+    found = _Sizes(*np.unique(np.abs(contributions[contributions != 0]) // common, return_counts=True))
+    observed = int(contributions.sum()) // common
     # Flips are symmetric about 0, so that the lower tail of a sum is the upper tail of its negative.
     tail = abs(observed) if alternative == "two-sided" else observed * (1 if alternative == "greater" else -1)
-    upper, how, used = _upper_tail(weights, tail, seed)
-    p = 2.0 * upper if alternative == "two-sided" else upper
-    return FlipTest(float(min(1.0, max(p, SMALLEST))), how, used)
+    sides = 2.0 if alternative == "two-sided" else 1.0
+    low, high = _upper_tail(found, tail, np.asarray(decisive) / sides)
+    if mid:
+        beyond = _upper_tail(found, tail + 1, np.asarray(decisive) / sides)
+        low, high = (low + beyond.low) / 2.0, (high + beyond.high) / 2.0
+    p, error = (low + high) / 2.0, (high - low) / 2.0
+    if error and not _decided(_Bounds(low, high), np.asarray(decisive) / sides):
+        p, error = high, high - low
+    return FlipTest(float(min(1.0, max(sides * p, SMALLEST))), float(sides * error))
 
 
-def _upper_tail(
-    weights: Floats, tail: float, seed: int
-) -> tuple[float, Literal["exact", "Edgeworth expansion", "Monte Carlo"], int | None]:
-    """P(Σ ±w >= tail)."""
-    if bool((weights == np.round(weights)).all()):
-        return _exact(weights, tail), "exact", None
-    slack = 1e-9 * float(weights.sum())
-    if weights.size <= ENUMERATED:
-        signs = 1.0 - 2.0 * ((np.arange(2**weights.size)[:, None] >> np.arange(weights.size)) & 1)
-        return float((signs @ weights >= tail - slack).mean()), "exact", None
-    square = float(np.square(weights).sum())
-    spread = float((weights**4).sum()) / square**2
-    if spread <= SPREAD:
-        z = tail / np.sqrt(square)
-        # The excess kurtosis of the sum is −2·spread; all odd cumulants are 0.
-        bend = -2.0 * spread / 24.0 * (z**3 - 3.0 * z) * np.exp(-z * z / 2.0) / np.sqrt(2.0 * np.pi)
-        return float(special.ndtr(-z) + bend), "Edgeworth expansion", None
-    rng = np.random.default_rng(seed)
-    extreme = 0
-    for start in range(0, DRAWS, 1000):
-        rows = min(1000, DRAWS - start)
-        signs = 1.0 - 2.0 * rng.integers(0, 2, (rows, weights.size), dtype=np.int8)
-        extreme += int((signs @ weights >= tail - slack).sum())
-    return (1 + extreme) / (1 + DRAWS), "Monte Carlo", seed
+def _upper_tail(found: _Sizes, tail: int, decisive: Floats) -> _Bounds:
+    """P(Σ ±size >= tail), exact if both bounds are the same."""
+    span = min(found.reach, int(np.ceil(REACH * found.deviation)))
+    if span * found.sizes.size <= LATTICE:
+        return _listed(_lattice(found, span, tail))
+    width = COARSEST
+    bounds = _between(found, tail, width)
+    while width > FINEST and not _decided(bounds, decisive):
+        halves = _halves(found) if width <= CLOSE else None
+        if halves:
+            return _listed(_both_halves(halves, tail))
+        width /= FINER
+        bounds = _between(found, tail, width)
+    return bounds
 
 
-def _exact(weights: Floats, tail: float) -> float:
-    sizes, repeats = np.unique(weights, return_counts=True)
-    reach, deviation = float(weights.sum()), float(np.sqrt(np.square(weights).sum()))
-    # Beyond 8 standard deviations less than 3e-14 is left (Hoeffding), so that wrapping round does no harm.
-    span = int(min(reach, np.ceil(8.0 * deviation)))
-    points = 2 * int(fft.next_fast_len(span + 1, real=True))
-    angles = 2.0 * np.pi * np.arange(points // 2 + 1) / points
-    characteristic = np.ones(angles.size)
-    for size, repeat in zip(sizes, repeats, strict=True):
-        characteristic *= np.cos(size * angles) ** int(repeat)
-    mass = fft.irfft(characteristic, points)
-    at = np.arange(points)
-    at[at > points // 2] -= points
-    return float(mass[at >= tail - 1e-9].sum())
+def _listed(p: float) -> _Bounds:
+    return _Bounds(p, p)
+
+
+def _decided(bounds: _Bounds, decisive: Floats) -> bool:
+    """Are the bounds narrow enough for every p-value that decides, and for the digits that a report shows?"""
+    p, width = (bounds.low + bounds.high) / 2.0, bounds.high - bounds.low
+    distance = float(np.abs(decisive - p).min()) if decisive.size else np.inf
+    return bool(width * SHARPER <= distance and width <= max(2e-2 * p, 2e-5))
+
+
+def _lattice(found: _Sizes, span: int, tail: int) -> float:
+    """By inverting the characteristic function Π cos(size·t) on the lattice of attainable sums.
+
+    They are all even or all odd, so that half the frequencies do, and of these one half mirrors the other.
+    """
+    tail += (tail - found.reach) % 2
+    if tail > span or tail <= -span:
+        return 0.0 if tail > span else 1.0
+    points = span + 3 + span % 2  # odd, and so many that wrapping round does no harm
+    count = (span - tail) // 2 + 1
+    angles = np.pi * np.arange(1, (points + 1) // 2) / points
+    # The sum of cos(angle·s) over the sums s = tail, tail + 2, … up to the span.
+    kernel = np.cos(angles * (tail + count - 1)) * np.sin(count * angles) / np.sin(angles)
+    return float((count + 2.0 * (_characteristic(found, angles) @ kernel)) / points)
+
+
+def _characteristic(found: _Sizes, angles: Floats) -> Floats:
+    """Π cos(size·angle). Frequencies at which it vanishes are left out of the later factors."""
+    whole = np.zeros(angles.size)
+    alive, product = np.arange(angles.size), np.ones(angles.size)
+    # The most frequent sizes first: they make most frequencies vanish.
+    for number, place in enumerate(np.argsort(-found.repeats, kind="stable")):
+        factor, repeat = np.cos(float(found.sizes[place]) * angles), int(found.repeats[place])
+        if repeat > 1:
+            there = np.abs(factor) > VANISHED ** (1.0 / repeat)
+            alive, angles, product, factor = alive[there], angles[there], product[there], factor[there]
+            factor = factor**repeat
+        product *= factor
+        if number % 4 == 0:
+            there = np.abs(product) > VANISHED
+            alive, angles, product = alive[there], angles[there], product[there]
+    whole[alive] = product
+    return whole
+
+
+def _halves(found: _Sizes) -> tuple[_Sizes, _Sizes] | None:
+    """The sizes in two parts, each with few enough sums to list them; None if there are too many."""
+    parts: tuple[list[int], list[int]] = ([], [])
+    states = [1, 1]
+    for place in np.argsort(-found.repeats, kind="stable"):
+        into = int(states[1] < states[0])
+        states[into] *= int(found.repeats[place]) + 1
+        parts[into].append(int(place))
+        if max(states) > STATES:
+            return None
+    first, second = (_Sizes(found.sizes[part], found.repeats[part]) for part in parts)
+    return first, second
+
+
+def _both_halves(halves: tuple[_Sizes, _Sizes], tail: int) -> float:
+    (sums, odds), (others, of_others) = (_sums(half) for half in halves)
+    order = np.argsort(others, kind="stable")
+    above = np.concatenate([np.cumsum(of_others[order][::-1])[::-1], [0.0]])
+    return float(odds @ above[np.searchsorted(others[order], tail - sums)])
+
+
+def _sums(found: _Sizes) -> tuple[Whole, Floats]:
+    """All sums of these clusters, and their probabilities."""
+    sums, odds = np.zeros(1, dtype=np.int64), np.ones(1)
+    for size, repeat in zip(found.sizes.tolist(), found.repeats.tolist(), strict=True):
+        plus = np.arange(repeat + 1)
+        share = np.exp(
+            special.gammaln(repeat + 1)
+            - special.gammaln(plus + 1)
+            - special.gammaln(repeat - plus + 1)
+            - repeat * np.log(2.0)
+        )
+        sums = np.add.outer(sums, size * (2 * plus - repeat)).ravel()
+        odds = np.multiply.outer(odds, share).ravel()
+    return sums, odds
+
+
+def _between(found: _Sizes, tail: int, width: float) -> _Bounds:
+    """Bounds of P(sum >= tail): noise that never reaches further than ± `width` standard deviations is added
+    to the sum, and the tail is moved by as much, to either side.
+
+    The noise is a sum of uniform variables, so that high frequencies vanish and the Fourier series of a tail,
+    ½ − 2/π · Σ φ(2πj/T)·sin(2πjx/T)/j over odd j, ends early. T is so long that wrapping round does no harm.
+    """
+    deviation = found.deviation
+    noise = max(1.0, width * deviation)
+    period = 2.0 * (REACH * deviation + abs(tail) + 2.0 * noise)
+    most = int(np.ceil(HIGHEST / noise * period / (2.0 * np.pi)))
+    # All sums are even, or all are odd: a sum above tail − 2 is one of tail or more.
+    thresholds = np.array([tail - 2.0 + noise, tail - noise])
+    sums = np.zeros(2)
+    for start in range(1, most + 1, 2**17):
+        frequency = np.arange(start, min(start + 2**17, most + 2), 2, dtype=np.float64)
+        angles = 2.0 * np.pi * frequency / period
+        smoothed = _characteristic(found, angles) * np.sinc(angles * noise / SMOOTH / np.pi) ** SMOOTH
+        there = smoothed != 0.0
+        weights, angles = smoothed[there] / frequency[there], angles[there]
+        sums += [float(weights @ np.sin(angles * threshold)) for threshold in thresholds]
+    low, high = 0.5 - 2.0 / np.pi * sums
+    return _Bounds(max(0.0, float(low) - MISSED), min(1.0, float(high) + MISSED))

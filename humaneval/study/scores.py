@@ -51,7 +51,6 @@ class Collected:
             analysis.below_human,
             analysis.adjust,
             analysis.equivalence_margin,
-            self.settings.design.seed,
         )
 
     def table(self, level: float | None = None) -> ScoreTable:

@@ -122,5 +122,8 @@ MEANINGS = {
     "X26": "Common public story files were refused with a hint that could not help.",
     "X27": "A study blamed each generator for the stories that nobody had filled.",
     "X64": "An address was cut in two where there is no white space.",
+    "X01": "A verdict hung on random draws: another seed, another finding.",
+    "X04": "Near 5 or 95 % the test found hardly any difference, because so few pairs differ.",
+    "X11": "Sentences of the report said more than the data, or something else.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

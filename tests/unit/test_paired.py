@@ -25,7 +25,7 @@ outcomes = st.lists(st.lists(st.integers(0, 1), min_size=4, max_size=4), min_siz
 
 def sign_flips(wins: int, losses: int, **settings: Any) -> float:
     """The p-value of as many pairs won and lost, as the headline computes it."""
-    return sign_flip_test(np.repeat([1.0, -1.0], [wins, losses]), **settings).p
+    return sign_flip_test(np.repeat([1, -1], [wins, losses]), **settings).p
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from humaneval.planning.power import (
     power_unpaired,
     sd_of_icc,
 )
-from tests.unit.mcnemar import bonett_price_low, mcnemar_exact
+from tests.unit.mcnemar import bonett_price_low, mcnemar_exact, mcnemar_mid
 
 SHARE = st.floats(0.02, 0.98)
 
@@ -55,7 +55,7 @@ def test_connors_approximation_gives_the_published_numbers_and_nearly_the_exact_
     for rho, needed in ((0, 2407), (0.1, 2167), (0.2, 1927), (0.3, 1687), (0.5, 1206)):
         assert connor(0.45, 0.41, needed - 1, rho) < 0.8 <= connor(0.45, 0.41, needed, rho)
         exact = power_exact(discordance(0.45, 0.41, rho), 0.04, needed)
-        assert 0.77 < exact < connor(0.45, 0.41, needed, rho)
+        assert exact == pytest.approx(connor(0.45, 0.41, needed, rho), abs=0.01)
 
 
 @pytest.mark.parametrize(("n", "points"), [(95, 20.19), (100, 19.7), (200, 14.0), (500, 8.8), (1000, 6.2)])
@@ -103,9 +103,9 @@ def test_powers_are_shares_and_grow_with_n(a: float, b: float, n: int) -> None:
     assert more >= less - 1e-9 or a == b
 
 
-def test_at_95_pairs_the_exact_test_is_cautious() -> None:
-    # Two scores of 45 % without correlation: 1,000 simulated studies gave .034.
-    assert round(2 * power_exact(discordance(0.45, 0.45), 0.0, 95), 3) == 0.036
+def test_at_95_pairs_the_test_comes_near_its_level() -> None:
+    # Two scores of 45 % without correlation: 1,000 simulated studies gave .051; the exact p, .034.
+    assert round(2 * power_exact(discordance(0.45, 0.45), 0.0, 95), 3) == 0.049
 
 
 def test_an_annotators_level_makes_answers_alike() -> None:
@@ -114,11 +114,12 @@ def test_an_annotators_level_makes_answers_alike() -> None:
 
 
 def counted(share: float, difference: float, n: int, alpha: float) -> float:
-    """The power of McNemar's exact test, by going through all tables."""
+    """The power of McNemar's test, by going through all tables: the mid-p, with few annotators the exact."""
+    p = mcnemar_mid if n >= 12 else mcnemar_exact
     up, total = (share + difference) / 2, 0.0
     for b in range(n + 1):
         for c in range(n + 1 - b):
-            if b > c and mcnemar_exact(b, c) <= alpha and bonett_price_low(b, c, n) > 0:
+            if b > c and p(b, c) <= alpha and bonett_price_low(b, c, n) > 0:
                 odds = comb(n, b) * comb(n - b, c) * up**b * (share - up) ** c * (1 - share) ** (n - b - c)
                 total += odds
     return total
@@ -133,7 +134,7 @@ def test_exact_powers_are_those_of_all_tables_added_up(n: int, alpha: float) -> 
 
 def test_the_exact_test_finds_less_than_connors_formula_promises() -> None:
     share = discordance(0.4, 0.5, answers_correlation(0.5, 0.4, 0.5))
-    assert round(power_exact(share, 0.1, 38), 3) == 0.098
+    assert round(power_exact(share, 0.1, 38), 3) == 0.135
     assert round(connor(0.4, 0.5, 38, answers_correlation(0.5, 0.4, 0.5)), 3) == 0.141
     between = power_exact(share, 0.1, 38.5)
     assert power_exact(share, 0.1, 38) < between < power_exact(share, 0.1, 39)
@@ -166,7 +167,8 @@ def test_more_forms_of_one_annotator_widen_a_score_less_than_they_promise() -> N
     assert many.responses == one.responses == 100
     assert many.half_width > one.half_width
     assert outlook(Plan(100, stories=20)).half_width > one.half_width
-    assert many.power == pytest.approx(one.power, abs=1e-3)
+    # The interval must exclude 0 too, and that of 25 people is a little wider.
+    assert one.power - 0.03 < many.power < one.power
 
 
 def test_a_family_is_harder_than_one_comparison() -> None:

@@ -96,7 +96,7 @@ def test_strata_hide_a_difference_between_generators_that_stand_at_different_pos
 def test_where_nothing_varies_position_is_not_estimable() -> None:
     assert (
         str(position_effect([1, 0], [2, 2]).significance)
-        == "not estimable, because the machine's sentence is at position 2 in all passages"
+        == "not estimable, because the sentence is at position 2 in each of these passages"
     )
     assert isinstance(position_effect([1, 1, 1], [1, 2, 3]).significance, NotEstimable)
 
@@ -150,6 +150,23 @@ def test_learning_says_why_it_is_not_estimable() -> None:
     )
     assert str(learning([1, 1, 1], [1, 2, 3], ["a", "b", "c"])) == f"{because} outcomes are all alike"
     assert "same place" in str(learning([1, 0, 1], [2, 2, 2], ["a", "b", "c"]))
+
+
+def test_X11_why_learning_is_not_estimable_is_true_of_the_data() -> None:
+    people, generators = ["a", "b", "c", "d", "e"], ["x", "x", "x", "y", "y"]
+    # Each generator has a place of its own: passages were not all shown at the same one.
+    assert str(learning([1, 0, 1, 0, 1], [1, 1, 1, 2, 2], people, generators)) == (
+        "not estimable, because no generator with outcomes of both kinds was shown at several places of the"
+        " order"
+    )
+    # Only y varies in its places, but it was always found.
+    why = str(learning([1, 0, 1, 1, 1], [1, 1, 1, 1, 2], people, generators))
+    assert "no generator with outcomes of both kinds" in why
+    why = str(learning([1, 1, 1, 1, 0], [1, 2, 3, 1, 2], people, generators))
+    assert "two workers who judged a generator with outcomes of both kinds are too few" in why
+    assert str(learning([1, 1, 1, 0, 0], [1, 2, 3, 1, 2], people, generators)) == (
+        "not estimable, because the outcomes of each generator are all alike"
+    )
     assert "separates" in str(learning([0, 0, 1, 1], [1, 2, 3, 4], ["a", "b", "c", "d"]))
 
 

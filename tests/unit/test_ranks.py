@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import rankdata
 
 from humaneval.errors import InputError, UsageError
-from humaneval.statistics.ranks import groups_of_ties, jeffreys_draws, ranks
+from humaneval.statistics.ranks import compact_letters, jeffreys_ranks, ranks
 
 QUICK = settings(max_examples=40, deadline=None)
 
@@ -53,42 +53,65 @@ def test_one_generator_is_best_and_first() -> None:
     assert ranks([[0.5], [0.1]]) == ((1.0, 1, 1, 1.0),)
 
 
-def test_draws_have_the_moments_of_their_beta() -> None:
-    draws = jeffreys_draws([0, 43], [95, 95], 20_000, rng=np.random.default_rng(3))
-    assert draws.shape == (20_000, 2)
-    assert draws.mean(axis=0) == pytest.approx([0.5 / 96, 43.5 / 96], abs=1e-3)
-    assert (draws == jeffreys_draws([0, 43], [95, 95], 20_000, rng=np.random.default_rng(3))).all()
+def test_ranks_under_posteriors_are_those_of_many_draws() -> None:
+    x, n = np.array([19, 28, 38, 39, 37, 43]), np.full(6, 95)
+    found = jeffreys_ranks(x, n)
+    draws = np.random.default_rng(3).beta(x + 0.5, n - x + 0.5, (100_000, 6))
+    for exact, drawn in zip(found, ranks(draws), strict=True):
+        assert (exact.mean, exact.best) == pytest.approx((drawn.mean, drawn.best), abs=0.01)
+        assert (exact.low, exact.high) == (drawn.low, drawn.high)
+    assert sum(one.best for one in found) == pytest.approx(1, abs=1e-5)
+    assert sum(one.mean for one in found) == pytest.approx(21, abs=1e-4)
+    assert jeffreys_ranks([5], [9]) == ((pytest.approx(1), 1, 1, pytest.approx(1)),)
 
 
-def test_groups_split_only_where_all_above_differ_from_all_below() -> None:
-    told = np.zeros((4, 4), dtype=bool)
-    for one, other in ((0, 2), (0, 3), (1, 3), (1, 2)):
+def pairs(*apart: tuple[int, int], of: int) -> np.ndarray:
+    told = np.zeros((of, of), dtype=bool)
+    for one, other in apart:
         told[one, other] = told[other, one] = True
-    assert groups_of_ties([0.9, 0.8, 0.4, 0.3], told) == ((0, 1), (2, 3))
-    told[1, 2] = told[2, 1] = False  # the chain closes: nobody can be set apart
-    assert groups_of_ties([0.9, 0.8, 0.4, 0.3], told) == ((0, 1, 2, 3),)
-    assert groups_of_ties([0.3, 0.9, 0.8, 0.4], ~np.eye(4, dtype=bool)) == ((1,), (2,), (3,), (0,))
+    return told
+
+
+def test_X11_systems_that_were_told_apart_share_no_letter() -> None:
+    told = pairs((0, 2), (0, 3), (1, 3), (1, 2), of=4)
+    assert compact_letters([0.9, 0.8, 0.4, 0.3], told) == ("a", "a", "b", "b")
+    chain = pairs((0, 2), (0, 3), (1, 3), of=4)
+    assert compact_letters([0.9, 0.8, 0.4, 0.3], chain) == ("a", "ab", "bc", "c")
+    assert compact_letters([0.3, 0.9, 0.8, 0.4], ~np.eye(4, dtype=bool)) == ("d", "a", "b", "c")
+    assert compact_letters([0.3, 0.9], pairs(of=2)) == ("a", "a")
+    many = compact_letters(np.arange(60.0), ~np.eye(60, dtype=bool))
+    assert len(set(many)) == 60
+
+
+@QUICK
+@given(st.integers(2, 7), st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6))))
+def test_X11_letters_say_of_every_pair_whether_it_was_told_apart(k: int, drawn: set[tuple[int, int]]) -> None:
+    apart = [(one, other) for one, other in drawn if max(one, other) < k]
+    told = pairs(*((one, other) for one, other in apart if one != other), of=k)
+    letters = compact_letters(np.linspace(0.1, 0.9, k), told)
+    for one in range(k):
+        for other in range(one):
+            assert bool(set(letters[one]) & set(letters[other])) != told[one, other]
 
 
 def test_what_cannot_be_ranked_is_refused() -> None:
-    rng = np.random.default_rng(1)
     for empty in ([], [[]], [0.1, 0.2]):
         with pytest.raises(InputError, match="need a table of replicates"):
             ranks(empty)
     with pytest.raises(InputError, match="are not finite numbers"):
         ranks([[0.1, float("nan")]])
     with pytest.raises(InputError, match="2 counts and 1 numbers of responses"):
-        jeffreys_draws([1, 2], [95], rng=rng)
+        jeffreys_ranks([1, 2], [95])
     with pytest.raises(InputError, match="between 0 and their number of responses"):
-        jeffreys_draws([96], [95], rng=rng)
-    with pytest.raises(UsageError, match="the number of draws is 0"):
-        jeffreys_draws([1], [95], 0, rng=rng)
+        jeffreys_ranks([96], [95])
     with pytest.raises(InputError, match="in both directions"):
-        groups_of_ties([0.1, 0.2], [[0, 1], [0, 0]])
+        compact_letters([0.1, 0.2], [[0, 1], [0, 0]])
     with pytest.raises(InputError, match="as many rows and columns"):
-        groups_of_ties([0.1, 0.2], [[0]])
+        compact_letters([0.1, 0.2], [[0]])
     with pytest.raises(UsageError, match="not a level"):
         ranks([[0.1]], level=2)
+    with pytest.raises(UsageError, match="not a level"):
+        jeffreys_ranks([1], [95], level=2)
 
 
 def test_a_tie_reaches_from_its_better_rank_to_its_worse() -> None:

@@ -204,7 +204,7 @@ def _smallest(difference: float | None) -> str:
 
 def _tell_method(planned: Plan) -> None:
     if planned.together == 1:
-        say("Every form shows all generators. They are compared within annotators, by McNemar's exact test.")
+        say("Every form shows all generators. They are compared within annotators, by McNemar's mid-p test.")
     else:
         say(
             f"Of the forms that show one of two generators, {percent(planned.together)} also show the other."

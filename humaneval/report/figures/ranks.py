@@ -8,7 +8,7 @@ from typing import Any
 
 from humaneval.report.figures.drawing import WIDTH, Box, Drawing, Sheet, shortened
 from humaneval.report.phrases import percent
-from humaneval.report.score_tables import NBSP, provenance
+from humaneval.report.score_tables import NBSP, drawn
 from humaneval.report.sections import Column, Figure, ReportTable, number, share, text, whole
 from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.analysis.models import Standing
@@ -31,7 +31,7 @@ def ranks_figure(analysis: Analysis) -> Figure | None:
         (_drawing(found),),
         "Bars: the share of 2,000 bootstrap replicates of annotators in which a system came first. Lines: its"
         f" ranks in {level} of the replicates. Dots: its mean rank. Ranks are not a test; the verdicts are."
-        f" {provenance(analysis)}",
+        f" {drawn(analysis)}",
         _table(found),
     )
 
@@ -86,7 +86,7 @@ def _table(found: Sequence[Standing]) -> ReportTable:
             Column("rank", "Mean rank"),
             Column("rank_low", "Rank, from"),
             Column("rank_high", "to"),
-            Column("group", "Group told apart"),
+            Column("letters", "Letters", False),
         ),
         tuple(
             (
@@ -95,9 +95,10 @@ def _table(found: Sequence[Standing]) -> ReportTable:
                 number(one.rank, 1),
                 whole(one.low),
                 whole(one.high),
-                whole(one.group),
+                text(one.letters),
             )
             for one in found
         ),
-        "Within a group, not all systems were told apart.",
+        "Systems without a common letter were told apart by the verdicts. A common letter does not show that"
+        " two systems score alike: this study did not tell them apart, or did not compare them.",
     )

@@ -40,6 +40,6 @@ def render_counts(table: CountTable, console: Console) -> None:
         "Counts do not say which annotator judged what, nor whether annotators or stories recur. So"
         " comparisons are unpaired (χ²; against Human, one-sided z, whose verdicts follow the one-sided"
         " bound:"
-        " at most), and intervals are Wilson’s and Newcombe’s. Ranks and the odds of being best are from"
-        f" 100,000 draws under Jeffreys’ priors, seed {table.seed}."
+        " at most), and intervals are Wilson’s and Newcombe’s. Ranks and the odds of being best follow from"
+        " Jeffreys’ priors."
     )

@@ -104,7 +104,8 @@ def _flow(table: ScoreTable, *, ascii_only: bool, tight: bool) -> Table:
 
 def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool, tight: bool) -> Table:
     """A family of comparisons, largest difference first."""
-    family = "Systems compared" if chosen[0].family == "systems" else f"Below {chosen[0].b}?"
+    bounded = chosen[0].bound is not None
+    family = f"Below {chosen[0].b}? One-sided" if bounded else "Systems compared"
     lines = Table(
         box=None,
         padding=(0, 1),
@@ -116,10 +117,10 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
     )
     lines.add_column("Pair", overflow="fold")
     lines.add_column("Points", justify="right", no_wrap=True)
-    lines.add_column(f"{percent(level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True)
-    bounded = not tight and chosen[0].bound is not None
-    if bounded:
-        lines.add_column("At most", justify="right", no_wrap=True)
+    at = f"{percent(level, 0)} %"
+    # Against Human the bound decides: a two-sided interval beside it would seem to deny it.
+    head = (f"At most ({at})" if bounded else f"{at} interval") if not tight else "At most" if bounded else at
+    lines.add_column(head, justify="right", no_wrap=True)
     lines.add_column("p" if tight else "p, adjusted", justify="right", no_wrap=True)
     if not tight:
         lines.add_column("Verdict", overflow="fold")
@@ -128,8 +129,11 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
         cells = [
             f"{one.a} – {one.b}",
             verdicts.signed(one.difference),
-            f"{verdicts.signed(one.interval.low)} to {verdicts.signed(one.interval.high)}",
-            *([verdicts.signed(one.bound)] if bounded and one.bound is not None else []),
+            (
+                f"{verdicts.signed(one.interval.low)} to {verdicts.signed(one.interval.high)}"
+                if one.bound is None
+                else verdicts.signed(one.bound)
+            ),
             verdicts.p_value(one.p_adjusted),
             verdicts.outcome(one),
         ]

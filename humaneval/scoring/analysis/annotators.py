@@ -106,7 +106,7 @@ def _line(worker: str, row: pd.Series[Any]) -> WorkerLine:
     if row["controls"] > row["noticed"]:
         flags.append("missed a Control passage")
     if row["straight"] < ODD:
-        flags.append("marked one position throughout")
+        flags.append("marked one position very often")
     if rate is not None and rate > READING_SPEED:
         flags.append("faster than anyone can read")
     return WorkerLine(

@@ -20,9 +20,11 @@ from humaneval.statistics.detection import Detection, d_prime, detection
 from humaneval.statistics.intervals import Interval, clopper_pearson, jeffreys, wilson
 from humaneval.statistics.mixed_model import MixedModel, likelihood_ratio, mixed_model
 from humaneval.statistics.paired import cochran_q
-from humaneval.statistics.ranks import groups_of_ties, ranks
+from humaneval.statistics.ranks import compact_letters, ranks
 
 REPLICATES = 2000
+MOST_LOST = 0.5
+"""At most this share of replicates may have drawn no judgment of a system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Omnibus:
     statistic: float
     degrees: int
     p: float
+    stories_ignored: bool = False
+    """A story recurs within a system, and the test takes no account of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +65,8 @@ class Standing:
     rank: float
     low: int
     high: int
-    group: int
-    """All systems of different groups were told apart; group 1 has the highest scores."""
+    letters: str
+    """Two systems that were told apart share no letter; the best has an a."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +93,11 @@ def omnibus(answers: Judgments, kept: Flags) -> Omnibus | NotEstimable:
     if (once == 1).all():
         table[at] = answers.outcomes[mine]
         found = estimated(lambda: cochran_q(table))
-        return (
-            found
-            if isinstance(found, NotEstimable)
-            else Omnibus("Cochran’s Q", found.statistic, int(found.degrees), found.p)
-        )
+        if isinstance(found, NotEstimable):
+            return found
+        shown = np.unique(answers.generator[mine] * len(answers.stories) + answers.story[mine])
+        recur = bool(shown.size < mine.sum())
+        return Omnibus("Cochran’s Q", found.statistic, int(found.degrees), found.p, recur)
 
     def ratio() -> Omnibus:
         outcomes, workers, stories, names = _columns(answers, mine)
@@ -177,7 +181,7 @@ def other_intervals(answers: Judgments, kept: Flags, table: ScoreTable, seed: in
 def standings(
     answers: Judgments, kept: Flags, table: ScoreTable, seed: int
 ) -> tuple[Standing, ...] | NotEstimable:
-    """Ranks of the systems from a bootstrap of workers, best score first; groups from the verdicts."""
+    """Ranks of the systems from a bootstrap of workers, best score first; letters from the verdicts."""
     systems = sorted((row for row in table.scores if row.role is Role.SYSTEM), key=lambda row: -row.score)
     if len(systems) < 2:
         return NotEstimable("there are fewer than two systems to rank")
@@ -190,17 +194,19 @@ def standings(
     names = [row.generator for row in systems]
     replicates = drawn.scores[:, [drawn.names.index(name) for name in names]]
     whole = replicates[~np.isnan(replicates).any(axis=1)]
-    if len(whole) < REPLICATES / 2:
-        return NotEstimable("too few workers judged every system")
+    # What a replicate lacks by its odds, not by what was drawn: no other seed may find the opposite.
+    workers = len(np.unique(answers.worker[mine]))
+    judged = np.array([row.workers for row in systems])
+    if ((1.0 - judged / workers) ** workers).sum() > MOST_LOST or not len(whole):
+        return NotEstimable("some systems were judged by too few annotators")
     told = np.zeros((len(names), len(names)), dtype=np.bool_)
     for one in table.comparisons:
         if one.family == "systems" and one.verdict in ("a_higher", "b_higher"):
             a, b = names.index(one.a), names.index(one.b)
             told[a, b] = told[b, a] = True
-    groups = groups_of_ties([row.score for row in systems], told)
-    group = {place: number for number, places in enumerate(groups, 1) for place in places}
+    letters = compact_letters([row.score for row in systems], told)
     return tuple(
-        Standing(name, rank.best, rank.mean, rank.low, rank.high, group[place])
+        Standing(name, rank.best, rank.mean, rank.low, rank.high, letters[place])
         for place, (name, rank) in enumerate(zip(names, ranks(whole, table.level), strict=True))
     )
 

@@ -1,0 +1,90 @@
+"""The test of no difference between two generators that the same annotators judged: mid-p McNemar or sign
+flips."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from humaneval.statistics.cells import Cells, Sums
+from humaneval.statistics.sign_flips import Alternative, FlipTest, Whole, sign_flip_test
+
+MCNEMAR = "mid-p McNemar"
+WITHIN_WORKER = "sign-flip permutation within workers"
+WITHIN_BOTH = "sign-flip permutations within workers and within stories, larger p"
+MCNEMAR_AND_STORY = "mid-p McNemar and sign-flip permutation within stories, larger p"
+
+FEW = 12
+"""With fewer clusters no mid-p: it would reject more often than it says."""
+HOPELESS = 5
+"""Signs of so few clusters give no two-sided p below .05."""
+LARGEST = 60
+"""Contributions add up to at most so many bits."""
+
+
+class PairedTest(NamedTuple):
+    """`p` of no difference, how far it may be from the exact one (0: it is exact), and how it was made."""
+
+    name: str
+    p: float
+    error: float
+    note: str = ""
+
+
+def paired_test(
+    table: Cells, a: int, b: int, alternative: Alternative, decisive: Sequence[float] = (0.05,)
+) -> PairedTest:
+    """The test of generators `a` and `b`, given by their places in `table`; `alternative` is about a − b.
+
+    McNemar's where every worker judged both once; else the sign of each worker's contribution is flipped.
+    Both take stories as they came. Where a story recurs within a generator, its contributions are flipped
+    too, and the larger p counts. Neither knows variation by worker and by story at once: the interval does.
+
+    Where each of at least a dozen clusters judged both equally often, contributions are small whole numbers,
+    and the mid-p is taken: the exact p of so few possible sums is too large (near 5 or 95 % it rejects .3 %
+    of null studies). `decisive`: the p-values that decide a verdict; see `sign_flip_test`.
+    """
+    counts = table.workers.counts
+    workers = int((counts[:, a] + counts[:, b] > 0).sum())
+    paired_once = bool((counts[:, a] == counts[:, b]).all() and counts[:, a].max() <= 1)
+    found = _flipped(table, table.workers, a, b, alternative, decisive)
+    name, deciding = MCNEMAR if paired_once else WITHIN_WORKER, workers
+    stories = table.stories.counts
+    if max(stories[:, a].max(), stories[:, b].max()) > 1:
+        by_story = _flipped(table, table.stories, a, b, alternative, decisive)
+        found = max(found, by_story, key=lambda one: one.p)
+        name = MCNEMAR_AND_STORY if paired_once else WITHIN_BOTH
+        deciding = min(workers, int((stories[:, a] + stories[:, b] > 0).sum()))
+    note = ""
+    if deciding <= HOPELESS and not name.startswith(MCNEMAR):
+        note = f"With so few clusters ({deciding}), p cannot fall below {2.0 ** (1 - deciding):g}."
+    return PairedTest(name, found.p, found.error, note)
+
+
+def _flipped(
+    table: Cells, sums: Sums, a: int, b: int, alternative: Alternative, decisive: Sequence[float]
+) -> FlipTest:
+    ones, counts = sums.ones.astype(np.int64), sums.counts.astype(np.int64)
+    if np.array_equal(counts[:, a], counts[:, b]):
+        enough = int((counts[:, a] > 0).sum()) >= FEW
+        return sign_flip_test(ones[:, a] - ones[:, b], alternative, mid=enough, decisive=decisive)
+    return sign_flip_test(contributions(table, sums, a, b), alternative, decisive=decisive)
+
+
+def contributions(table: Cells, sums: Sums, a: int, b: int) -> Whole:
+    """Of each cluster to the difference of the scores, times n_a · n_b · (n_a + n_b), which makes it whole.
+
+    A cluster adds its outcomes of 1 less those of a pooled share: (x_a − p·m_a)/n_a − (x_b − p·m_b)/n_b.
+    """
+    n_a, n_b = int(table.n[a]), int(table.n[b])
+    n, x = n_a + n_b, int(table.ones[a] + table.ones[b])
+    # Python's own whole numbers, which have no end.
+    ones, counts = sums.ones.astype(np.int64).astype(object), sums.counts.astype(np.int64).astype(object)
+    found = n_b * (n * ones[:, a] - x * counts[:, a]) - n_a * (n * ones[:, b] - x * counts[:, b])
+    common = int(np.gcd.reduce(found)) or 1
+    found = found // common
+    # From a million responses to each generator the last of 60 bits are lost.
+    lost = max(0, int(np.abs(found).sum()).bit_length() - LARGEST)
+    return np.asarray(found // 2**lost, dtype=np.int64)
