@@ -104,5 +104,7 @@ MEANINGS = {
     "G39": "Reading weights from elsewhere ran code.",
     "G40": "Chat models repeated the context or added remarks.",
     "G41": "Computing speed was compared with the wrong processor.",
+    "X02": "Intervals with few clusters or uneven work held the truth too rarely.",
+    "X03": "No miss at all had a wider interval than one, and Control had one that its gate decides.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""
