@@ -28,6 +28,8 @@ DRAWS = 100_000
 METHOD = "newcombe, unpaired"
 TEST = "χ², unpaired"
 ONE_SIDED = "z, unpaired, one-sided"
+GATED = "0 by construction, if annotators who missed a Control passage are excluded."
+"""Why Control has no interval at 0."""
 COLUMNS = ("generator", "not_identified", "n")
 
 
@@ -39,7 +41,8 @@ class Count:
     role: Role
     not_identified: int
     n: int
-    interval: Interval
+    interval: Interval | None
+    """None for Control at 0: annotators who missed it were excluded, so it is 0 by construction."""
     rank: Rank | None = None
     """Rank among the systems, under Jeffreys' priors; None for other roles, and for a single system."""
 
@@ -70,8 +73,9 @@ class CountTable:
                     "n": row.n,
                     "not_identified": row.not_identified,
                     "score": row.score,
-                    "interval": list(row.interval),
-                    "interval_method": "wilson",
+                    "interval": row.interval and list(row.interval),
+                    "interval_method": "wilson" if row.interval else None,
+                    "note": "" if row.interval else GATED,
                     "rank": (
                         row.rank
                         and {
@@ -121,10 +125,16 @@ def score_counts(
             rng=np.random.default_rng(declared.seed),
         )
         ranked = dict(zip((one.generator for one in systems), ranks(draws, level), strict=True))
-    rows = [Count(name, role, x, n, wilson(x, n, level), ranked.get(name)) for name, role, x, n in counts]
+    rows = [Count(*one, _interval(one, level), ranked.get(one.generator)) for one in counts]
     order = {Role.CONTROL: 0, Role.SYSTEM: 1, Role.HUMAN: 2}
     rows.sort(key=lambda row: (order[row.role], row.score, row.generator))
     return CountTable(level, tuple(rows), _compared(rows, declared, level), declared.seed)
+
+
+def _interval(count: CountLine, level: float) -> Interval | None:
+    """Wilson's; none for a Control that nobody missed."""
+    gated = count.role is Role.CONTROL and not count.not_identified
+    return None if gated else wilson(count.not_identified, count.n, level)
 
 
 def _compared(rows: Sequence[Count], declared: Declared, level: float) -> tuple[Comparison, ...]:
