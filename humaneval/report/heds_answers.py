@@ -279,7 +279,7 @@ def _scores(known: Dossier) -> str:
     table = known.analysis.table
     each = "; ".join(
         f"{row.generator} {percent(row.score)} % ({row.not_identified:,} of {row.n:,};"
-        f" {between(row.interval)})"
+        f" {between(row.interval) if row.interval else row.note.rstrip('.')})"
         for row in table.scores
     )
     return f"Scores, with {percent(table.level, 0)} % intervals: {each}."

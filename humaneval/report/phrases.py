@@ -39,8 +39,10 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}"
 
 
-def between(interval: Interval) -> str:
-    """An interval of shares in percent: `35.6–55.3`."""
+def between(interval: Interval | None) -> str:
+    """An interval of shares in percent: `35.6–55.3`; "none" for Control, whose score is 0 by construction."""
+    if not interval:
+        return "none"
     return f"{percent(interval.low)}–{percent(interval.high)}"
 
 
@@ -115,7 +117,7 @@ def few(table: ScoreTable) -> str:
         return (
             f"Few: {who}. Whatever their intervals, these numbers say nothing about how others would answer."
         )
-    return f"Few: {who}. With fewer than {FEWEST} of either, intervals and p-values are rough."
+    return f"Few: {who}. With fewer than {FEWEST} of either, intervals are wide and p-values coarse."
 
 
 def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
@@ -133,6 +135,7 @@ def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
 
 def method(scores: Sequence[GeneratorScore]) -> str:
     """How the intervals of these scores were made, for a reader."""
+    scores = [row for row in scores if row.interval]
     widened = [row for row in scores if row.method == WIDENED]
     if not widened:
         return "Wilson’s score interval; each annotator and each story occurs once per generator."
@@ -142,21 +145,19 @@ def method(scores: Sequence[GeneratorScore]) -> str:
     if len(widened) < len(scores):
         whose = f" for {', '.join(row.generator for row in widened)}; the plain interval for the others"
     text = (
-        f"Wilson’s score interval at n divided by the design effect ({span}), "
-        f"because annotators or stories recur{whose}."
+        f"Wilson’s score interval at n divided by the design effect ({span}) and with the t quantile, because"
+        f" annotators or stories recur; never narrower than the plain one{whose}."
     )
     fewest = min(min(row.workers, row.stories) for row in widened)
-    if fewest == 1:
-        return f"{text} With a single annotator or story, all responses count as one."
-    if fewest < FEWEST:
-        return f"{text} With only {fewest} annotators or stories, such an interval tends to be too narrow."
-    return text
+    return f"{text} With a single annotator or story, all responses count as one." if fewest == 1 else text
 
 
 def sentence(row: GeneratorScore, level: float) -> str:
     """One generator's result as a sentence, for readers who cannot see the plot."""
-    return (
-        f"{row.generator}: {percent(row.score)}\N{NO-BREAK SPACE}%, {percent(level, 0)}\N{NO-BREAK SPACE}%"
-        f" interval {percent(row.interval.low)} to {percent(row.interval.high)}\N{NO-BREAK SPACE}%,"
+    nbsp, ends = "\N{NO-BREAK SPACE}", row.interval
+    return f"{row.generator}: {percent(row.score)}{nbsp}%, " + (
+        f"{percent(level, 0)}{nbsp}% interval {percent(ends.low)} to {percent(ends.high)}{nbsp}%,"
         f" {row.not_identified} of {row.n}."
+        if ends
+        else f"{row.not_identified} of {row.n}, {row.note}"
     )

@@ -55,6 +55,11 @@ def interval_head(table: ScoreTable) -> str:
     return f"{percent(table.level, 0)}{NBSP}% interval"
 
 
+def headline(row: GeneratorScore) -> Cell:
+    """The interval of a score; Control has none once those who missed it are excluded."""
+    return span(row.interval) if row.interval else Cell("none")
+
+
 def borders(rows: Sequence[GeneratorScore]) -> frozenset[int]:
     """The rows at which the role changes."""
     return frozenset(at for at in range(1, len(rows)) if rows[at].role is not rows[at - 1].role)
@@ -71,7 +76,7 @@ def main_table(analysis: Analysis) -> ReportTable:
             (
                 named(row),
                 share(row.score, strong=True),
-                span(row.interval),
+                headline(row),
                 whole(row.not_identified),
                 whole(row.n),
                 share(one.detection.normalised if one else None),
@@ -203,7 +208,7 @@ def rules_table(analysis: Analysis) -> ReportTable:
                 cells += [Cell(NOT_ESTIMABLE), Cell(NOT_ESTIMABLE), Cell("")]
                 continue
             other = next((each for each in one.table.scores if each.generator == row.generator), None)
-            cells += [share(other.score), span(other.interval), whole(other.n)] if other else [Cell("")] * 3
+            cells += [share(other.score), headline(other), whole(other.n)] if other else [Cell("")] * 3
         rows.append(tuple(cells))
     notes = [
         f"{one.name[:1].upper()}{one.name[1:]}: {one.rule.describe()} (rule {one.rule.hash[:12]})"
@@ -223,11 +228,12 @@ def rules_table(analysis: Analysis) -> ReportTable:
 def intervals_table(analysis: Analysis) -> ReportTable:
     """Other intervals of the same scores."""
     by = {one.generator: one for one in analysis.intervals}
+    scores = [row for row in analysis.table.scores if row.generator in by]
     rows = []
-    for row in analysis.table.scores:
+    for row in scores:
         one = by[row.generator]
         others = (one.naive, one.exact, one.jeffreys, one.by_workers, one.by_stories, one.by_both)
-        rows.append((named(row), share(row.score), span(row.interval), *map(span, others)))
+        rows.append((named(row), share(row.score), headline(row), *map(span, others)))
     level = f"{percent(analysis.table.level, 0)}{NBSP}%"
     note = (
         "Naive, exact and Jeffreys take responses as independent. The bootstraps resample annotators,"
@@ -260,5 +266,5 @@ def intervals_table(analysis: Analysis) -> ReportTable:
         ),
         tuple(rows),
         note.strip(),
-        borders(analysis.table.scores),
+        borders(scores),
     )

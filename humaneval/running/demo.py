@@ -252,10 +252,8 @@ def _compare_with_truth(demo: _Demo, table: ScoreTable) -> None:
     """Say how many intervals contain the true score of the simulated annotators."""
     say = demo.say
     skills = Skills(0.0, {**SKILLS, **MODEL_SKILLS})
-    judged = [row for row in table.scores if row.role is not Role.CONTROL]
-    held = [
-        row for row in judged if row.interval.low <= skills.true_score(row.generator) <= row.interval.high
-    ]
+    judged = [(row, row.interval) for row in table.scores if row.role is not Role.CONTROL and row.interval]
+    held = 0
     say("")
     say(
         "The annotators are simulated, so the truth is known. An attentive one knows the sentence with"
@@ -264,14 +262,15 @@ def _compare_with_truth(demo: _Demo, table: ScoreTable) -> None:
     say(
         f"one of five, so the true score is 80 % × (1 − s). {CARELESS:.0%} read nothing and guess everywhere."
     )
-    for row in judged:
+    for row, interval in judged:
         truth = skills.true_score(row.generator)
-        verdict = "inside" if row in held else "OUTSIDE"
+        inside = interval.low <= truth <= interval.high
+        held += inside
         say(
-            f"  {row.generator}: s = {skills.of(row.generator):g}, truth {truth:.0%}, {verdict}"
-            f" {row.interval.low:.1%} to {row.interval.high:.1%}"
+            f"  {row.generator}: s = {skills.of(row.generator):g}, truth {truth:.0%},"
+            f" {'inside' if inside else 'OUTSIDE'} {interval.low:.1%} to {interval.high:.1%}"
         )
     say(
-        f"{len(held)} of {len(judged)} intervals contain the truth. (Control is 0 by construction:"
+        f"{held} of {len(judged)} intervals contain the truth. (Control is 0 by construction:"
         " annotators who missed it are excluded.)"
     )

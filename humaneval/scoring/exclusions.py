@@ -19,7 +19,9 @@ from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
 from humaneval.scoring.judgments import Judgments
 from humaneval.statistics.arrays import Flags, NotEstimable
-from humaneval.statistics.intervals import Interval, wilson
+from humaneval.statistics.cells import cells
+from humaneval.statistics.headline import score_intervals
+from humaneval.statistics.intervals import Interval
 from humaneval.statistics.quality import speed, straight_lining
 from humaneval.statistics.spam import SpamPosterior, spam_posterior
 
@@ -140,7 +142,8 @@ class ExclusionStep:
 
 @dataclass(frozen=True, slots=True)
 class ControlGate:
-    """Control passages just before annotators are excluded for missing one: `passed` of `n` were noticed."""
+    """Control passages just before annotators are excluded for missing one: `passed` of `n` were noticed. The
+    interval is that of scores, because one annotator may have judged several."""
 
     passed: int
     n: int
@@ -263,8 +266,12 @@ def spam_odds(noticed: ArrayLike, controls: ArrayLike) -> SpamPosterior | NotEst
 
 def _gate(answers: Judgments, kept: Flags, level: float) -> ControlGate | None:
     shown = kept & answers.is_role(Role.CONTROL)
-    n, passed = int(shown.sum()), int((shown & ~answers.missed).sum())
-    return ControlGate(passed, n, wilson(passed, n, level)) if n else None
+    if not shown.any():
+        return None
+    noticed = ~answers.missed[shown]
+    table = cells(noticed, answers.worker[shown], answers.story[shown], np.zeros(noticed.size))
+    (found,) = score_intervals(table, level)
+    return ControlGate(found.x, found.n, found.interval)
 
 
 def _refuse_impossible(answers: Judgments, rule: Rule) -> None:

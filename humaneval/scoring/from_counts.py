@@ -27,6 +27,8 @@ from humaneval.statistics.two_samples import chi_square, newcombe, z_test
 METHOD = "newcombe, unpaired"
 TEST = "χ², unpaired"
 ONE_SIDED = "z, unpaired, one-sided"
+GATED = "0 by construction, if annotators who missed a Control passage are excluded."
+"""Why Control has no interval at 0."""
 COLUMNS = ("generator", "not_identified", "n")
 
 
@@ -38,7 +40,8 @@ class Count:
     role: Role
     not_identified: int
     n: int
-    interval: Interval
+    interval: Interval | None
+    """None for Control at 0: annotators who missed it were excluded, so it is 0 by construction."""
     rank: Rank | None = None
     """Rank among the systems, under Jeffreys' priors; None for other roles, and for a single system."""
 
@@ -67,8 +70,9 @@ class CountTable:
                     "n": row.n,
                     "not_identified": row.not_identified,
                     "score": row.score,
-                    "interval": list(row.interval),
-                    "interval_method": "wilson",
+                    "interval": row.interval and list(row.interval),
+                    "interval_method": "wilson" if row.interval else None,
+                    "note": "" if row.interval else GATED,
                     "rank": (
                         row.rank
                         and {
@@ -113,10 +117,16 @@ def score_counts(
     if len(systems) > 1:
         found = jeffreys_ranks([one.not_identified for one in systems], [one.n for one in systems], level)
         ranked = dict(zip((one.generator for one in systems), found, strict=True))
-    rows = [Count(name, role, x, n, wilson(x, n, level), ranked.get(name)) for name, role, x, n in counts]
+    rows = [Count(*one, _interval(one, level), ranked.get(one.generator)) for one in counts]
     order = {Role.CONTROL: 0, Role.SYSTEM: 1, Role.HUMAN: 2}
     rows.sort(key=lambda row: (order[row.role], row.score, row.generator))
     return CountTable(level, tuple(rows), _compared(rows, declared, level))
+
+
+def _interval(count: CountLine, level: float) -> Interval | None:
+    """Wilson's; none for a Control that nobody missed."""
+    gated = count.role is Role.CONTROL and not count.not_identified
+    return None if gated else wilson(count.not_identified, count.n, level)
 
 
 def _compared(rows: Sequence[Count], declared: Declared, level: float) -> tuple[Comparison, ...]:

@@ -7,7 +7,7 @@ Human there is none: the sentence at the held-out position stands for it, so cha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,6 +25,13 @@ from humaneval.statistics.detection import chance_ceiling
 from humaneval.statistics.headline import score_intervals
 from humaneval.statistics.intervals import Interval
 
+GATED: Mapping[str, str] = {
+    "annotator": "0 by construction, as annotators who missed a Control passage are excluded.",
+    "row": "0 by construction, as rows with a missed Control passage are excluded.",
+    "none": "",
+}
+"""Why Control has no interval, by what happens to those who missed it."""
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratorScore:
@@ -37,14 +44,17 @@ class GeneratorScore:
     workers: int
     stories: int
     """How many different annotators judged how many different stories."""
-    interval: Interval
+    interval: Interval | None
+    """None for Control once those who missed it are excluded: `note` says why."""
     method: str
     """How the interval was made: "wilson", or "wilson, n / design effect" if workers or stories recur."""
     design_effect: float
+    effective_n: float
+    """Unrelated responses that would tell as much: the interval is Wilson's at this number."""
     picks: tuple[tuple[int, ...], ...]
     """`picks[i][j]` counts the passages with the machine's sentence at i + 1 whose annotator chose j + 1."""
     note: str = ""
-    """What the interval cannot take into account, in a sentence; empty if there is nothing to say."""
+    """What the interval cannot take into account, or why there is none; empty if there is nothing to say."""
 
     @property
     def score(self) -> float:
@@ -163,19 +173,15 @@ def score_selection(
     answers, kept, before, steps = selection.answers, selection.kept, selection.before, selection.steps
     collected, analysed = steps[1].annotators, steps[-1].annotators
     sums = sums_of(answers, kept)
-    scores = _scores(answers, kept, before, sums, level)
-    without = (
-        scores
-        if (before == kept).all()
-        else _scores(answers, before, before, sums_of(answers, before), level)
-    )
+    without = sums if (before == kept).all() else sums_of(answers, before)
+    scores = _scores(answers, kept, before, sums, level, GATED[selection.rule.control])
     return ScoreTable(
         study=answers.study,
         rule=selection.rule,
         level=level,
         annotators=Annotators(collected, collected - analysed, analysed),
         scores=scores,
-        before_exclusions=without,
+        before_exclusions=_scores(answers, before, before, without, level),
         exclusions=steps,
         control=selection.gate,
         chance=_chance(scores),
@@ -184,9 +190,10 @@ def score_selection(
 
 
 def _scores(
-    answers: Judgments, kept: Flags, shown: Flags, sums: Cells, level: float
+    answers: Judgments, kept: Flags, shown: Flags, sums: Cells, level: float, gated: str = ""
 ) -> tuple[GeneratorScore, ...]:
-    """One score per generator; `sums` are those of the `kept` responses."""
+    """One score per generator; `sums` are those of the `kept` responses. Control has no interval if it is
+    `gated`, the reason."""
     gone = np.setdiff1d(answers.generator[shown], sums.names)
     if gone.size:
         raise InputError(
@@ -198,22 +205,25 @@ def _scores(
         (answers.generator[kept], answers.position[kept] - 1, answers.choice[kept] - 1), size
     )
     picks = np.bincount(cell, minlength=int(np.prod(size))).reshape(size).tolist()
-    rows = [
-        GeneratorScore(
-            answers.names[code],
-            answers.roles[code],
-            one.n,
-            one.x,
-            one.workers,
-            one.stories,
-            one.interval,
-            one.method,
-            one.design_effect,
-            tuple(map(tuple, picks[code])),
-            one.note,
+    rows = []
+    for code, one in zip(sums.names, score_intervals(sums, level), strict=True):
+        reason = gated if answers.roles[code] is Role.CONTROL else ""
+        rows.append(
+            GeneratorScore(
+                answers.names[code],
+                answers.roles[code],
+                one.n,
+                one.x,
+                one.workers,
+                one.stories,
+                None if reason else one.interval,
+                one.method,
+                one.design_effect,
+                one.effective,
+                tuple(map(tuple, picks[code])),
+                reason or one.note,
+            )
         )
-        for code, one in zip(sums.names, score_intervals(sums, level), strict=True)
-    ]
     order = {Role.CONTROL: 0, Role.SYSTEM: 1, Role.HUMAN: 2}
     return tuple(sorted(rows, key=lambda row: (order[row.role], row.score, row.generator)))
 
@@ -240,10 +250,11 @@ def _score_json(row: GeneratorScore, level: float) -> dict[str, Any]:
         "n": row.n,
         "not_identified": row.not_identified,
         "score": row.score,
-        "interval": list(row.interval),
-        "interval_method": row.method,
+        "interval": row.interval and list(row.interval),
+        "interval_method": row.method if row.interval else None,
         "level": level,
         "design_effect": row.design_effect,
+        "effective_n": row.effective_n,
         "workers": row.workers,
         "stories": row.stories,
         "note": row.note,

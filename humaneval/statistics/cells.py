@@ -32,6 +32,13 @@ class Sums:
         alone = there.sum(axis=0)
         return np.asarray(alone[:, None] + alone[None, :] - there.T @ there)
 
+    def effective(self, n: Floats) -> Floats:
+        """Generators × generators: the number of equal clusters as uneven as these, (Σ m)² / Σ m² with m the
+        share of a cluster in the responses to both of two generators (of `n`); the diagonal is for one
+        alone."""
+        shares = self.counts / n
+        return _effective(shares.T @ shares)
+
 
 @dataclass(frozen=True, slots=True)
 class Cells:
@@ -70,12 +77,18 @@ class Cells:
         meat[np.diag_indices_from(meat)] += self.squares() - own
         return meat
 
-    def both_clusters(self) -> Floats:
-        """Generators × generators: number of different pairs of worker and story in either of two."""
+    def both_effective(self) -> Floats:
+        """Generators × generators: effective number of pairs of worker and story, as in `Sums.effective`."""
+        shares = self.both.counts / self.n
+        products = shares.T @ shares
         single = self.n - self.both.counts.sum(axis=0)
-        clusters = self.both.clusters() + single[:, None] + single[None, :]
-        clusters[np.diag_indices_from(clusters)] -= single
-        return np.asarray(clusters)
+        products[np.diag_indices_from(products)] += single / self.n**2
+        return _effective(products)
+
+
+def _effective(products: Floats) -> Floats:
+    own = products.diagonal()
+    return np.asarray(4.0 / (own[:, None] + own[None, :] + 2.0 * products))
 
 
 def cells(outcomes: ArrayLike, workers: ArrayLike, stories: ArrayLike, generators: ArrayLike) -> Cells:

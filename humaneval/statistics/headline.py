@@ -1,8 +1,8 @@
 """The headline: the score of a generator and the difference of two, each with its interval, as reports print
 them.
 
-What benchmarks/calibration.py shows of it: in five designs, from one form a worker to stories judged ten
-times, the 95 % intervals of scores and of differences hold the truth in 93.5 to 96.5 % of studies.
+How often the intervals hold the truth, from eight workers to stories judged ten times, is measured by
+benchmarks/calibration.py; docs/statistics.md shows its table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from humaneval.errors import UsageError
-from humaneval.statistics.arrays import Floats
+from humaneval.statistics.arrays import Floats, check_level
 from humaneval.statistics.cells import Cells
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.paired import bonett_price_at
@@ -29,7 +29,7 @@ PAIRED = "bonett-price"
 PAIRED_WIDENED = "bonett-price, n / design effect"
 
 FEWEST = 8
-"""With fewer workers or stories the interval of a score tends to be too narrow; its note says so."""
+"""With fewer workers or stories intervals are wide and p-values coarse; reports say so."""
 
 ROUNDING = 1e-9
 """A spread of pairs below this is 0: all pairs are alike."""
@@ -47,6 +47,9 @@ class ScoreInterval:
     method: str
     """"wilson", or "wilson, n / design effect" if workers or stories recur."""
     design_effect: float
+    """Of the layout and the answers, 1..n: how many related responses tell as much as one unrelated."""
+    effective: float
+    """Unrelated responses that would tell as much: the interval is Wilson's at this number."""
     note: str = ""
     """What the interval cannot know, in a sentence; empty if there is nothing to say."""
 
@@ -78,43 +81,48 @@ class PairedDifference:
 
 def score_intervals(table: Cells, level: float = 0.95) -> tuple[ScoreInterval, ...]:
     """The score of each generator of `table`, in the order of its names: Wilson's interval where each worker
-    and each story occurs once, else at n/DEFF.
+    and each story occurs once, else at an effective number of responses.
 
     DEFF is the two-way cluster-robust variance V_worker + V_story − V_both (Cameron, Gelbach and Miller
-    2011), each G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n² over its G clusters, over that of unrelated
-    responses, p(1−p)/(n−1); within 1..n. Where the data cannot tell (one worker, one story, all outcomes
-    equal) it is n / fewest clusters, as if all responses of one cluster were the same. Raises UsageError as
-    `wilson` does.
+    2011), each G/(G−1) · Σ_g (Σ_{i in g} (y_i − ȳ))² / n², over that of unrelated responses, p(1−p)/(n−1).
+    G is the effective number of clusters, (Σ n_g)²/Σ n_g². DEFF is an estimate, so z becomes t with (fewest
+    effective clusters − 1) degrees of freedom. Wilson's ends depend on z²/n alone: t at n/DEFF is z at
+    n/(DEFF · t²/z²), which is the effective number, within 1..n. The interval is never narrower than at n.
+
+    Where all outcomes are equal nothing shows DEFF, and it counts as 1: 0 of n is never wider than 1 of n.
+    One worker, or one story, counts as one response. Raises UsageError as `wilson` does.
 
     >>> from humaneval.statistics.cells import cells
     >>> table = cells([1, 1, 0, 0], ["ann", "ann", "bob", "bob"], [1, 2, 3, 4], ["lm"] * 4)
-    >>> [(one.score, one.design_effect) for one in score_intervals(table)]
-    [(0.5, 3.0)]
+    >>> [(one.score, one.design_effect, one.effective) for one in score_intervals(table)]
+    [(0.5, 3.0, 1.0)]
     """
+    check_level(level)
     n, ones = table.n, table.ones
     by_worker, by_story = table.workers.clusters().diagonal(), table.stories.clusters().diagonal()
-    variance = _variances(table).diagonal()
+    variance, freedom = _variances(table).diagonal(), _freedom(table).diagonal()
     results = []
     for code in range(n.size):
         size, x = float(n[code]), float(ones[code])
         workers, stories = int(by_worker[code]), int(by_story[code])
-        fewest, note = min(workers, stories), ""
-        plain = workers == stories == size
-        if plain or fewest == size:
-            effect = 1.0
-        elif fewest == 1 or x in (0.0, size):
-            effect = size / fewest
-            note = f"The correlation of the answers cannot be estimated, so {size:g} count as {fewest}."
+        plain, note = workers == stories == size, ""
+        effect = widening = 1.0
+        if plain:
+            pass
+        elif min(workers, stories) == 1:
+            effect = widening = size
+            note = f"The correlation of the answers cannot be estimated, so {size:g} count as 1."
+        elif x in (0.0, size):
+            note = "All answers are alike and show no correlation, so they count as unrelated."
         else:
-            unrelated = x / size * (1.0 - x / size) / (size - 1.0)
-            effect = float(min(max(1.0, variance[code] / unrelated), size))
-        if not note and not plain and fewest < FEWEST:
-            note = f"With {workers} workers and {stories} stories, the interval tends to be too narrow."
-        interval = wilson(x / effect, size / effect, level)
+            ratio = float(variance[code]) / (x / size * (1.0 - x / size) / (size - 1.0))
+            quantiles = _t(freedom[code], level) / _z(level)
+            effect, widening = (min(max(1.0, one), size) for one in (ratio, ratio * quantiles**2))
+        effective = size / widening
+        interval = wilson(x / widening, effective, level)
+        method = PLAIN if plain else WIDENED
         results.append(
-            ScoreInterval(
-                int(x), int(size), workers, stories, interval, PLAIN if plain else WIDENED, effect, note
-            )
+            ScoreInterval(int(x), int(size), workers, stories, interval, method, effect, effective, note)
         )
     return tuple(results)
 
@@ -131,9 +139,10 @@ def paired_differences(
     Interval: Bonett and Price's (2012) with q = n_e/(n_e + 2): d·q ± t·√((π̃ − (d·q)²)/(n_e + 2)), where π̃ =
     (n_e·π + 2)/(n_e + 2), π is the share of discordant pairs of answers, and n_e = (π − d²)/V. V is the
     two-way cluster-robust variance of d over workers and stories, whose clusters reach across both
-    generators; t has (fewest clusters − 1) degrees of freedom (Cameron and Miller 2015). n_e is at most twice
-    the number of pairs. Where no worker and no story recurs but in a pair, n_e is the number of pairs and t
-    the normal quantile: the published interval.
+    generators; t has (fewest effective clusters − 1) degrees of freedom (Cameron and Miller 2015). n_e is at
+    most twice the number of pairs. Where no worker and no story recurs but in a pair, n_e is the number of
+    pairs and t the normal quantile: the published interval. Where all pairs are alike nothing shows V, and
+    n_e is the number of pairs, too.
 
     Where every worker judged both equally often the pairs are those of one worker, each worker weighing as in
     d; elsewhere π is a(1−b) + b(1−a), of unrelated answers: few workers who judged both say little of it, and
@@ -145,10 +154,7 @@ def paired_differences(
     `alternative` is about a − b. Raises UsageError for names that are not in the table and for a level
     outside 0..1.
     """
-    if not 0.0 < level < 1.0:
-        raise UsageError(
-            f"{level} is not a level of confidence", "Give a share between 0 and 1, for example 0.95."
-        )
+    check_level(level)
     chosen = _positions(table.names, pairs)
     facts = _Facts.of(table)
     return tuple(_difference(table, facts, a, b, level, alternative, decisive) for a, b in chosen)
@@ -181,6 +187,7 @@ class _Facts:
     workers judged both equally often."""
     by_worker: Floats
     by_story: Floats
+    freedom: Floats
 
     @classmethod
     def of(cls, table: Cells) -> _Facts:
@@ -192,7 +199,22 @@ class _Facts:
             (one_way + one_way.T) / np.maximum(table.n, 1)[:, None],
             table.workers.clusters(),
             table.stories.clusters(),
+            _freedom(table),
         )
+
+
+def _freedom(table: Cells) -> Floats:
+    """Degrees of freedom of the variances: fewest effective clusters − 1, at least 1."""
+    fewest = np.minimum(table.workers.effective(table.n), table.stories.effective(table.n))
+    return np.maximum(fewest - 1.0, 1.0)
+
+
+def _t(freedom: float, level: float) -> float:
+    return float(special.stdtrit(freedom, (1.0 + level) / 2.0))
+
+
+def _z(level: float) -> float:
+    return float(special.ndtri((1.0 + level) / 2.0))
 
 
 def _variances(table: Cells) -> Floats:
@@ -201,16 +223,17 @@ def _variances(table: Cells) -> Floats:
     total = np.zeros((n.size, n.size))
     by_worker, by_story = (sums.residuals(means) for sums in (table.workers, table.stories))
     for meat, clusters, sign in (
-        (by_worker.T @ by_worker, table.workers.clusters(), 1.0),
-        (by_story.T @ by_story, table.stories.clusters(), 1.0),
-        (table.both_meat(), table.both_clusters(), -1.0),
+        (by_worker.T @ by_worker, table.workers.effective(n), 1.0),
+        (by_story.T @ by_story, table.stories.effective(n), 1.0),
+        (table.both_meat(), table.both_effective(), -1.0),
     ):
         covariance = meat / np.outer(n, n)
         own = covariance.diagonal().copy()
         part = own[:, None] + own[None, :] - 2.0 * covariance
         np.fill_diagonal(part, own)
         # A part with a single cluster has no variance to tell of.
-        total += sign * part * np.where(clusters > 1, clusters / np.maximum(clusters - 1.0, 1.0), 0.0)
+        more = np.maximum(clusters - 1.0, ROUNDING)
+        total += sign * part * np.where(more > ROUNDING, clusters / more, 0.0)
     return np.maximum(total, 0.0)
 
 
@@ -235,16 +258,17 @@ def _difference(
     workers, stories = int(facts.by_worker[a, b]), int(facts.by_story[a, b])
     fewest, most = min(workers, stories), float(min(n[a], n[b]))
     paired_once = pairs == n[a] == n[b] == workers
-    note, method, t = "", PAIRED_WIDENED, float(special.stdtrit(max(fewest - 1, 1), (1.0 + level) / 2.0))
+    note, method, t = "", PAIRED_WIDENED, _t(facts.freedom[a, b], level)
     if paired_once and stories == n[a] + n[b]:
-        effective, method, t = most, PAIRED, float(special.ndtri((1.0 + level) / 2.0))
-    elif fewest == 1 or spread < ROUNDING or facts.variances[a, b] < ROUNDING**2:
-        effective = min(float(fewest), most)
-        note = (
-            f"The correlation of the answers cannot be estimated, so {most:g} pairs count as {effective:g}."
-        )
+        effective, method, t = most, PAIRED, _z(level)
+    elif fewest == 1:
+        effective = 1.0
+        note = f"The correlation of the answers cannot be estimated, so {most:g} pairs count as 1."
+    elif spread < ROUNDING:
+        effective = most
+        note = "All pairs are alike and show no correlation, so they count as unrelated."
     else:
-        effective = min(spread / float(facts.variances[a, b]), 2.0 * most)
+        effective = min(spread / max(float(facts.variances[a, b]), ROUNDING**2), 2.0 * most)
     if not pairs:
         note = f"{note} No worker judged both.".strip()
     tested = paired_test(table, a, b, alternative, decisive)

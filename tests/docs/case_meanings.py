@@ -125,5 +125,7 @@ MEANINGS = {
     "X01": "A verdict hung on random draws: another seed, another finding.",
     "X04": "Near 5 or 95 % the test found hardly any difference, because so few pairs differ.",
     "X11": "Sentences of the report said more than the data, or something else.",
+    "X02": "Intervals with few clusters or uneven work held the truth too rarely.",
+    "X03": "No miss at all had a wider interval than one, and Control had one that its gate decides.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

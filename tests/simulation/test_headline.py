@@ -59,7 +59,6 @@ def test_a_score_is_wilsons_and_widened_by_the_design_effect() -> None:
     assert (once.method, once.design_effect, once.note) == ("wilson", 1.0, "")
     twice = score_interval([1, 1, 0, 0], ["ann", "ann", "bob", "bob"], [1, 2, 3, 4])
     assert twice.design_effect == pytest.approx(3)
-    assert "2 workers" in twice.note
 
 
 ROWS = st.lists(
@@ -151,11 +150,16 @@ def test_one_worker_cannot_tell_and_the_result_says_so() -> None:
     assert row.interval.low < 0
 
 
-def test_equal_outcomes_take_the_worst_case() -> None:
-    workers = np.repeat(np.arange(3), 2)
-    row = paired_difference([0] * 6, workers, range(6), [0] * 6, workers, range(6, 12))
-    assert row.effective_pairs == 3
-    assert row.interval.low < 0 < row.interval.high
+def test_X03_two_scores_of_0_differ_by_no_more_than_0_and_1_of_n() -> None:
+    workers, stories = np.repeat(np.arange(30), 4), np.arange(120) % 40
+    zero, one = np.zeros(120), np.arange(120) == 7
+    same, near = (
+        paired_difference(zero, workers, stories, outcomes, workers, (stories + 20) % 40)
+        for outcomes in (zero, one)
+    )
+    assert (same.effective_pairs, "All pairs are alike" in same.note) == (120, True)
+    assert same.interval.low < 0 < same.interval.high
+    assert same.interval.high - same.interval.low <= near.interval.high - near.interval.low
 
 
 def test_unpaired_workers_are_said_to_be_so() -> None:
@@ -179,11 +183,11 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 
 @pytest.mark.parametrize("design", calibration.DESIGNS, ids=lambda design: design.name)
-def test_the_headline_holds_the_truth(design: calibration.Design) -> None:
-    # 200 studies: two and a half standard errors beyond 93.5 and 96.5 %; the benchmark does 2,000.
-    found = calibration.coverage(design, 200)
-    assert 0.89 <= found["score"].held <= 0.995
-    assert 0.89 <= found["difference"].held <= 0.995
+def test_X02_the_headline_holds_the_truth(design: calibration.Design) -> None:
+    # 400 studies: two and a half standard errors beyond 93.5 and 96.5 %; the benchmark does 2,000.
+    found = calibration.coverage(design, 400)
+    assert 0.904 <= round(found["score"].held, 6) <= 0.9875
+    assert 0.904 <= round(found["difference"].held, 6) <= 0.9875
     if design.workers == 200:
         assert found["naive score"].held < 0.89
 

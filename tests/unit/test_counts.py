@@ -3,18 +3,23 @@ show."""
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from humaneval.domain import Role
 from humaneval.errors import InputError
 from humaneval.report import verdicts
+from humaneval.report.terminal.counts import render_counts
 from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.from_counts import TEST, CountLine, CountTable, read_counts, score_counts
+from humaneval.statistics.intervals import wilson
 
 PUBLISHED = [
     CountLine("Control", Role.CONTROL, 0, 95),
@@ -70,6 +75,20 @@ def test_the_document_is_plain_and_the_same_each_time(published: CountTable) -> 
     document = json.dumps(published.to_json(), allow_nan=False)
     assert json.loads(document)["scores"][0]["generator"] == "Control"
     assert score_counts(PUBLISHED, Declared(margin=0.10)) == published
+
+
+def test_X03_control_at_0_has_no_interval_in_a_table_of_counts(published: CountTable) -> None:
+    control, *others = published.to_json()["scores"]
+    assert (control["interval"], control["interval_method"]) == (None, None)
+    assert control["note"] == "0 by construction, if annotators who missed a Control passage are excluded."
+    assert all(len(row["interval"]) == 2 and not row["note"] for row in others)
+    (missed,) = score_counts([CountLine("Control", Role.CONTROL, 2, 95)]).scores
+    assert missed.interval == wilson(2, 95)
+    console = Console(file=io.StringIO(), width=100)
+    render_counts(published, console)
+    told = console.file.getvalue()  # type: ignore[attr-defined]
+    assert re.search(r"^Control +0\.0 +none +0 / 95", told, re.MULTILINE)
+    assert "Control: 0 by construction" in told
 
 
 def test_a_file_of_counts(tmp_path: Path) -> None:

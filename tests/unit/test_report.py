@@ -256,7 +256,7 @@ def test_few_clusters_are_owned_up_to() -> None:
     few = repeated.assign(story="s" + (repeated["worker"].str[1:].astype(int) % 4).astype(str))
     text = prose(render_report(ReportData("Scores", score(few))))
     assert "at n divided by the design effect" in text
-    assert "With only 4 annotators or stories, such an interval tends to be too narrow" in text
+    assert "With fewer than 8 of either, intervals are wide and p-values coarse" in text
     one = prose(render_report(ReportData("Scores", score(repeated.assign(story="s")))))
     assert "With a single annotator or story, all responses count as one" in one
     assert "design effect" not in prose(render_report(ReportData("Scores", score(repeated))))
@@ -379,7 +379,7 @@ def test_the_terminal_table_fits_and_keeps_its_numbers(table: ScoreTable, width:
 def test_the_terminal_table_draws_every_point_to_scale() -> None:
     interval = wilson(20, 40)
     row = GeneratorScore(
-        "LM", Role.SYSTEM, 40, 20, 40, 40, interval, "wilson", 1.0, ((20, 20, 0, 0, 0), *[(0,) * 5] * 4)
+        "LM", Role.SYSTEM, 40, 20, 40, 40, interval, "wilson", 1.0, 40.0, ((20, 20, 0, 0, 0), *[(0,) * 5] * 4)
     )
     table = score(responses(), Rule(control="none"))
     line = next(line for line in printed(replace(table, scores=(row,)), 200) if line.startswith("LM"))
@@ -387,6 +387,16 @@ def test_the_terminal_table_draws_every_point_to_scale() -> None:
     assert drawing.index("●") == 25
     assert drawing.index("├") == round(50 * interval.low)
     assert drawing.index("┊") == 40
+
+
+def test_X03_no_table_or_plot_gives_control_an_interval_after_its_gate(table: ScoreTable) -> None:
+    text = prose(render_report(whole(table)))
+    assert "0 by construction, as annotators who missed a Control passage are excluded." in text
+    plot = score_plot(table)
+    assert "Control: 0.0\N{NO-BREAK SPACE}%, 0 of 38, 0 by construction" in plot.description
+    (line,) = [line for line in printed(table, 100) if line.startswith("Control ")]
+    assert re.search(r"^Control +0\.0 +none +0 / 38 +●", line)
+    assert not set(line) & set("├┤─")
 
 
 def test_a_plain_terminal_gets_plain_characters() -> None:

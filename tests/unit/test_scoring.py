@@ -16,6 +16,7 @@ from humaneval.errors import InputError, UsageError
 from humaneval.scoring.exclusions import Rule
 from humaneval.scoring.scores import ScoreTable, score
 from humaneval.statistics.headline import PLAIN, WIDENED
+from humaneval.statistics.intervals import wilson
 
 PUBLISHED = {
     "Control": (0, 0),
@@ -189,6 +190,7 @@ def test_the_document_has_the_fields_that_programs_read() -> None:
         "interval_method": "wilson",
         "level": 0.95,
         "design_effect": 1.0,
+        "effective_n": 2.0,
         "workers": 2,
         "stories": 2,
         "note": "",
@@ -196,6 +198,34 @@ def test_the_document_has_the_fields_that_programs_read() -> None:
     assert document["scores"][1]["interval"] == pytest.approx([0.094531, 0.905469], abs=1e-6)
     assert document["control"]["passed"] == 2
     assert {"before_exclusions", "exclusions", "chance", "rule"} <= document.keys()
+
+
+@pytest.mark.parametrize(("rule", "reason"), [("annotator", "annotators who"), ("row", "rows with a")])
+def test_X03_control_after_its_gate_has_no_interval_and_a_reason(rule: Any, reason: str) -> None:
+    frame = small(row=["a1", "a1", "a1", "b1", "b1", "b1", "c1", "c1", "c1"])
+    for answers, before in ((frame, 3), (frame[frame.worker != "c"], 2)):
+        document = json.loads(json.dumps(score(answers, Rule(control=rule)).to_json(), allow_nan=False))
+        control = document["scores"][0]
+        assert (control["generator"], control["score"]) == ("control", 0.0)
+        assert (control["interval"], control["interval_method"]) == (None, None)
+        assert control["note"].startswith(f"0 by construction, as {reason}")
+        assert [len(row["interval"]) for row in document["scores"][1:]] == [2, 2]
+        # Before the exclusions it was no matter of course, whoever missed it.
+        assert document["before_exclusions"][0]["n"] == before
+        assert len(document["before_exclusions"][0]["interval"]) == 2
+    kept = score(frame, Rule(control="none")).scores[0]
+    assert kept.interval
+    assert not kept.note
+
+
+def test_X02_how_often_control_was_noticed_knows_that_annotators_recur() -> None:
+    frame = small()
+    again = pd.concat([frame.assign(story=frame["story"] + 3 * form) for form in range(4)])
+    found = score(again).control
+    assert found is not None
+    assert (found.passed, found.n) == (8, 12)
+    once = wilson(8, 12)
+    assert found.interval.low < once.low < once.high < found.interval.high
 
 
 def clustered(seed: int, workers: int = 12, stories: int = 6) -> pd.DataFrame:

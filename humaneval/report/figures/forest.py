@@ -91,7 +91,7 @@ def _draw(sheet: Sheet, table: ScoreTable, narrow: bool) -> None:
 
 def _draw_bands(sheet: Sheet, axes: Axes, table: ScoreTable) -> None:
     """Human's interval, shaded; where chance puts a system, between dotted lines."""
-    for human in (row.interval for row in table.scores if row.role is Role.HUMAN):
+    for human in (row.interval for row in table.scores if row.role is Role.HUMAN and row.interval):
         colour = sheet.colour("human")
         axes.axvspan(100 * human.low, 100 * human.high, color=colour, alpha=0.13, linewidth=0, zorder=0.5)
     band = ceiling_band(table)
@@ -104,12 +104,14 @@ def _draw_bands(sheet: Sheet, axes: Axes, table: ScoreTable) -> None:
 
 def _draw_row(sheet: Sheet, axes: Axes, row: GeneratorScore, place: float, size: float, narrow: bool) -> None:
     y = place + 0.2 if narrow else place
-    low, high, at = 100 * row.interval.low, 100 * row.interval.high, 100 * row.score
+    at = 100 * row.score
     line: dict[str, Any] = {"color": sheet.colour(str(row.role)), "clip_on": False}
     bar: dict[str, Any] = {"solid_capstyle": "butt", "zorder": 2, **line}
-    axes.plot([low, high], [y, y], linewidth=2.2, **bar)
-    for end in (low, high):
-        axes.plot([end, end], [y - 0.13, y + 0.13], linewidth=1.6, **bar)
+    if row.interval:
+        low, high = (100 * end for end in row.interval)
+        axes.plot([low, high], [y, y], linewidth=2.2, **bar)
+        for end in (low, high):
+            axes.plot([end, end], [y - 0.13, y + 0.13], linewidth=1.6, **bar)
     axes.plot(
         [at], [y], MARKERS[row.role], markersize=7.5 if row.role is Role.SYSTEM else 6.8, zorder=3, **line
     )
@@ -118,7 +120,8 @@ def _draw_row(sheet: Sheet, axes: Axes, row: GeneratorScore, place: float, size:
     if narrow:
         axes.text(0, place - 0.1, f"{name}\N{EN SPACE}{percent(row.score)}", va="bottom", ha="left", **words)
         return
-    numbers = f"{percent(row.score)}\N{EN SPACE}({between(row.interval)})"
+    interval = between(row.interval) if row.interval else "by construction"
+    numbers = f"{percent(row.score)}\N{EN SPACE}({interval})"
     words |= {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
     axes.annotate(name, (0, y), (-14, 0), ha="right", **words)
     axes.annotate(numbers, (1, y), (14, 0), ha="left", **words)

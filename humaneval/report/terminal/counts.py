@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 
 from humaneval.report import verdicts
-from humaneval.report.phrases import between, percent
+from humaneval.report.phrases import between, notes, percent
 from humaneval.report.terminal.scores import TIGHT, differences
-from humaneval.scoring.from_counts import CountTable
+from humaneval.scoring.from_counts import GATED, CountTable
 
 
 def render_counts(table: CountTable, console: Console) -> None:
@@ -36,6 +36,8 @@ def render_counts(table: CountTable, console: Console) -> None:
             console.print(differences(chosen, table.level, ascii_only=ascii_only, tight=tight))
             console.print(verdicts.summary(chosen))
             console.print()
+    for note in notes((row.generator, "" if row.interval else GATED) for row in table.scores):
+        console.print(note)
     console.print(
         "Counts do not say which annotator judged what, nor whether annotators or stories recur. So"
         " comparisons are unpaired (χ²; against Human, one-sided z, whose verdicts follow the one-sided"

@@ -190,12 +190,13 @@ def _scale(width: int, nominal: float) -> Text:
 def _drawing(row: GeneratorScore, width: int, nominal: float, ascii_only: bool) -> Text:
     line, point, chance_line = ("-", "o", ":") if ascii_only else ("─", "●", "┊")
     cells = [" "] * width
-    low, high = _place(row.interval.low, width), _place(row.interval.high, width)
     cells[_place(nominal, width)] = chance_line
-    cells[low : high + 1] = line * (high + 1 - low)
-    cells[low], cells[high] = ("|", "|") if ascii_only else ("├", "┤")
-    if low <= _place(nominal, width) <= high:
-        cells[_place(nominal, width)] = "+" if ascii_only else "┼"
+    if row.interval:
+        low, high = (_place(end, width) for end in row.interval)
+        cells[low : high + 1] = line * (high + 1 - low)
+        cells[low], cells[high] = ("|", "|") if ascii_only else ("├", "┤")
+        if low <= _place(nominal, width) <= high:
+            cells[_place(nominal, width)] = "+" if ascii_only else "┼"
     cells[_place(row.score, width)] = point
     drawing = Text("".join(cells), COLOURS[row.role])
     at = _place(nominal, width)

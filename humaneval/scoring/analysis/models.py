@@ -150,7 +150,7 @@ def story_deviations(answers: Judgments, kept: Flags, model: MixedModel) -> tupl
 
 
 def other_intervals(answers: Judgments, kept: Flags, table: ScoreTable, seed: int) -> tuple[Others, ...]:
-    """The other intervals of every score, in the table's order."""
+    """The other intervals of every score that has one, in the table's order."""
     drawn = {
         by: estimated(partial(bootstrap, *_columns(answers, kept), by, replicates=REPLICATES, seed=seed))
         for by in ("workers", "stories", "both")
@@ -164,6 +164,8 @@ def other_intervals(answers: Judgments, kept: Flags, table: ScoreTable, seed: in
 
     rows = []
     for row in table.scores:
+        if not row.interval:
+            continue
         x, n, level = row.not_identified, row.n, table.level
         boots = (percentiles(by, row.generator) for by in ("workers", "stories", "both"))
         rows.append(
@@ -217,7 +219,7 @@ def luck_off(table: ScoreTable) -> tuple[LuckOff, ...]:
     return tuple(
         LuckOff(row.generator, ceiling, detection(row.score, row.interval, ceiling), d_prime(1 - row.score))
         for row in table.scores
-        if row.role is not Role.CONTROL
+        if row.role is not Role.CONTROL and row.interval
     )
 
 

@@ -1,0 +1,31 @@
+"""What docs/statistics.md claims of the headline intervals is what the benchmark measured."""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.calibration import DESIGNS, LEVELS, table_of
+from tests.conftest import ROOT
+
+RESULTS = ROOT / "benchmarks" / "results" / "calibration.jsonl"
+LINES = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+MEASURED = [line for line in LINES if "level" in line]
+
+
+def test_X02_the_table_of_the_documents_is_the_output_of_the_benchmark() -> None:
+    assert table_of(LINES) in (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    assert [(line["name"], line["level"]) for line in MEASURED] == [
+        (design.name, level) for design in DESIGNS for level in LEVELS
+    ]
+    assert {line["studies"] for line in MEASURED} == {2000}
+
+
+def test_X02_scores_and_differences_hold_the_truth_as_often_as_promised() -> None:
+    for line in MEASURED:
+        held = line["score"]["held"]
+        if line["level"] == "middle":
+            assert 0.935 <= held <= 0.965, line["name"]
+            assert 0.935 <= line["difference"]["held"] <= 0.965, line["name"]
+        else:
+            # With 60 responses Wilson's own interval holds the truth in 97.0 %, if they are unrelated.
+            assert 0.935 <= held <= (0.98 if line["workers"] * line["each"] == 60 else 0.968), line["name"]
