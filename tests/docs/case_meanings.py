@@ -104,5 +104,6 @@ MEANINGS = {
     "G39": "Reading weights from elsewhere ran code.",
     "G40": "Chat models repeated the context or added remarks.",
     "G41": "Computing speed was compared with the wrong processor.",
+    "X46": "Programs with Amazon's address in their code had to be edited, or called Amazon.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""
