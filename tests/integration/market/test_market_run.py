@@ -3,12 +3,14 @@ Amazon's."""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import http.server
 import json
 import os
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -63,6 +65,10 @@ def said(done: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+def curl() -> str:
+    return shutil.which("curl") or lacking("curl", "apt-get install curl")
+
+
 def node(run: Run, way: str) -> subprocess.CompletedProcess[bytes]:
     if not (ROOT / "node_modules" / "@aws-sdk" / "client-mturk").is_dir():
         lacking("@aws-sdk/client-mturk", "apt-get install npm && npm ci")
@@ -93,10 +99,8 @@ def test_X46_a_node_program_with_amazons_address_runs_unedited(run: Run, way: st
 
 
 def test_X46_curl_signs_for_amazons_address_and_reaches_the_marketplace(run: Run) -> None:
-    if shutil.which("curl") is None:
-        lacking("curl", "apt-get install curl")
     done = run(
-        *("curl", "--silent", "--show-error", "--aws-sigv4", "aws:amz:us-east-1:mturk-requester"),
+        *(curl(), "--silent", "--show-error", "--aws-sigv4", "aws:amz:us-east-1:mturk-requester"),
         *("--user", ":".join(KEYS.values()), "--header", "Content-Type: application/x-amz-json-1.1"),
         *("--header", "X-Amz-Target: MTurkRequesterServiceV20170117.GetAccountBalance", "--data", "{}"),
         f"https://{PRODUCTION}/",
@@ -144,6 +148,61 @@ def test_X46_a_program_without_our_variables_can_look_no_name_up(run: Run, tmp_p
         assert NOT_GUARDED not in done.stderr.decode()
     else:
         assert NOT_GUARDED in done.stderr.decode()
+
+
+@pytest.fixture
+def trap() -> Iterator[tuple[int, list[bytes]]]:
+    """A port of this machine, and what was sent to it."""
+    caught: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def catch() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with connection:
+                        caught.append(connection.recv(100))
+
+        threading.Thread(target=catch, daemon=True).start()
+        yield listening.getsockname()[1], caught
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.slow
+def test_X46_a_trap_at_amazons_names_catches_nothing(
+    server: MarketServer, trap: tuple[int, list[bytes]], tmp_path: Path
+) -> None:
+    """The list of hosts leads Amazon's names to a trap, and seven programs go there straight."""
+    port, caught = trap
+    hosts = tmp_path / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost\n127.0.0.1 {PRODUCTION} s3.amazonaws.com\n")
+    straight = f"import socket; socket.create_connection(('{PRODUCTION}', {port}), 5).sendall(b'x')"
+    node = f"require('net').connect({port}, 's3.amazonaws.com', function () {{ this.end('x') }})"
+    ways = [
+        f'{sys.executable} -c "{straight}"',
+        f'{sys.executable} -I -c "{straight}"',
+        f'env -i {sys.executable} -c "{straight}"',
+        f'node -e "{node}"',
+        f'NODE_OPTIONS= node -e "{node}"',
+        f"{curl()} --silent --noproxy '*' --max-time 5 http://{PRODUCTION}:{port}/",
+        f"env -i {curl()} --silent --max-time 5 http://{PRODUCTION}:{port}/",
+    ]
+    script = tmp_path / "ways.sh"
+    script.write_text("\n".join([*ways, "true"]))
+    view = ["unshare", "--user", "--map-root-user", "--mount", "--", "sh", "-c"]
+    view += ['mount --bind "$0" /etc/hosts && exec "$@"', str(hosts)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if shutil.which("unshare") is None or subprocess.run([*view, "true"], capture_output=True).returncode:
+        lacking("root", "run the tests where namespaces are allowed")
+    subprocess.run([*view, "sh", str(script)], capture_output=True, env=environment, timeout=60)
+    assert len(caught) == len(ways), "the trap does not work"
+
+    command = [sys.executable, "-m", "humaneval", "market", "run", "--market", server.url]
+    done = subprocess.run(
+        [*view, *command, "--", "sh", str(script)], capture_output=True, env=environment, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(caught) == len(ways)
 
 
 def test_X46_no_key_is_on_the_disk_while_the_program_runs_and_nothing_afterwards(
