@@ -127,5 +127,6 @@ MEANINGS = {
     "X11": "Sentences of the report said more than the data, or something else.",
     "X02": "Intervals with few clusters or uneven work held the truth too rarely.",
     "X03": "No miss at all had a wider interval than one, and Control had one that its gate decides.",
+    "X46": "Programs with Amazon's address in their code had to be edited, or called Amazon.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

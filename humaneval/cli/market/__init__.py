@@ -6,6 +6,7 @@ import click
 
 from humaneval.cli.market.account import earnings, fund
 from humaneval.cli.market.invite import invite
+from humaneval.cli.market.run import run
 from humaneval.cli.market.serve import key, serve
 from humaneval.cli.market.upkeep import backup, events
 
@@ -18,5 +19,5 @@ def market() -> None:
     """
 
 
-for command in (serve, invite, key, fund, earnings, backup, events):
+for command in (serve, run, invite, key, fund, earnings, backup, events):
     market.add_command(command)
