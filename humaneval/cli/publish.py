@@ -10,6 +10,7 @@ import click
 from humaneval.cli.publish_links import LinkOptions, publish_links
 from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
 from humaneval.crowd.adopt import adopt
+from humaneval.crowd.as_planned import refuse_differing
 from humaneval.crowd.endpoints import require_public_https
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
@@ -95,8 +96,10 @@ def publish(
         result = publish_hits(at, public_url=app.settings.public_url, keys=plan.keys, advance=advance)
     if options.as_json:
         emit(_result_document(at, plan, result, found_again))
+        refuse_differing(at, result.differences)
         return
     _tell_result(at, result, found_again)
+    refuse_differing(at, result.differences)
     if static:
         say(
             "Only `collect` keeps one person from taking several of these static HITs: run it often while"
@@ -164,6 +167,7 @@ def _result_document(
         "assignments": result.assignments,
         "cost": str(plan.cost.total),
         "preview_urls": list(result.preview_urls),
+        "hits_differ": [each._asdict() for each in result.differences],
     }
 
 

@@ -13,12 +13,14 @@ from humaneval.crowd.platform import HIT_GONE, Endpoint, PaidBonus, Platform, Su
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.tables import HitRow, OutboxRow
+from humaneval.store.tables import DifferenceRow, HitRow, OutboxRow
 from humaneval.study.stored import Study
 
 T = TypeVar("T")
 
 PUBLISH = "publish"
+GONE = "HIT"
+"""The difference between a HIT that should be up and a platform that no longer has it."""
 INVITE = "invite"
 """Stored for each link: which person or purpose it is for, as a hash, so that it is made only once."""
 
@@ -91,10 +93,11 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
     """Raise PlatformError if the platform has none of the study's HITs: it is another one of the same name.
 
     This makes one call as a rule, and none if nothing is up. A platform that still knows some of the HITs is
-    the right one.
+    the right one. HITs that are known to be gone prove nothing.
     """
     endpoint = at.platform.endpoint
-    hits = up(at.study, at.endpoint)
+    lost = known_gone(at.study, at.endpoint)
+    hits = [hit for hit in up(at.study, at.endpoint) if hit.id not in lost]
     if not hits or at.platform.knows(hits[-1].external_id):
         return
     with reading(at.engine) as session:
@@ -105,7 +108,8 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
     raise PlatformError(
         f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs of study {at.name!r}:"
         " it is another marketplace or account, or they were deleted there",
-        f"Nothing was changed. Set {right} to where the HITs are. If they are gone, make another study.",
+        f"Nothing was changed. Set {right} to where the HITs are. If they are gone, take in what our server"
+        f" has of their work: humaneval collect {at.name} --to {at.endpoint} --accept-lost",
         nothing_done=True,
     )
 
@@ -130,13 +134,26 @@ def _unless_gone(listing: Callable[[], Iterable[T]]) -> list[T] | None:
         return None
 
 
-def refuse_gone(endpoint: str, gone: Sequence[str], others: str) -> None:
+def refuse_gone(at: StudyAtPlatform, gone: Sequence[str], others: str) -> None:
     """Raise PartialError if HITs are gone at the platform; `others` says what was done with the rest."""
     if gone:
         raise PartialError(
-            f"{endpoint} no longer has the HIT {', '.join(gone)}; {others}",
-            "A deleted HIT keeps no answers. Answers that were collected before are still here.",
+            f"{at.endpoint} no longer has the HIT {', '.join(gone)}; {others}",
+            "What was collected before is still here. What our server has of the rest can be taken in:"
+            f" humaneval collect {at.name} --to {at.endpoint} --accept-lost",
         )
+
+
+def known_gone(study: Study, endpoint: str) -> set[int]:
+    """The HITs that the platform is known to have lost, by our ids."""
+    lost = select(DifferenceRow.hit_id).where(
+        DifferenceRow.study_id == study.id,
+        DifferenceRow.endpoint == endpoint,
+        DifferenceRow.what == GONE,
+        DifferenceRow.over_at.is_(None),
+    )
+    with reading(study.engine) as session:
+        return set(session.scalars(lost))
 
 
 def up(study: Study, endpoint: str) -> list[UpHit]:

@@ -112,7 +112,8 @@ class StudyRow(Base):
     is_test: Mapped[bool]
     """A pilot: its answers are marked as such and never pooled."""
     simulated: Mapped[bool] = mapped_column(default=False)
-    """Set before the first simulated annotator answers, and never cleared."""
+    """Set before the first simulated annotator answers, and never cleared. `AssignmentRow.by_program` says
+    whose answers are a program's."""
     seed: Mapped[int]
     settings: Mapped[dict[str, Any]]
     settings_text: Mapped[str]
@@ -218,6 +219,26 @@ class HitRow(Base):
     study: Mapped[StudyRow] = relationship()
 
 
+class DifferenceRow(Base):
+    """A figure of a HIT that the platform has otherwise than it was planned. A new value gets a new row."""
+
+    __tablename__ = "differences"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
+    hit_id: Mapped[int] = mapped_column(ForeignKey("hits.id"), index=True)
+    endpoint: Mapped[str]
+    what: Mapped[str]
+    planned: Mapped[str]
+    there: Mapped[str]
+    found_at: Mapped[datetime] = mapped_column(default=now)
+    accepted_at: Mapped[datetime | None]
+    """When a person accepted it."""
+    over_at: Mapped[datetime | None]
+    """When the platform was first seen without it."""
+    hit: Mapped[HitRow] = relationship()
+
+
 OUTBOX_STATES = ("pending", "confirmed", "refused")
 
 
@@ -265,9 +286,11 @@ class WorkerIdentityRow(Base):
     external_id: Mapped[str]
 
 
-ASSIGNMENT_STATES = ("opened", "answered", "submitted", "approved", "rejected", "superseded")
-COLLECTED = ("submitted", "approved", "rejected")
-"""States of work that was submitted to the platform and collected from it."""
+TAKEN_IN = "taken in"
+"""The state of work that the platform lost: a person has accepted what our server holds of it."""
+ASSIGNMENT_STATES = ("opened", "answered", "submitted", "approved", "rejected", TAKEN_IN, "superseded")
+COLLECTED = ("submitted", "approved", "rejected", TAKEN_IN)
+"""States of work that was submitted to the platform and collected from it, or taken in without it."""
 
 
 class AssignmentRow(Base):
@@ -309,6 +332,8 @@ class AssignmentRow(Base):
     consent_version: Mapped[str] = mapped_column(default="")
     excluded: Mapped[str] = mapped_column(default="")
     """Why `review` decided that these answers do not count; empty if they count."""
+    by_program: Mapped[bool] = mapped_column(default=False)
+    """Whether a simulated annotator answered, and not a person."""
     row_replaced: Mapped[bool] = mapped_column(default=False)
     """Whether a HIT was planned to offer the row again."""
     differences: Mapped[str] = mapped_column(default="")
