@@ -152,6 +152,26 @@ def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
     return f"{said} {verb if number == 1 else verbs}".strip()
 
 
+class Answerers(NamedTuple):
+    """How many annotators are programs, and how many are people."""
+
+    programs: int
+    people: int
+
+    @property
+    def only_programs(self) -> bool:
+        return self.programs > 0 and not self.people
+
+    def __str__(self) -> str:
+        """In words.
+
+        >>> str(Answerers(22, 1))
+        '23 annotators: 22 simulated, 1 person'
+        """
+        persons = "1 person" if self.people == 1 else f"{self.people:,} people"
+        return f"{counted(sum(self), 'annotator')}: {self.programs:,} simulated, {persons}"
+
+
 def listed(values: Sequence[object], most: int = 5) -> str:
     """The first `most` of `values`, each at most 40 characters long, and the number of the others.
 

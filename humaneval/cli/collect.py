@@ -14,10 +14,10 @@ from humaneval.crowd.collect import (
     CollectedWork,
     NotAsPlannedError,
     collect_work,
-    would_collect,
 )
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.waiting import would_collect
 from humaneval.progress import progress
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from humaneval.cli.publish_links import LinkOptions, publish_links
-from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
 from humaneval.crowd.adopt import adopt
 from humaneval.crowd.as_planned import refuse_differing
 from humaneval.crowd.endpoints import require_public_https
@@ -21,7 +21,14 @@ from humaneval.progress import progress
 
 @click.command()
 @click.argument("study")
-@to_option
+@click.option(
+    "--to",
+    "endpoint",
+    type=ENDPOINTS,
+    default="local",
+    show_default=True,
+    help="Which marketplace.",
+)
 @click.option(
     "--static", is_flag=True, help="Let the platform show the page itself (HTMLQuestion): one HIT a row."
 )

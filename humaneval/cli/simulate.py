@@ -54,8 +54,7 @@ from humaneval.study.stored import Study, mark_simulated, study_key
     "--to",
     "where",
     type=click.Choice(["local", "link"]),
-    default="local",
-    show_default=True,
+    show_default="where STUDY is up",
     help="The endpoint where the simulated annotators work.",
 )
 @click.option(
@@ -73,7 +72,7 @@ def simulate(
     skills: tuple[str, ...],
     careless: float,
     seed: int,
-    where: str,
+    where: str | None,
     key_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -83,11 +82,11 @@ def simulate(
     `humaneval serve` and, for --to local, `humaneval market serve` must be running. If the study has a
     control, let the annotators notice it with --skill control=1.
     """
-    opened = app.study(study)
+    opened, where = app.study(study), where or app.where(study)
     urls = preview_urls(opened, endpoint(where, app.settings))
     if not urls:
         raise UsageError(f"study {study!r} is not up at {where}", f"humaneval publish {study} --to {where}")
-    if is_static(opened, "local"):
+    if is_static(opened, where):
         raise UsageError(
             f"study {study!r} was published with --static: its page works in a browser only",
             "Simulated annotators run no scripts. Rehearse with another study, published without --static.",

@@ -39,6 +39,26 @@ def hits_of(session: Session, study: Study, endpoint: str) -> Sequence[HitRow]:
     ).all()
 
 
+def published_at(study: Study) -> tuple[str, ...]:
+    """The endpoints where the study has a HIT or link that was put up and not closed."""
+    with reading(study.engine) as session:
+        found = session.scalars(
+            select(HitRow.endpoint)
+            .where(HitRow.study_id == study.id, HitRow.external_id.is_not(None), HitRow.closed_at.is_(None))
+            .order_by(HitRow.id)
+        )
+        return tuple(dict.fromkeys(found))
+
+
+def endpoints_of(study: Study) -> tuple[str, ...]:
+    """Where the study is up; if nowhere, where it was up; or else where it is planned."""
+    with reading(study.engine) as session:
+        hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
+    published = [hit for hit in hits if hit.external_id is not None]
+    open_ones = [hit for hit in published if hit.closed_at is None]
+    return tuple(dict.fromkeys(hit.endpoint for hit in open_ones or published or hits))
+
+
 def preview_urls(study: Study, endpoint: Endpoint) -> tuple[str, ...]:
     """Where workers find the HITs that are up."""
     with reading(study.engine) as session:
@@ -135,7 +155,16 @@ def _unless_gone(listing: Callable[[], Iterable[T]]) -> list[T] | None:
 
 
 def refuse_gone(at: StudyAtPlatform, gone: Sequence[str], others: str) -> None:
-    """Raise PartialError if HITs are gone at the platform; `others` says what was done with the rest."""
+    """Raise PartialError if HITs are gone at the platform, and nobody has accepted it; `others` says what was
+    done with the rest."""
+    with reading(at.engine) as session:
+        accepted = session.scalars(
+            select(HitRow.external_id)
+            .join(DifferenceRow, DifferenceRow.hit_id == HitRow.id)
+            .where(DifferenceRow.study_id == at.id, DifferenceRow.endpoint == at.endpoint)
+            .where(DifferenceRow.what == GONE, DifferenceRow.accepted_at.is_not(None))
+        ).all()
+    gone = [hit for hit in gone if hit not in accepted]
     if gone:
         raise PartialError(
             f"{at.endpoint} no longer has the HIT {', '.join(gone)}; {others}",

@@ -199,12 +199,7 @@ def look(at: StudyAtPlatform, hits: Sequence[UpHit]) -> dict[UpHit, Standing | N
     None stands for a HIT that the platform no longer has.
     """
     standings = {hit: at.platform.standing(hit.external_id) for hit in hits}
-    seen: dict[int, Terms | None] = {}
-    for hit, standing in standings.items():
-        if standing is not None:
-            seen[hit.id] = standing.terms
-        elif submitted(at.platform, hit.external_id) is None:
-            seen[hit.id] = None
+    seen = terms_seen(at, standings)
     with reading(at.engine) as session:
         changes = _changes(session, at, seen) if at.endpoint != "link" else _Changes([], [])
         changed = bool(changes.over or changes.new)
@@ -214,6 +209,18 @@ def look(at: StudyAtPlatform, hits: Sequence[UpHit]) -> dict[UpHit, Standing | N
             session.get_one(StudyRow, at.id, with_for_update={"key_share": True})
             note(session, at, seen)
     return standings
+
+
+def terms_seen(at: StudyAtPlatform, standings: Mapping[UpHit, Standing | None]) -> dict[int, Terms | None]:
+    """The terms of HITs by our ids; None if a HIT is gone. A deleted HIT whose work is still listed is
+    neither."""
+    seen: dict[int, Terms | None] = {}
+    for hit, standing in standings.items():
+        if standing is not None:
+            seen[hit.id] = standing.terms
+        elif submitted(at.platform, hit.external_id) is None:
+            seen[hit.id] = None
+    return seen
 
 
 def _open(session: Session, study: Study, endpoint: str) -> dict[int, list[DifferenceRow]]:

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import GONE, refuse_elsewhere, refuse_gone, submitted, up
+from humaneval.crowd.addresses import GONE, refuse_gone, submitted, up
 from humaneval.crowd.adopt import adopt
 from humaneval.crowd.answers import Answers, read_answers
-from humaneval.crowd.as_planned import Difference, accept, differing, look, refuse_differing, unaccepted
+from humaneval.crowd.as_planned import Difference, accept, differing, look, refuse_differing
 from humaneval.crowd.compensate import settle_compensations
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.ledger import rejection_done, reward_paid
@@ -32,7 +32,6 @@ from humaneval.crowd.take_in import accept_lost, take_in
 from humaneval.errors import PartialError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
-    COLLECTED,
     TAKEN_IN,
     AnswerRow,
     AssignmentRow,
@@ -141,11 +140,8 @@ def collect_work(
     settle_compensations(at)
     found = _collected(at, counts, not_listed)
     try:
-        refuse_gone(
-            at,
-            [each.hit for each in unaccepted(found.hits_differ) if each.what == GONE],
-            "the others were collected",
-        )
+        gone_there = [each.hit for each in found.hits_differ if each.what == GONE]
+        refuse_gone(at, gone_there, "the others were collected")
         refuse_differing(at, found.hits_differ)
     except PartialError as error:
         raise NotAsPlannedError(error, found) from None
@@ -196,30 +192,6 @@ def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, 
     return tuple(
         Unpaid(work.external_id, worker) for work, worker in found if not is_compensated(session, work)
     )
-
-
-class Waiting(NamedTuple):
-    """What collecting would find: submissions at the HITs that our database knows, and how many are new."""
-
-    submissions: int
-    new: int
-
-
-def would_collect(at: StudyAtPlatform) -> Waiting:
-    """Ask the platform what is submitted. Nothing is stored."""
-    refuse_elsewhere(at)
-    found = [
-        (hit.id, work.external_id)
-        for hit in up(at.study, at.endpoint)
-        for work in submitted(at.platform, hit.external_id) or ()
-    ]
-    with reading(at.engine) as session:
-        collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
-        known = {
-            (hit_id, external_id)
-            for hit_id, external_id in session.execute(collected.where(AssignmentRow.state.in_(COLLECTED)))
-        }
-    return Waiting(len(found), sum(one not in known for one in found))
 
 
 def _count(session: Session, query: Select[int]) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import known_gone, submitted, up
+from humaneval.crowd.addresses import known_gone, up
 from humaneval.crowd.answers import read_answers
-from humaneval.crowd.as_planned import accept, note
+from humaneval.crowd.as_planned import accept, look
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.study_at import StudyAtPlatform
@@ -21,14 +21,9 @@ from humaneval.study.stored import Study
 
 def accept_lost(at: StudyAtPlatform) -> None:
     """Accept, for a person, that the platform has lost the HITs that it does not have now."""
-    gone = [
-        hit.id
-        for hit in up(at.study, at.endpoint)
-        if at.platform.standing(hit.external_id) is None and submitted(at.platform, hit.external_id) is None
-    ]
+    look(at, up(at.study, at.endpoint))
     with writing(at.engine) as session:
         hold_study(session, at.id)
-        note(session, at, dict.fromkeys(gone))
         accept(session, at.study, at.endpoint, gone=True)
 
 

@@ -79,7 +79,8 @@ def study_report(
             hourly=_hourly(session, row, settings, lines) if analysis else None,
             margin=settings.analysis.equivalence_margin,
             summary=summary,
-            simulated=table.annotators.collected if row.simulated else 0,
+            simulated=min(len(_of(lines, table, "simulated")), table.annotators.collected),
+            platform_lost=len(_of(lines, table, "platform_lost", "worker", "assignment")),
             test=row.is_test,
             generators=tuple(
                 _generator(session, settings, generator) for generator in settings.design.generators
@@ -90,6 +91,16 @@ def study_report(
             story_titles=_titles(session, row) if analysis else {},
             repeat=_repeat(session, row, lines),
         )
+
+
+def _of(lines: Sequence[dict[str, Any]], table: ScoreTable, mark: str, *names: str) -> set[tuple[str, ...]]:
+    """The annotators, or what else `names` tell apart, of the marked responses that the table is about."""
+    tests = table.rule.tests == "only"
+    return {
+        tuple(line[name] for name in names or ("worker",))
+        for line in lines
+        if line[mark] and bool(line["test"]) == tests
+    }
 
 
 def _generator(session: Session, settings: StudyFile, name: str) -> GeneratorFacts:

@@ -26,7 +26,7 @@ from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
 from humaneval.text import refused_characters
 from humaneval.web import messages
-from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
+from humaneval.web.forms import by_program, context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("hit_forms", __name__)
@@ -100,6 +100,7 @@ def show(hit_key: str) -> Response:
         assignment=assignment,
         worker=worker,
         now=now(),
+        program=by_program(),
     )
     refusal = _refusal(hit, opened.outcome, hit.endpoint.return_url.format(assignment=assignment))
     if refusal is not None:
@@ -133,6 +134,7 @@ def move(hit_key: str) -> Response:
         worker=asked["workerId"],
         now=now(),
         move=True,
+        program=by_program(),
     )
     return Response(status=303, headers={"Location": f"{messages.root()}form/{hit_key}?{query}"})
 
@@ -160,7 +162,7 @@ def answer(hit_key: str) -> Response:
     gaps = with_gaps(place.form, fields)
     if gaps is not None:
         return form_page(gaps, _delivery(place, origin), status=422)
-    keep_answers(engine, assignment_id, fields, now())
+    keep_answers(engine, assignment_id, fields, now(), program=by_program())
     context().answered(hit.endpoint.name, hit.name)
     return _sent(hit_key)
 
