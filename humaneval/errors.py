@@ -6,6 +6,7 @@ HumanEvalError              exit 1
 ├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
 ├── StoreError              exit 1: the database is missing, of another revision, or busy
 ├── DesignError             exit 1: a study cannot be built from the stored data
+├── OutputError             exit 1: what the command prints cannot be written
 ├── PrerequisiteError       exit 1: a package, program or server is missing
 ├── PlatformError           exit 1: a platform refused or could not be reached
 └── PartialError            exit 3: some of the work is done; running the verb again does the rest
@@ -47,6 +48,10 @@ class StoreError(HumanEvalError):
 
 class DesignError(HumanEvalError):
     """A study cannot be built from the stored stories and infills."""
+
+
+class OutputError(HumanEvalError):
+    """What a command prints cannot be written: the disk is full, or nobody reads it any longer."""
 
 
 class PrerequisiteError(HumanEvalError):

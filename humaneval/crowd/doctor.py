@@ -96,6 +96,9 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
     try:
         with urlopen(f"{public_url}/health", timeout=SECONDS) as response:
             reached = response.read(16).strip() == b"ok"
+    except HTTPError as error:
+        yield Finding("Form server", False, True, f"{public_url}/health says: {said_by(error)}")
+        return
     except (HTTPException, OSError) as error:
         reason = getattr(error, "reason", error)
         trouble = "its certificate is not valid" if isinstance(reason, ssl.SSLError) else str(reason)
@@ -112,6 +115,13 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
     yield Finding("Form server", True, True, f"{public_url} answers")
     if endpoint.worker_sites:
         yield _frames(endpoint, public_url)
+
+
+def said_by(error: HTTPError) -> str:
+    """What a server's error is, in its own words if they are ours."""
+    with error:
+        said = error.read(200).decode("utf-8", "replace").strip()
+    return said if said.startswith("the database") else f"HTTP {error.code}"
 
 
 def _frames(endpoint: Endpoint, public_url: str) -> Finding:

@@ -58,7 +58,11 @@ def test_X51_at_the_marketplace_each_row_knows_who_answered(
 
 
 def test_X51_by_link_each_row_knows_who_answered(
-    sqlite_engine: Engine, study_factory: Callable, form_server: Callable, command: Command, monkeypatch: pytest.MonkeyPatch
+    sqlite_engine: Engine,
+    study_factory: Callable,
+    form_server: Callable,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     study_factory(sqlite_engine, design={"annotators": 4}, exclusions={"missed_control": "none"})
     monkeypatch.setenv("HUMANEVAL_DATABASE", str(sqlite_engine.url))
