@@ -9,7 +9,8 @@ HumanEvalError              exit 1
 ├── OutputError             exit 1: what the command prints cannot be written
 ├── PrerequisiteError       exit 1: a package, program or server is missing
 ├── PlatformError           exit 1: a platform refused or could not be reached
-└── PartialError            exit 3: some of the work is done; running the verb again does the rest
+├── PartialError            exit 3: some of the work is done; running the verb again does the rest
+└── NotAsPlannedError       exit 3: the work is done, but HITs are otherwise than planned
 """
 
 from __future__ import annotations
@@ -51,7 +52,11 @@ class DesignError(HumanEvalError):
 
 
 class OutputError(HumanEvalError):
-    """What a command prints cannot be written: the disk is full, or nobody reads it any longer."""
+    """What a command prints cannot be written. `reader_gone`: nobody reads it, so no line is due."""
+
+    def __init__(self, message: str, *, reader_gone: bool = False) -> None:
+        super().__init__(message)
+        self.reader_gone = reader_gone
 
 
 class PrerequisiteError(HumanEvalError):
@@ -76,3 +81,11 @@ class PartialError(HumanEvalError):
     """Some of the work is done and stored; running the verb again does the rest."""
 
     exit_code = 3
+
+
+class NotAsPlannedError(PartialError):
+    """HITs are otherwise than planned, and nobody has accepted it. `found` is what was done all the same."""
+
+    def __init__(self, message: str, hint: str, found: object) -> None:
+        super().__init__(message, hint)
+        self.found = found

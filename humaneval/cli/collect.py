@@ -12,12 +12,12 @@ from humaneval.crowd.as_planned import Difference, told, unaccepted
 from humaneval.crowd.collect import (
     Accepted,
     CollectedWork,
-    NotAsPlannedError,
     collect_work,
 )
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect
+from humaneval.errors import NotAsPlannedError
 from humaneval.progress import progress
 
 
@@ -59,7 +59,8 @@ def collect(
         with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
             found = collect_work(at, advance, Accepted(accept_differences, accept_lost))
     except NotAsPlannedError as error:
-        _say(at, error.found, options)
+        if isinstance(error.found, CollectedWork):
+            _say(at, error.found, options)
         raise
     _say(at, found, options)
 

@@ -164,7 +164,9 @@ def _output_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(f"the output cannot be written: {error.strerror or error}") from None
+        gone = error.errno == errno.EPIPE
+        said = f"the output cannot be written: {error.strerror or error}"
+        raise OutputError(said, reader_gone=gone) from None
 
 
 def _silence(stream: TextIO) -> None:
@@ -192,7 +194,7 @@ def _run(arguments: list[str] | None) -> int:
         try:
             output.flush()
         except OutputError as error:
-            if not code:
+            if not (code or error.reader_gone):
                 _complain(f"Error: {error.message}")
             code = code or error.exit_code
             _silence(sys.stdout)
@@ -222,7 +224,8 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
         return code if isinstance(code, int) else 0
     except HumanEvalError as error:
         failure = _Failure(type(error).__name__, error.message, error.hint, error.exit_code)
-        _complain(f"Error: {failure.message}", *([f"  {failure.hint}"] if failure.hint else []))
+        if not (isinstance(error, OutputError) and error.reader_gone):  # `| head` is no mistake
+            _complain(f"Error: {failure.message}", *([f"  {failure.hint}"] if failure.hint else []))
     except click.ClickException as error:
         vars(error).update(message=_plain(error.message))
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"

@@ -53,6 +53,7 @@ class Difference(NamedTuple):
 def figures(terms: Terms) -> dict[str, str]:
     """The figures that are told, in words, but for the lifetime.
 
+    >>> from decimal import Decimal
     >>> figures(Terms(reward=Decimal("0.8"), assignment_seconds=5400))
     {'reward': '$0.80', 'time for an assignment': '90 minutes'}
     """

@@ -29,7 +29,7 @@ from humaneval.crowd.pseudonyms import worker_row
 from humaneval.crowd.review import NO_FORM, decide_exclusions
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.take_in import accept_lost, take_in
-from humaneval.errors import PartialError
+from humaneval.errors import NotAsPlannedError, PartialError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
     TAKEN_IN,
@@ -78,14 +78,6 @@ class CollectedWork:
     """Forms of HITs that the platform lost, and that this call took in."""
     hits_differ: tuple[Difference, ...] = ()
     """How HITs differ from the plan, accepted or not."""
-
-
-class NotAsPlannedError(PartialError):
-    """HITs differ from the plan, and nobody has accepted it. `found` is what was collected all the same."""
-
-    def __init__(self, error: PartialError, found: CollectedWork) -> None:
-        super().__init__(error.message, error.hint)
-        self.found = found
 
 
 class Accepted(NamedTuple):
@@ -144,7 +136,7 @@ def collect_work(
         refuse_gone(at, gone_there, "the others were collected")
         refuse_differing(at, found.hits_differ)
     except PartialError as error:
-        raise NotAsPlannedError(error, found) from None
+        raise NotAsPlannedError(error.message, error.hint, found) from None
     return found
 
 

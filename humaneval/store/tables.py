@@ -12,6 +12,7 @@ from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
+from humaneval.store.differences import DifferenceRow as DifferenceRow
 from humaneval.store.types import Base, between, now, one_of
 
 
@@ -112,8 +113,7 @@ class StudyRow(Base):
     is_test: Mapped[bool]
     """A pilot: its answers are marked as such and never pooled."""
     simulated: Mapped[bool] = mapped_column(default=False)
-    """Set before the first simulated annotator answers, and never cleared. `AssignmentRow.by_program` says
-    whose answers are a program's."""
+    """Set before the first simulated annotator answers, and never cleared. `by_program` says who answered."""
     seed: Mapped[int]
     settings: Mapped[dict[str, Any]]
     settings_text: Mapped[str]
@@ -217,26 +217,6 @@ class HitRow(Base):
     """When it was deleted on the platform."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     study: Mapped[StudyRow] = relationship()
-
-
-class DifferenceRow(Base):
-    """A figure of a HIT that the platform has otherwise than it was planned. A new value gets a new row."""
-
-    __tablename__ = "differences"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id"), index=True)
-    hit_id: Mapped[int] = mapped_column(ForeignKey("hits.id"), index=True)
-    endpoint: Mapped[str]
-    what: Mapped[str]
-    planned: Mapped[str]
-    there: Mapped[str]
-    found_at: Mapped[datetime] = mapped_column(default=now)
-    accepted_at: Mapped[datetime | None]
-    """When a person accepted it."""
-    over_at: Mapped[datetime | None]
-    """When the platform was first seen without it."""
-    hit: Mapped[HitRow] = relationship()
 
 
 OUTBOX_STATES = ("pending", "confirmed", "refused")

@@ -104,5 +104,11 @@ MEANINGS = {
     "G39": "Reading weights from elsewhere ran code.",
     "G40": "Chat models repeated the context or added remarks.",
     "G41": "Computing speed was compared with the wrong processor.",
+    "X40": "A HIT had another reward, number of places or time than planned, and nobody was told.",
+    "X41": "A platform lost HITs, and nothing could take in the answers that our server had.",
+    "X49": "Work was called not yet submitted although it only waited to be collected.",
+    "X50": "Verbs looked at the local marketplace although the study was up elsewhere.",
+    "X51": "One simulated annotator made programs of everybody.",
+    "X56": "A full disk was not noticed, or ended in a traceback.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

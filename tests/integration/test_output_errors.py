@@ -76,14 +76,16 @@ def test_X56_a_full_disk_behind_the_output_is_one_line_and_exit_code_1(
 
 
 @pytest.mark.parametrize("verb", VERBS[2:4], ids=" ".join)
-def test_X56_a_pipe_that_nobody_reads_is_one_line_and_exit_code_1(scored: str, verb: tuple[str, ...]) -> None:
+def test_X56_a_pipe_that_nobody_reads_is_exit_code_1_without_a_complaint(
+    scored: str, verb: tuple[str, ...]
+) -> None:
     read, write = os.pipe()
     os.close(read)
     try:
         done = run(*verb, stdout=write)
     finally:
         os.close(write)
-    assert (done.returncode, done.stderr) == (1, "Error: the output cannot be written: Broken pipe\n")
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 @needs_full
@@ -98,7 +100,6 @@ def test_X56_a_full_stderr_keeps_the_exit_code() -> None:
 OUT = [
     ("export", "study", "--infills", "--out", "folder"),
     ("report", "study", "--out", "r.html"),
-    ("datasheet", "study", "--out", "d.json"),
     ("archive", "study", "--out", "a.zip"),
 ]
 

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, select, text
 from humaneval.crowd.approve import approve_work, would_approve
 from humaneval.crowd.as_planned import differing, unaccepted
 from humaneval.crowd.bonus import pay_bonus
-from humaneval.crowd.collect import Accepted, NotAsPlannedError, collect_work
+from humaneval.crowd.collect import Accepted, CollectedWork, collect_work
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.mturk.terms import question_hash, requirements_text
@@ -22,7 +22,7 @@ from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
-from humaneval.errors import PartialError, PlatformError
+from humaneval.errors import NotAsPlannedError, PartialError, PlatformError
 from humaneval.store.engine import reading
 from humaneval.store.tables import DifferenceRow, HitRow, PaymentRow
 
@@ -108,6 +108,7 @@ def test_X40_a_figure_that_was_changed_at_the_platform_stops_money_and_names_bot
     with pytest.raises(NotAsPlannedError, match=line) as stopped:
         collect_work(at())
     assert stopped.value.exit_code == 3
+    assert isinstance(stopped.value.found, CollectedWork)
     assert stopped.value.found.responses == 4
     with pytest.raises(PlatformError, match=line):
         extend_all(at(), 3)

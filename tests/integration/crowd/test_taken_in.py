@@ -14,12 +14,12 @@ from sqlalchemy import Engine, select, text
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.close import close_all
-from humaneval.crowd.collect import Accepted, NotAsPlannedError, collect_work
+from humaneval.crowd.collect import Accepted, collect_work
 from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.extend import expire_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
-from humaneval.errors import PlatformError
+from humaneval.errors import NotAsPlannedError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.queries import response_lines
 from humaneval.store.tables import AssignmentRow, HitRow
