@@ -66,7 +66,9 @@ class MoneyFacts:
 
     currency: str = "USD"
     reward: Decimal | None = None
-    """For one row."""
+    """For one row, as planned."""
+    rewards_paid: tuple[Decimal, ...] = ()
+    """The rewards for one row that were paid, each once: a platform may pay otherwise than planned."""
     rewards: Decimal | None = None
     bonuses: Decimal | None = None
     fees: Decimal | None = None
@@ -81,6 +83,11 @@ class MoneyFacts:
     hourly_target: Decimal | None = None
     time_source: str = ""
     """The source of the times, for example "in-page timers"."""
+
+    @property
+    def otherwise(self) -> str:
+        """The rewards that were paid and are not the planned one, in words; empty if there are none."""
+        return " and ".join(f"${paid}" for paid in self.rewards_paid if paid != self.reward)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,8 @@ def _payment(known: Dossier) -> Answer:
     if settings.hit.reward == 0 or (only_link and settings.link.pay == "none"):
         return _tick(3)
     text = f"${settings.hit.reward} per form."
+    if known.data.money and known.data.money.otherwise:
+        text += f" The platform paid {known.data.money.otherwise} for some."
     if isinstance(pay, Pay):
         estimates = {
             "by the page’s own timers": pay.in_page,

@@ -150,6 +150,8 @@ def _annotators(data: ReportData) -> list[str]:
         sentences.append(lost(data.platform_lost))
     if money and money.reward is not None and money.reward > 0 and not (free or data.answerers.only_programs):
         paid = f"The reward was ${money.reward} per form"
+        if money.otherwise:
+            paid += f", and {money.otherwise} where the platform paid otherwise than planned"
         if money.median_seconds is not None and money.median_hourly is not None:
             paid += (
                 f". By {money.time_source}, a form took {money.median_seconds / 60:.1f} minutes (median), "

@@ -14,12 +14,13 @@ from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
-from humaneval.report.dossier import dossier
+from humaneval.report.from_study import study_report
 from humaneval.simulated import Crowd, Skills, follow_links, work_through
 from humaneval.simulated.browser import Browser
 from humaneval.store import migrate
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow
+from humaneval.study.scores import collected
 from humaneval.study.stored import mark_simulated, open_study, study_key
 from tests.answered import answer
 from tests.commands import Command
@@ -54,7 +55,7 @@ def test_X51_at_the_marketplace_each_row_knows_who_answered(
     ada.submit(handed, handed.form(action="/mturk/externalSubmit"), {})
     assert collect_work(at).new == 4
     assert marks(sqlite_engine) == [False, True, True, True]
-    assert str(dossier(at.study).data.answerers) == WORDS
+    assert str(study_report(at.study, collected(at.study).table()).answerers) == WORDS
 
 
 def test_X51_by_link_each_row_knows_who_answered(

@@ -15,6 +15,7 @@ from humaneval.crowd.approve import approve_work, would_approve
 from humaneval.crowd.as_planned import differing, unaccepted
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.collect import Accepted, CollectedWork, collect_work
+from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.mturk.terms import question_hash, requirements_text
@@ -23,8 +24,11 @@ from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.reconcile import reconcile
 from humaneval.crowd.study_at import StudyAtPlatform, open_study_at
 from humaneval.errors import NotAsPlannedError, PartialError, PlatformError
+from humaneval.report.from_study import study_report
+from humaneval.report.methods import methods_paragraph
 from humaneval.store.engine import reading
 from humaneval.store.tables import DifferenceRow, HitRow, PaymentRow
+from humaneval.study.scores import collected
 
 ACCEPTED = Accepted(differences=True)
 REWARD = r"reward: planned \$0.80, local has \$5.00"
@@ -257,3 +261,43 @@ def test_X40_static_hits_are_as_planned(
     assert collect_work(at()).hits_differ == ()
     with reading(sqlite_engine) as session:
         assert len(session.scalars(select(HitRow)).all()) == len(listed()) == 4
+
+
+def test_X40_a_compensation_with_another_reward_is_taken_down_at_once(
+    sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, at: Callable, listed: Callable
+) -> None:
+    work = person("Ada").accept(put_up(sqlite_engine, design={"annotators": 4}).preview)
+    work.open()
+    with sqlite_engine.begin() as connection:
+        connection.execute(text("UPDATE assignments SET lease_until = NULL"))
+
+    def dearer(params: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {**params, "Reward": "8.00"}
+
+    def compensate() -> None:
+        compensate_worker(at(), assignment=work.id, amount=Decimal("0.80"), reason="Our server was away.")
+
+    platform.client.meta.events.register("provide-client-params.mturk.CreateHIT", dearer)
+    with pytest.raises(PlatformError, match=r"reward: planned \$0.80, local has \$8.00"):
+        compensate()
+    assert {hit["HITStatus"] for hit in listed() if hit["Reward"] == "8.00"} == {"Reviewable"}
+    with pytest.raises(PlatformError, match="not as planned"):
+        compensate()  # it is not put up again as it is
+    assert {hit["HITStatus"] for hit in listed() if hit["Reward"] == "8.00"} == {"Reviewable"}
+
+
+def test_X40_reports_say_what_was_really_paid(
+    sqlite_engine: Engine, put_up: Callable, answer: Callable, platform: MTurk, at: Callable
+) -> None:
+    up = put_up(sqlite_engine, design={"annotators": 4}, exclusions={"missed_control": "none"})
+    for name in ("Ada", "Ben"):
+        answer(up, name)
+    collect_work(at())
+    retype(platform, Reward="5.00")
+    collect_work(at(), accepted=ACCEPTED)
+    assert approve_work(at()) == 2
+    data = study_report(at().study, collected(at().study).table())
+    assert data.money is not None
+    assert data.money.rewards == Decimal("10.00")
+    said = "The reward was $0.80 per form, and $5.00 where the platform paid otherwise than planned"
+    assert said in methods_paragraph(data)
