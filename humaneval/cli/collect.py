@@ -127,13 +127,13 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
     tell_hits(found.hits_differ, at.endpoint)
 
 
-def tell_hits(differences: Sequence[Difference], endpoint: str) -> None:
+def tell_hits(differences: Sequence[Difference], endpoint: str, indent: str = "") -> None:
     """Say how HITs differ from the plan, and which of it somebody has accepted."""
     waiting = unaccepted(differences)
     for line in told(waiting, endpoint):
-        say(f"Not as planned: {line}")
+        say(f"{indent}Not as planned: {line}")
     for line in told([each for each in differences if each not in waiting], endpoint):
-        say(f"Not as planned, and accepted: {line}")
+        say(f"{indent}Not as planned, and accepted: {line}")
 
 
 def _tell_elsewhere(at: StudyAtPlatform) -> None:

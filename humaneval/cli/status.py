@@ -141,10 +141,12 @@ def _say_waiting(line: EndpointStatus, study: str) -> None:
     if line.silent:
         say(f"  What is submitted at {line.endpoint} is not known: {line.silent}")
     figures = [each for each in line.hits_differ if each.what != GONE]
-    tell_hits(figures, line.endpoint)
+    tell_hits(figures, line.endpoint, "  ")
     if unaccepted(figures):
-        say(f"  Until that is corrected at {line.endpoint}, or accepted, no money moves: to accept it,")
-        say(f"  {collect} --accept-differences")
+        say(
+            f"  We approve and pay nothing before it is corrected at {line.endpoint}, or accepted: {collect}"
+            " --accept-differences"
+        )
 
 
 def _say_books(books: Reconciled, endpoint: str) -> None:

@@ -29,7 +29,7 @@ from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
+from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
 
 COMPENSATE = "compensate"
@@ -318,7 +318,7 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
             f"assignment {assignment} was submitted",
             "Pay it with `humaneval approve`, or with `humaneval bonus` on top.",
         )
-    if found.lease_until is not None and found.lease_until > now():
+    if found.state != TAKEN_IN and found.lease_until is not None and found.lease_until > now():
         raise UsageError(
             f"assignment {assignment} can still be submitted until {found.lease_until:%Y-%m-%d %H:%M} UTC",
             "It could be paid twice. Compensate it after that time.",

@@ -198,7 +198,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
     if by_link:  # any number of links may lead to the same rows
         planned = min(planned, records.rows) + sum(line.row_replaced for line in work)
     began = min((line.opened_at or moment for line in submitted), default=None)
-    closed = all(hit.expires_at is not None and hit.expires_at <= moment for hit in hits)
+    closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
     over = sum(_is_over(hit, moment) for hit in hits)
     minutes = _median_minutes(submitted)
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
@@ -224,7 +224,7 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime, th
         about_done_at=None if closed else about_done(len(collected) + new, planned, began, moment),
         unconfirmed=records.writes.get((endpoint, "pending"), 0),
         refused=records.writes.get((endpoint, "refused"), 0),
-        next_auto_approval=_next_auto_approval(work),
+        next_auto_approval=_next_auto_approval(line for line in work if line.hit_id not in gone),
         rewards=paid.rewards,
         fees=paid.fees,
         spent=paid.total,

@@ -59,7 +59,7 @@ def ask(at: StudyAtPlatform) -> There:
         try:
             refuse_elsewhere(at)
         except PlatformError as error:
-            return There(gone=frozenset(hit.id for hit in hits), silent=f"{error.message}. {error.hint}")
+            return There(gone=frozenset(hit.id for hit in hits), silent=error.message)
         look(at, hits)
         return There(frozenset(_new(at, _submitted(at))), frozenset(known_gone(at.study, at.endpoint)))
     except PlatformError as error:
