@@ -67,8 +67,6 @@ class MoneyFacts:
     currency: str = "USD"
     reward: Decimal | None = None
     """For one row, as planned."""
-    rewards_paid: tuple[Decimal, ...] = ()
-    """The rewards for one row that were paid, each once: a platform may pay otherwise than planned."""
     rewards: Decimal | None = None
     bonuses: Decimal | None = None
     fees: Decimal | None = None
@@ -83,6 +81,8 @@ class MoneyFacts:
     hourly_target: Decimal | None = None
     time_source: str = ""
     """The source of the times, for example "in-page timers"."""
+    rewards_paid: tuple[Decimal, ...] = ()
+    """The rewards for one row that were paid, each once: a platform may pay otherwise than planned."""
 
     @property
     def otherwise(self) -> str:

@@ -20,6 +20,7 @@ MUTANTS = {
     "approved_before_the_reply": (f"{CROWD}test_money.py", "approv"),
     "first_page_only": (f"{CROWD}test_collecting.py", "C26"),
     "claim_without_a_lock": (f"{CROWD}test_claims.py", "C39 and sqlite"),
+    "differences_unread": (f"{CROWD}test_as_planned.py", "ends_publishing or stops_money_again"),
 }
 
 
