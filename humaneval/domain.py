@@ -21,6 +21,9 @@ from humaneval.text import (
 SENTENCES = 5
 """How many sentences a story has."""
 
+PROGRAM = "humaneval-simulated"
+"""How the browser of a simulated annotator names itself, so that its answers are not taken for a person's."""
+
 GUESS = 1 / SENTENCES
 """How often an annotator who marks any sentence finds the machine's."""
 

@@ -6,9 +6,11 @@ HumanEvalError              exit 1
 ├── InputError              exit 1: a file or a row of it cannot be used; nothing was changed
 ├── StoreError              exit 1: the database is missing, of another revision, or busy
 ├── DesignError             exit 1: a study cannot be built from the stored data
+├── OutputError             exit 1: what the command prints cannot be written
 ├── PrerequisiteError       exit 1: a package, program or server is missing
 ├── PlatformError           exit 1: a platform refused or could not be reached
-└── PartialError            exit 3: some of the work is done; running the verb again does the rest
+├── PartialError            exit 3: some of the work is done; running the verb again does the rest
+└── NotAsPlannedError       exit 3: the work is done, but HITs are otherwise than planned
 """
 
 from __future__ import annotations
@@ -49,6 +51,14 @@ class DesignError(HumanEvalError):
     """A study cannot be built from the stored stories and infills."""
 
 
+class OutputError(HumanEvalError):
+    """What a command prints cannot be written. `reader_gone`: nobody reads it, so no line is due."""
+
+    def __init__(self, message: str, *, reader_gone: bool = False) -> None:
+        super().__init__(message)
+        self.reader_gone = reader_gone
+
+
 class PrerequisiteError(HumanEvalError):
     """A package, program or server is missing; the hint says how to get it."""
 
@@ -71,3 +81,11 @@ class PartialError(HumanEvalError):
     """Some of the work is done and stored; running the verb again does the rest."""
 
     exit_code = 3
+
+
+class NotAsPlannedError(PartialError):
+    """HITs are otherwise than planned, and nobody has accepted it. `found` is what was done all the same."""
+
+    def __init__(self, message: str, hint: str, found: object) -> None:
+        super().__init__(message, hint)
+        self.found = found

@@ -16,14 +16,21 @@ BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def answer(
-    engine: Engine, name: str = "study", *, seed: int = 0, spammers: int = 1, endpoint: str = "production"
+    engine: Engine,
+    name: str = "study",
+    *,
+    seed: int = 0,
+    spammers: int = 1,
+    endpoint: str = "production",
+    programs: int = 0,
 ) -> None:
     """One annotator a row, who notices the Control, but for the first so many; guesses the rest; a minute
-    a form."""
+    a form. The last `programs` of them are programs."""
     rng = Random(seed)
     with writing(engine) as session:
         study = get_study(session, name)
         study.published_at = BEGAN
+        study.simulated = study.simulated or programs > 0
         hit = HitRow(
             study_id=study.id,
             endpoint=endpoint,
@@ -55,6 +62,7 @@ def answer(
                 opened_at=opened,
                 submitted_at=opened + timedelta(seconds=90),
                 consent_version="1",
+                by_program=number >= len(study.rows) - programs,
             )
             session.add(assignment)
             session.flush()

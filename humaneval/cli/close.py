@@ -46,6 +46,11 @@ def close(app: App, options: RunOptions, study: str, wait: float, endpoint: str)
             f"{counted(done.unpaid, 'form')} answered on our server and never paid: humaneval collect {study}"
             f" --to {endpoint} names them."
         )
+    if done.lost:
+        say(
+            f"{counted(done.lost, 'form')} answered on our server, at HITs that {endpoint} does not have. To"
+            f" take them in: humaneval collect {study} --to {endpoint} --accept-lost"
+        )
     if done.final_rejections:
         say(
             f"{done.final_rejections} rejections {'could' if options.dry_run else 'can'} then no longer be"

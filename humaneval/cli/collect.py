@@ -2,41 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
-from humaneval.crowd.collect import CollectedWork, collect_work, would_collect
+from humaneval.crowd.as_planned import Difference, told, unaccepted
+from humaneval.crowd.collect import (
+    Accepted,
+    CollectedWork,
+    collect_work,
+)
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.waiting import would_collect
+from humaneval.errors import NotAsPlannedError
 from humaneval.progress import progress
 
 
 @click.command()
 @click.argument("study")
+@click.option(
+    "--accept-differences",
+    is_flag=True,
+    help="Accept, as your decision, HITs that are otherwise at the marketplace than planned.",
+)
+@click.option(
+    "--accept-lost",
+    is_flag=True,
+    help="Accept that the marketplace lost HITs, and take in what our server has of their work.",
+)
 @to_option
 @acting
-def collect(app: App, options: RunOptions, study: str, endpoint: str) -> None:
+def collect(
+    app: App,
+    options: RunOptions,
+    study: str,
+    accept_differences: bool,
+    accept_lost: bool,
+    endpoint: str,
+) -> None:
     """Fetch the submitted work of STUDY and store the responses.
 
     Compares the platform's answers with our server's copy, and reports the differences.
+
+    Compares each HIT with the plan, too: reward, places, times, requirements, words and question. While one
+    differs, nothing is approved or paid at it (exit code 3). Correct it at the marketplace, or accept it.
+    The books then use what the marketplace pays.
     """
     at = app.study_at(endpoint, study)
     if options.dry_run:
-        waiting = would_collect(at)
-        if options.as_json:
-            emit({"study": study, "endpoint": endpoint, **waiting._asdict()})
-        else:
-            say(
-                f"{waiting.submissions} submitted at {endpoint}, {waiting.new} of them new. Nothing was"
-                " stored."
-            )
+        _tell_waiting(at, options)
         return
-    with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
-        found = collect_work(at, advance)
+    try:
+        with progress(f"Collecting from {endpoint}", None, unit="HITs") as advance:
+            found = collect_work(at, advance, Accepted(accept_differences, accept_lost))
+    except NotAsPlannedError as error:
+        if isinstance(error.found, CollectedWork):
+            _say(at, error.found, options)
+        raise
+    _say(at, found, options)
+
+
+def _tell_waiting(at: StudyAtPlatform, options: RunOptions) -> None:
+    waiting = would_collect(at)
     if options.as_json:
-        emit({"study": study, "endpoint": endpoint, **asdict(found)})
+        emit({"study": at.name, "endpoint": at.endpoint, **waiting._asdict()})
+    else:
+        say(
+            f"{waiting.submissions} submitted at {at.endpoint}, {waiting.new} of them new. Nothing was"
+            " stored."
+        )
+
+
+def _say(at: StudyAtPlatform, found: CollectedWork, options: RunOptions) -> None:
+    if options.as_json:
+        emit(
+            {
+                "study": at.name,
+                "endpoint": at.endpoint,
+                **asdict(found),
+                "hits_differ": [each._asdict() for each in found.hits_differ],
+            }
+        )
     else:
         _tell(at, found)
 
@@ -51,6 +100,11 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
         say(
             f"{found.not_handed_over} answered on our server but not submitted at {at.endpoint}: kept, not"
             " scored."
+        )
+    if found.taken_in:
+        say(
+            f"{found.taken_in} taken in from our server, because {at.endpoint} no longer has them. They are"
+            " marked so in exports and reports, and were not paid."
         )
     for work in found.unpaid:
         say(f"  {work.assignment} of {work.worker}")
@@ -70,6 +124,16 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
         say(f"A worker is not on the exclusion list yet; the next `collect` tries again: {reason}")
     for difference in found.differences:
         say(f"Differs: {difference}")
+    tell_hits(found.hits_differ, at.endpoint)
+
+
+def tell_hits(differences: Sequence[Difference], endpoint: str, indent: str = "") -> None:
+    """Say how HITs differ from the plan, and which of it somebody has accepted."""
+    waiting = unaccepted(differences)
+    for line in told(waiting, endpoint):
+        say(f"{indent}Not as planned: {line}")
+    for line in told([each for each in differences if each not in waiting], endpoint):
+        say(f"{indent}Not as planned, and accepted: {line}")
 
 
 def _tell_elsewhere(at: StudyAtPlatform) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import click
 
 from humaneval.cli.run import App, emit, json_option, say, to_option, with_app
-from humaneval.crowd.doctor import Finding, look
+from humaneval.crowd.doctor import Finding, look, said_by
 from humaneval.errors import HumanEvalError
 from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
@@ -101,6 +102,8 @@ def _answers(what: str, url: str, command: str) -> Finding:
     try:
         with urlopen(url, timeout=3) as response:
             return Finding(what, response.status == 200, False, url)
+    except HTTPError as error:
+        return Finding(what, False, False, f"{url} says: {said_by(error)}")
     except (HTTPException, OSError) as error:
         return Finding(
             what,

@@ -12,7 +12,7 @@ from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
-from humaneval.scoring.response_table import write_responses
+from humaneval.scoring.response_table import table_bytes
 from humaneval.store.engine import reading
 from humaneval.store.queries import comment_lines, response_lines
 from humaneval.study.scores import no_responses
@@ -93,7 +93,7 @@ def _responses(app: App, study: str, out: Path, excel: bool, everything: bool, a
         lines = response_lines(session, row, everything=everything)
         if not lines:
             raise no_responses(session, row)
-    write_responses(pd.DataFrame(lines), out, excel=excel)
+    write_whole(out, table_bytes(pd.DataFrame(lines), out, excel=excel))
     if as_json:
         emit({"study": study, "file": out, "responses": len(lines)})
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from humaneval.cli.output_files import write_whole
 from humaneval.cli.run import emit, json_option, say
 from humaneval.errors import UsageError
 from humaneval.resources import bundled
@@ -34,7 +35,7 @@ def init(folder: Path, as_json: bool) -> None:
         raise UsageError(f"{folder} is not a folder", "Create it first.")
     new = [name for name in files if not (folder / name).exists()]
     for name in new:
-        (folder / name).write_text(files[name], encoding="utf-8", newline="\n")
+        write_whole(folder / name, files[name].encode())
     if as_json:
         emit([{"file": str(folder / name), "written": name in new} for name in files])
         return

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, TextIO, cast
 
@@ -14,7 +16,7 @@ import click
 
 from humaneval import __version__
 from humaneval.cli.groups import LazyGroup, Target
-from humaneval.errors import HumanEvalError, UsageError
+from humaneval.errors import HumanEvalError, OutputError, UsageError
 from humaneval.text import use_global_options, without_password
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -71,6 +73,10 @@ MODELS, OTHERS = "Train", "Added by other packages"
 """The sections for these."""
 
 
+CANNOT_WRITE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EPIPE, errno.EIO, errno.EROFS})
+"""Errors of writing, for which Python names no file."""
+
+
 class Verbs(LazyGroup):
     """The verbs of the toolkit, and those that packages add."""
 
@@ -117,15 +123,30 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(_run(arguments))
 
 
-class _Watched:
-    """A stdout that remembers whether anything was printed."""
+class _Output:
+    """A stdout that remembers whether anything was printed, and whose errors are ours.
 
-    def __init__(self, stream: TextIO) -> None:
+    click and rich would end the program for a pipe that nobody reads, and say nothing.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
         self._stream, self.printed = stream, False
 
     def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError("only text can be printed")  # click tries out what a stream takes
+        if not text:
+            return 0
         self.printed = True
-        return self._stream.write(text)
+        if self._stream is None:
+            raise OutputError("the output cannot be written: it is closed")
+        with _output_errors():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        if self._stream is not None:
+            with _output_errors():
+                self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -140,18 +161,55 @@ class _Failure(NamedTuple):
     exit_code: int
 
 
+@contextmanager
+def _output_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        gone = error.errno == errno.EPIPE
+        said = f"the output cannot be written: {error.strerror or error}"
+        raise OutputError(said, reader_gone=gone) from None
+
+
+def _silence(stream: TextIO) -> None:
+    """What is left in the buffer goes nowhere. Otherwise Python tries again at the end, and fails."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
 def _run(arguments: list[str] | None) -> int:
-    if "--json" not in (sys.argv[1:] if arguments is None else arguments):
-        return _call(arguments, lambda failure: None)
-    watched = _Watched(sys.stdout)
+    as_json = "--json" in (sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        os.open(os.devnull, os.O_WRONLY)  # so that no file of ours gets the number of the closed output
+    output = _Output(sys.stdout)
 
     def document(failure: _Failure) -> None:
         # Some verbs print what they did and then fail, because a part is missing. There is only one document.
-        if not watched.printed:
-            click.echo(json.dumps({"error": failure._asdict()}, ensure_ascii=False, indent=2))
+        if as_json and not output.printed:
+            with suppress(OutputError):  # the exit code says it, and stderr
+                click.echo(json.dumps({"error": failure._asdict()}, ensure_ascii=False, indent=2))
 
-    with redirect_stdout(cast("TextIO", watched)):
-        return _call(arguments, document)
+    with redirect_stdout(cast("TextIO", output)):
+        code = _call(arguments, document)
+        try:
+            output.flush()
+        except OutputError as error:
+            if not (code or error.reader_gone):
+                _complain(f"Error: {error.message}")
+            code = code or error.exit_code
+            _silence(sys.stdout)
+    return code
+
+
+def _complain(*lines: str) -> None:
+    """Print lines on stderr. If that cannot be written either, the exit code must do."""
+    try:
+        for line in lines:
+            click.echo(line, err=True)
+    except OSError:
+        _silence(sys.stderr)
 
 
 def _plain(message: str) -> str:
@@ -168,9 +226,8 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
         return code if isinstance(code, int) else 0
     except HumanEvalError as error:
         failure = _Failure(type(error).__name__, error.message, error.hint, error.exit_code)
-        click.echo(f"Error: {failure.message}", err=True)
-        if failure.hint:
-            click.echo(f"  {failure.hint}", err=True)
+        if not (isinstance(error, OutputError) and error.reader_gone):  # `| head` is no mistake
+            _complain(f"Error: {failure.message}", *([f"  {failure.hint}"] if failure.hint else []))
     except click.ClickException as error:
         vars(error).update(message=_plain(error.message))
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "humaneval"
@@ -180,16 +237,18 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
             f"See {where} --help.",
             error.exit_code,
         )
-        error.show()
+        with suppress(OSError):
+            error.show()
     except (click.Abort, KeyboardInterrupt):
         failure = _Failure("Stopped", "Stopped.", "Run the same command again to continue.", 130)
-        click.echo(f"{failure.message} {failure.hint}", err=True)
+        _complain(f"{failure.message} {failure.hint}")
     except OSError as error:
-        if error.filename is None:
-            tell(_Failure(type(error).__name__, str(error), "", 1))
-            raise
-        failure = _Failure(type(error).__name__, f"{error.filename}: {error.strerror}", "", 1)
-        click.echo(f"Error: {failure.message}", err=True)
+        reason = error.strerror or str(error)
+        said = f"{error.filename}: {reason}" if error.filename is not None else f"cannot write: {reason}"
+        if error.filename is None and error.errno not in CANNOT_WRITE:
+            said = str(error)
+        failure = _Failure(type(error).__name__, said, "", 1)
+        _complain(f"Error: {failure.message}")
     except Exception as error:
         tell(_Failure(type(error).__name__, str(error), "This is a fault of the program.", 1))
         raise

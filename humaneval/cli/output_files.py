@@ -37,7 +37,16 @@ def refuse_missing_folder(path: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all. Raises InputError, naming `path`, if it cannot be written."""
+    """Write a file whole or not at all. Raises InputError, naming `path`, if it cannot be written.
+
+    Devices, pipes and links are written through: a new file must not take their place.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from None
+        return
     part = path.with_name(f".{path.name}.part")
     try:
         part.write_bytes(content)

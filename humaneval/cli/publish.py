@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from humaneval.cli.publish_links import LinkOptions, publish_links
-from humaneval.cli.run import App, RunOptions, acting, confirm_spending, emit, say, spending, to_option
+from humaneval.cli.run import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
 from humaneval.crowd.adopt import adopt
+from humaneval.crowd.as_planned import refuse_differing
 from humaneval.crowd.endpoints import require_public_https
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
@@ -21,7 +22,14 @@ from humaneval.text import command
 
 @click.command()
 @click.argument("study")
-@to_option
+@click.option(
+    "--to",
+    "endpoint",
+    type=ENDPOINTS,
+    default="local",
+    show_default=True,
+    help="Which marketplace.",
+)
 @click.option(
     "--static", is_flag=True, help="Let the platform show the page itself (HTMLQuestion): one HIT a row."
 )
@@ -96,8 +104,10 @@ def publish(
         result = publish_hits(at, public_url=app.settings.public_url, keys=plan.keys, advance=advance)
     if options.as_json:
         emit(_result_document(at, plan, result, found_again))
+        refuse_differing(at, result.differences)
         return
     _tell_result(at, result, found_again)
+    refuse_differing(at, result.differences)
     if static:
         say(
             "Only `collect` keeps one person from taking several of these static HITs: run it often while"
@@ -165,6 +175,7 @@ def _result_document(
         "assignments": result.assignments,
         "cost": str(plan.cost.total),
         "preview_urls": list(result.preview_urls),
+        "hits_differ": [each._asdict() for each in result.differences],
     }
 
 

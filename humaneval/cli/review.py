@@ -9,19 +9,21 @@ import click
 from rich.table import Column, Table
 
 from humaneval.cli.approve import approve_and_tell
+from humaneval.cli.collect import tell_hits
 from humaneval.cli.run import (
-    SIMULATED,
     App,
     RunOptions,
     acting,
     console,
     emit,
     say,
+    simulated_line,
     spending,
     to_option,
 )
+from humaneval.crowd.as_planned import differing
 from humaneval.crowd.review import Reviewed, review_work
-from humaneval.study.stored import is_simulated
+from humaneval.study.stored import is_simulated, who_answered
 
 
 @click.command()
@@ -51,10 +53,11 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
         work = review_work(opened, endpoint)
     simulated = is_simulated(opened)
     if options.as_json:
-        emit(_document(study, endpoint, work, simulated=simulated, approved=approved))
+        document = _document(study, endpoint, work, simulated=simulated, approved=approved)
+        emit({**document, "hits_differ": [each._asdict() for each in differing(opened, endpoint)]})
         return
     if simulated:
-        say(SIMULATED)
+        say(simulated_line(who_answered(opened)))
     if work and not approve_all:
         console().print(_table(work))
     _tell_counts(work)
@@ -63,6 +66,7 @@ def review(app: App, options: RunOptions, study: str, endpoint: str, approve_all
         say(f"{approved} approved at {endpoint} now.")
     else:
         _tell_waiting(study, endpoint, work)
+    tell_hits(differing(opened, endpoint), endpoint)
 
 
 def _document(

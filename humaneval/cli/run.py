@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from humaneval.crowd.platform import Endpoint
     from humaneval.crowd.study_at import StudyAtPlatform
     from humaneval.study.stored import Study
+    from humaneval.text import Answerers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,6 +83,21 @@ class App:
         """The study called `name` at the platform behind `--to ENDPOINT`."""
         return self.at(endpoint, self.study(name))
 
+    def where(self, name: str | None) -> str:
+        """The endpoint where the study called `name` is up, or where it would be put up first.
+
+        Raises UsageError if it is up at several.
+        """
+        from humaneval.crowd.addresses import endpoints_of
+
+        found = endpoints_of(self.study(name)) if name is not None else ()
+        if len(found) > 1:
+            raise UsageError(
+                f"study {name!r} is up at {' and at '.join(found)}: say which of them is meant",
+                f"Add {' or '.join(f'--to {endpoint}' for endpoint in found)}.",
+            )
+        return found[0] if found else "local"
+
     def at(self, endpoint: str, study: Study) -> StudyAtPlatform:
         """An opened study at the platform behind `--to ENDPOINT`."""
         from humaneval.crowd import endpoints
@@ -95,13 +111,19 @@ class App:
         return StudyAtPlatform(study, MTurk(where, profile=settings.aws_profile, keys=settings.market_keys))
 
 
+def _app(context: click.Context) -> App:
+    """The one App of this run."""
+    app: App = context.meta.setdefault("humaneval.app", App(dict(context.obj or {})))
+    return app
+
+
 def with_app(function: F) -> F:
     """Give a verb an App as its first argument."""
 
     @click.pass_context
     @wraps(function)
     def call(context: click.Context, *args: Any, **kwargs: Any) -> Any:
-        return function(App(dict(context.obj or {})), *args, **kwargs)
+        return function(_app(context), *args, **kwargs)
 
     return call  # type: ignore[return-value]  # F is the verb as click sees it, without App
 
@@ -110,6 +132,11 @@ SEED = click.IntRange(-(2**31), 2**31 - 1)
 """What every database keeps as a whole number."""
 
 SIMULATED = "Simulated annotators: these numbers say nothing about people."
+
+
+def simulated_line(who: Answerers) -> str:
+    """The warning about simulated annotators, with counts if there are people, too."""
+    return f"{who}. Numbers of both together say nothing about people." if who.people else SIMULATED
 
 
 def spending(function: F) -> F:
@@ -139,14 +166,22 @@ def acting(function: F) -> F:
     return dry_run(json_option(with_app(call)))  # type: ignore[return-value]  # as in with_app
 
 
-to_option = click.option(
-    "--to",
-    "endpoint",
-    type=click.Choice(["local", "sandbox", "production", "link"]),
-    default="local",
-    show_default=True,
-    help="Which marketplace.",
-)
+ENDPOINTS = click.Choice(["local", "sandbox", "production", "link"])
+
+
+def to_option(function: F) -> F:
+    """Give a verb about a published study --to. Without it, the verb goes where STUDY is up."""
+    option = click.option(
+        "--to", "endpoint", type=ENDPOINTS, show_default="where STUDY is up", help="Which marketplace."
+    )
+
+    @wraps(function)
+    def call(*args: Any, **values: Any) -> Any:
+        if values["endpoint"] is None:
+            values["endpoint"] = _app(click.get_current_context()).where(values["study"])
+        return function(*args, **values)
+
+    return option(call)  # type: ignore[return-value]  # as in with_app
 
 
 def emit(document: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from humaneval.cli.responses.file_options import FILE, account
-from humaneval.cli.run import SIMULATED, App, console, emit, json_option, say, with_app
+from humaneval.cli.run import App, console, emit, json_option, say, simulated_line, with_app
 from humaneval.cli.study.audit import tell_additions
 from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.foreign import (
@@ -34,8 +34,8 @@ from humaneval.store.queries import forms_set_aside
 from humaneval.store.tables import StudyRow
 from humaneval.study.enlarge import additions_of
 from humaneval.study.scores import collected
-from humaneval.study.stored import Study
-from humaneval.text import command
+from humaneval.study.stored import Study, is_simulated, who_answered
+from humaneval.text import Answerers, command
 
 Missed = Literal["annotator", "row", "none"]
 
@@ -155,7 +155,7 @@ def _score_table(file: Path, rule: Rule, known: dict[str, Any], details: bool, a
         facts = {"simulated": read.simulated, "forms_set_aside": 0, "design_additions": []}
         emit({**scored.to_json(), **facts, "responses": read.manifest()})
     else:
-        _tell(scored, read.simulated)
+        _tell(scored, read.answerers)
 
 
 def _read(file: Path) -> Imported:
@@ -194,7 +194,7 @@ def _score_study(
     if as_json:
         emit({**scored.to_json(), **facts})
         return
-    _tell(scored, facts["simulated"])
+    _tell(scored, who_answered(opened) if facts["simulated"] else None)
     if facts["forms_set_aside"]:
         say(
             f"{facts['forms_set_aside']} forms are left out: rejected, or by people who had taken part"
@@ -203,9 +203,10 @@ def _score_study(
     tell_additions(additions_of(opened))
 
 
-def _tell(scored: ScoreTable | Analysis, simulated: bool) -> None:
-    if simulated:
-        say(SIMULATED)
+def _tell(scored: ScoreTable | Analysis, who: Answerers | None) -> None:
+    """`who` answered; None if no program did."""
+    if who is not None:
+        say(simulated_line(who))
     render_table(scored.table if isinstance(scored, Analysis) else scored, console())
     if isinstance(scored, Analysis):
         from humaneval.report.terminal.analysis import render_details  # loads scipy.stats
@@ -217,9 +218,9 @@ def study_facts(study: Study) -> dict[str, Any]:
     """What the document about a study has beside its scores."""
     with reading(study.engine) as session:
         row = session.get_one(StudyRow, study.id)
-        aside, simulated = forms_set_aside(session, row), row.simulated
+        aside = forms_set_aside(session, row)
     return {
-        "simulated": simulated,
+        "simulated": is_simulated(study),
         "forms_set_aside": aside,
         "design_additions": [each.to_json() for each in additions_of(study)],
     }

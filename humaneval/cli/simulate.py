@@ -55,8 +55,7 @@ from humaneval.text import command, listed
     "--to",
     "where",
     type=click.Choice(["local", "link"]),
-    default="local",
-    show_default=True,
+    show_default="where STUDY is up",
     help="The endpoint where the simulated annotators work.",
 )
 @click.option(
@@ -74,7 +73,7 @@ def simulate(
     skills: tuple[str, ...],
     careless: float,
     seed: int,
-    where: str,
+    where: str | None,
     key_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -84,14 +83,12 @@ def simulate(
     `humaneval serve` and, for --to local, `humaneval market serve` must be running. If the study has a
     control, let the annotators notice it with --skill control=1.
     """
-    opened = app.study(study)
+    opened, where = app.study(study), where or app.where(study)
     key = _key(opened, key_file)
     urls = preview_urls(opened, endpoint(where, app.settings))
     if not urls:
-        raise UsageError(
-            f"study {study!r} is not up at {where}", f"{command('publish', study, '--to', where)}"
-        )
-    if is_static(opened, "local"):
+        raise UsageError(f"study {study!r} is not up at {where}", command("publish", study, "--to", where))
+    if is_static(opened, where):
         raise UsageError(
             f"study {study!r} was published with --static: its page works in a browser only",
             "Simulated annotators run no scripts. Rehearse with another study, published without --static.",

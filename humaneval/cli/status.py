@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import click
 
-from humaneval.cli.run import SIMULATED, App, emit, json_option, say, with_app
+from humaneval.cli.collect import tell_hits
+from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
+from humaneval.crowd.addresses import GONE, published_at
+from humaneval.crowd.as_planned import unaccepted
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import EndpointStatus, study_status
+from humaneval.crowd.waiting import ask
 from humaneval.store.types import now
-from humaneval.study.stored import is_simulated
+from humaneval.study.stored import is_simulated, who_answered
 from humaneval.text import counted
 
 
@@ -28,24 +32,30 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     There is a line for each endpoint: how many forms are submitted and usable, and when the rest will be.
 
     "About done at" estimates when the rest will be submitted, at the rate since the first submitted form was
-    opened. It is shown from three submissions on, while forms are missing and can still come. At a
-    marketplace, run `collect` first: work submitted since the last time is not known here.
+    opened. It is shown from three submissions on, while forms are missing and can still come.
+
+    If answers wait to be collected, the marketplace is asked what is submitted there, and whether the HITs
+    are as planned.
     """
     opened = app.study(study)
-    lines, simulated = study_status(opened), is_simulated(opened)
+    there = {name: ask(app.at(name, opened)) for name in published_at(opened)}
+    lines, simulated = study_status(opened, there=there), is_simulated(opened)
     books = {line.endpoint: reconcile(app.at(line.endpoint, opened)) for line in lines if with_books}
     if as_json:
         emit(
             {
                 "study": study,
                 "simulated": simulated,
-                "endpoints": [line._asdict() for line in lines],
+                "endpoints": [
+                    {**line._asdict(), "hits_differ": [each._asdict() for each in line.hits_differ]}
+                    for line in lines
+                ],
                 **({"books": {name: each._asdict() for name, each in books.items()}} if with_books else {}),
             }
         )
         return
     if simulated:
-        say(SIMULATED)
+        say(simulated_line(who_answered(opened)))
     if not lines:
         say(f"{study} is not published. Next: humaneval publish {study} --to local")
     for line in lines:
@@ -80,6 +90,7 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
         f" {done_at}; spent ${line.spent}."
     )
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
+    over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
     say(
         f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things}"
         f" up{over}; ${line.rewards} paid + ${line.fees} fees."
@@ -111,10 +122,31 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
             f"  {line.endpoint} approves the first waiting one automatically in {left:.0f} hours: humaneval"
             f" review {study} --to {line.endpoint}"
         )
-    if line.answered and line.endpoint == "link":
-        say(f"  {line.answered} not collected yet: humaneval collect {study} --to link")
-    elif line.answered:
+    _say_waiting(line, study)
+
+
+def _say_waiting(line: EndpointStatus, study: str) -> None:
+    """Say what waits for `collect`, and what stops money."""
+    collect = f"humaneval collect {study} --to {line.endpoint}"
+    if line.not_collected:
+        submitted = "" if line.endpoint == "link" else " submitted,"
+        say(f"  {line.not_collected}{submitted} not collected yet: {collect}")
+    if line.lost:
+        say(
+            f"  {line.lost} answered on our server, at HITs that {line.endpoint} does not have. To take them"
+            f" in: {collect} --accept-lost"
+        )
+    elif line.answered and line.endpoint != "link":
         say(f"  {line.answered} answered on our server and not yet submitted.")
+    if line.silent:
+        say(f"  What is submitted at {line.endpoint} is not known: {line.silent}")
+    figures = [each for each in line.hits_differ if each.what != GONE]
+    tell_hits(figures, line.endpoint, "  ")
+    if unaccepted(figures):
+        say(
+            f"  We approve and pay nothing before it is corrected at {line.endpoint}, or accepted: {collect}"
+            " --accept-differences"
+        )
 
 
 def _say_books(books: Reconciled, endpoint: str) -> None:

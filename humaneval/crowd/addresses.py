@@ -13,12 +13,14 @@ from humaneval.crowd.platform import HIT_GONE, Endpoint, PaidBonus, Platform, Su
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.tables import HitRow, OutboxRow
+from humaneval.store.tables import DifferenceRow, HitRow, OutboxRow
 from humaneval.study.stored import Study
 
 T = TypeVar("T")
 
 PUBLISH = "publish"
+GONE = "HIT"
+"""The difference between a HIT that should be up and a platform that no longer has it."""
 INVITE = "invite"
 """Stored for each link: which person or purpose it is for, as a hash, so that it is made only once."""
 
@@ -35,6 +37,26 @@ def hits_of(session: Session, study: Study, endpoint: str) -> Sequence[HitRow]:
     return session.scalars(
         select(HitRow).where(HitRow.study_id == study.id, HitRow.endpoint == endpoint).order_by(HitRow.id)
     ).all()
+
+
+def published_at(study: Study) -> tuple[str, ...]:
+    """The endpoints where the study has a HIT or link that was put up and not closed."""
+    with reading(study.engine) as session:
+        found = session.scalars(
+            select(HitRow.endpoint)
+            .where(HitRow.study_id == study.id, HitRow.external_id.is_not(None), HitRow.closed_at.is_(None))
+            .order_by(HitRow.id)
+        )
+        return tuple(dict.fromkeys(found))
+
+
+def endpoints_of(study: Study) -> tuple[str, ...]:
+    """Where the study is up; if nowhere, where it was up; or else where it is planned."""
+    with reading(study.engine) as session:
+        hits = session.scalars(select(HitRow).where(HitRow.study_id == study.id).order_by(HitRow.id)).all()
+    published = [hit for hit in hits if hit.external_id is not None]
+    open_ones = [hit for hit in published if hit.closed_at is None]
+    return tuple(dict.fromkeys(hit.endpoint for hit in open_ones or published or hits))
 
 
 def preview_urls(study: Study, endpoint: Endpoint) -> tuple[str, ...]:
@@ -91,10 +113,11 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
     """Raise PlatformError if the platform has none of the study's HITs: it is another one of the same name.
 
     This makes one call as a rule, and none if nothing is up. A platform that still knows some of the HITs is
-    the right one.
+    the right one. HITs that are known to be gone prove nothing.
     """
     endpoint = at.platform.endpoint
-    hits = up(at.study, at.endpoint)
+    lost = known_gone(at.study, at.endpoint)
+    hits = [hit for hit in up(at.study, at.endpoint) if hit.id not in lost]
     if not hits or at.platform.knows(hits[-1].external_id):
         return
     with reading(at.engine) as session:
@@ -105,7 +128,8 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
     raise PlatformError(
         f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs of study {at.name!r}:"
         " it is another marketplace or account, or they were deleted there",
-        f"Nothing was changed. Set {right} to where the HITs are. If they are gone, make another study.",
+        f"Nothing was changed. Set {right} to where the HITs are. If they are gone, take in what our server"
+        f" has of their work: humaneval collect {at.name} --to {at.endpoint} --accept-lost",
         nothing_done=True,
     )
 
@@ -130,13 +154,35 @@ def _unless_gone(listing: Callable[[], Iterable[T]]) -> list[T] | None:
         return None
 
 
-def refuse_gone(endpoint: str, gone: Sequence[str], others: str) -> None:
-    """Raise PartialError if HITs are gone at the platform; `others` says what was done with the rest."""
+def refuse_gone(at: StudyAtPlatform, gone: Sequence[str], others: str) -> None:
+    """Raise PartialError if HITs are gone at the platform, and nobody has accepted it; `others` says what was
+    done with the rest."""
+    with reading(at.engine) as session:
+        accepted = session.scalars(
+            select(HitRow.external_id)
+            .join(DifferenceRow, DifferenceRow.hit_id == HitRow.id)
+            .where(DifferenceRow.study_id == at.id, DifferenceRow.endpoint == at.endpoint)
+            .where(DifferenceRow.what == GONE, DifferenceRow.accepted_at.is_not(None))
+        ).all()
+    gone = [hit for hit in gone if hit not in accepted]
     if gone:
         raise PartialError(
-            f"{endpoint} no longer has the HIT {', '.join(gone)}; {others}",
-            "A deleted HIT keeps no answers. Answers that were collected before are still here.",
+            f"{at.endpoint} no longer has the HIT {', '.join(gone)}; {others}",
+            "What was collected before is still here. What our server has of the rest can be taken in:"
+            f" humaneval collect {at.name} --to {at.endpoint} --accept-lost",
         )
+
+
+def known_gone(study: Study, endpoint: str) -> set[int]:
+    """The HITs that the platform is known to have lost, by our ids."""
+    lost = select(DifferenceRow.hit_id).where(
+        DifferenceRow.study_id == study.id,
+        DifferenceRow.endpoint == endpoint,
+        DifferenceRow.what == GONE,
+        DifferenceRow.over_at.is_(None),
+    )
+    with reading(study.engine) as session:
+        return set(session.scalars(lost))
 
 
 def up(study: Study, endpoint: str) -> list[UpHit]:

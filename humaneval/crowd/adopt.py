@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -10,11 +10,12 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import PUBLISH, refuse_elsewhere
+from humaneval.crowd.as_planned import compare, difference_rows, planned_figures
 from humaneval.crowd.outbox import AS_SQL, Intent, pending, perform_each
 from humaneval.crowd.platform import Published
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading
-from humaneval.store.tables import HitRow, StudyRow
+from humaneval.store.tables import HitRow, OutboxRow, StudyRow
 from humaneval.store.types import now
 
 
@@ -34,12 +35,11 @@ def adopt(at: StudyAtPlatform) -> int:
     Raises PlatformError, with nothing changed, if the study's HITs are at another platform of this name.
     """
     found = orphans(at)
-    lifetime = at.settings.hit.lifetime_seconds
     adopted = perform_each(
         at.engine,
         list(found),
         lambda intent: found[intent].published,
-        lambda session, intent, published: record_up(session, found[intent].key, lifetime, published),
+        lambda session, intent, _: record_up(session, at, found[intent], _planned(session, at, intent)),
     )
     return sum(1 for _ in adopted)
 
@@ -61,14 +61,25 @@ def hit_of(session: Session, intent: Intent) -> HitRow:
     return session.get_one(HitRow, int(intent.subject.removeprefix("hit ")))
 
 
-def record_up(session: Session, key: str, lifetime: int, published: Published) -> dict[str, Any]:
-    """Record that the HIT with `key` is up for `lifetime` seconds. Returns what to keep of the platform's
-    answer."""
-    moment = now()
-    there = {"of": key, "there": published.external_id, "until": moment + timedelta(seconds=lifetime)}
+def _planned(session: Session, at: StudyAtPlatform, intent: Intent) -> dict[str, str]:
+    request = session.get_one(OutboxRow, intent.id).request
+    return planned_figures(at.settings, hit_of(session, intent), request)
+
+
+def record_up(
+    session: Session, at: StudyAtPlatform, made: Orphan, planned: Mapping[str, str]
+) -> dict[str, Any]:
+    """Record that a HIT is up, and how its figures differ from those `planned`. Returns what to keep of the
+    platform's answer."""
+    published, moment = made.published, now()
+    begun = published.terms.made_at or moment
+    until = begun + timedelta(seconds=at.settings.hit.lifetime_seconds)
+    found = compare(planned, until, published.terms, moment)
+    session.add_all(difference_rows(at, made.hit_id, found))
+    there = {"of": made.key, "there": published.external_id, "until": until}
     session.execute(_HIT_UP, there, execution_options=AS_SQL)
-    session.execute(_STUDY_UP, {"of": key, "at": moment}, execution_options=AS_SQL)
-    return asdict(published)
+    session.execute(_STUDY_UP, {"of": made.key, "at": moment}, execution_options=AS_SQL)
+    return {"external_id": published.external_id, "group": published.group}
 
 
 # Statements, not objects: they run for every HIT, and loading three rows takes as long as everything else.

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere
+from humaneval.crowd.addresses import refuse_elsewhere, up
+from humaneval.crowd.as_planned import look, refuse_unaccepted
 from humaneval.crowd.ledger import (
     APPROVE,
     REJECT,
@@ -63,6 +64,7 @@ def approve_work(
     """
     feedback = plain_words("feedback", feedback, needed=False)
     refuse_elsewhere(at)
+    _look_before_paying(at, assignments, undo_rejection=undo_rejection)
     with writing(at.engine) as session:
         hold_study(session, at.id)
         chosen = _to_approve(session, at, assignments, undo_rejection)
@@ -83,6 +85,16 @@ def approve_work(
         )
 
     return _each("approved", work, pay, advance)
+
+
+def _look_before_paying(
+    at: StudyAtPlatform, assignments: Collection[str] | None, *, undo_rejection: bool
+) -> None:
+    """Raise PlatformError if a HIT of this work is gone, or otherwise than planned and nobody accepted it."""
+    with reading(at.engine) as session:
+        ids = {one.hit_id for one in _to_approve(session, at, assignments, undo_rejection)}
+    look(at, [hit for hit in up(at.study, at.endpoint) if hit.id in ids])
+    refuse_unaccepted(at, "Nothing was approved.", ids, gone=True)
 
 
 def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: str) -> int:
@@ -123,7 +135,7 @@ def would_approve(
     """
     with reading(at.engine) as session:
         chosen = _to_approve(session, at, assignments, undo_rejection)
-        costs = [assignment_cost(at, session.get_one(HitRow, one.hit_id).assignments) for one in chosen]
+        costs = [assignment_cost(session, at, session.get_one(HitRow, one.hit_id)) for one in chosen]
     zero = Decimal("0.00")
     cost = Cost(sum((one.rewards for one in costs), zero), sum((one.fees for one in costs), zero))
     return Pending(tuple(one.external_id for one in chosen), cost)

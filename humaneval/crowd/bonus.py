@@ -9,7 +9,8 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere
+from humaneval.crowd.addresses import refuse_elsewhere, up
+from humaneval.crowd.as_planned import look, refuse_unaccepted
 from humaneval.crowd.ledger import BONUS, find_assignment
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
@@ -18,7 +19,7 @@ from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import UsageError
 from humaneval.fees import money
-from humaneval.store.engine import writing
+from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
 from humaneval.store.types import now
 
@@ -60,6 +61,7 @@ def pay_bonus(
         raise UsageError(f"a bonus cannot be negative: {amount}")
     reason, purpose = plain_words("reason", reason), plain_words("purpose", purpose, MAX_PURPOSE)
     refuse_elsewhere(at)
+    _look_before_paying(at, assignment)
     cost = at.platform.bonus_cost(amount) if amount else Cost(Decimal("0.00"), Decimal("0.00"))
     with writing(at.engine) as session:
         hold_study(session, at.id)
@@ -73,6 +75,14 @@ def pay_bonus(
         bonus = _intended(session, at, work, payment)
     _pay(at, bonus)
     return BonusPaid(amount, cost.fees, True, "paid")
+
+
+def _look_before_paying(at: StudyAtPlatform, assignment: str) -> None:
+    """Raise PlatformError if the HIT of this work is otherwise than planned, and nobody has accepted it."""
+    with reading(at.engine) as session:
+        ids = {find_assignment(session, at, assignment).hit_id}
+    look(at, [hit for hit in up(at.study, at.endpoint) if hit.id in ids])
+    refuse_unaccepted(at, "Nothing was paid.", ids)
 
 
 class _Bonus(NamedTuple):

@@ -80,16 +80,18 @@ def open_form(
     worker: str,
     now: datetime,
     move: bool = False,
+    program: bool = False,
 ) -> Opened:
     """Give (assignment, worker) its row: the one it has, otherwise the next free one.
 
     A worker who has a form open in another HIT keeps it there, unless `move` says that they returned it.
+    `program` says that the worker is a simulated annotator.
     """
     with writing(engine) as session:
-        return _open(session, engine, hit_key, external_hit, assignment, worker, now, move)
+        return _open(session, engine, hit_key, external_hit, assignment, worker, now, move, program)
 
 
-def reopen_form(engine: Engine, assignment_id: int, now: datetime) -> Opened:
+def reopen_form(engine: Engine, assignment_id: int, now: datetime, *, program: bool = False) -> Opened:
     """The same for a person who comes back to a form that they have claimed."""
     with writing(engine) as session:
         # Columns, not the row itself: it is read when the study is held.
@@ -101,7 +103,7 @@ def reopen_form(engine: Engine, assignment_id: int, now: datetime) -> Opened:
         if mine is None:
             return Opened(Outcome.UNKNOWN)
         worker = external_worker_id(session, mine.worker_id)
-        return _open(session, engine, mine.key, "", mine.external_id, worker, now, False)
+        return _open(session, engine, mine.key, "", mine.external_id, worker, now, False, program)
 
 
 def has_begun(engine: Engine, hit_key: str, worker: str) -> bool:
@@ -125,6 +127,7 @@ class _Visit(NamedTuple):
     external_id: str
     worker_id: int
     now: datetime
+    program: bool
 
 
 def _open(
@@ -136,13 +139,14 @@ def _open(
     worker: str,
     now: datetime,
     move: bool,
+    program: bool,
 ) -> Opened:
     hit = _hit(session, hit_key, external_hit)
     if hit is None:
         return Opened(Outcome.UNKNOWN)
     hold_study(session, hit.study_id)
     worker_id = worker_row(session, hit.endpoint, worker).id
-    visit = _Visit(hit, study_of(engine, hit.study), external_id, worker_id, now)
+    visit = _Visit(hit, study_of(engine, hit.study), external_id, worker_id, now, program)
     mine = _mine(session, visit)
     begun = None if mine is None else _begun(session, visit, mine)
     if begun is not None:
@@ -243,6 +247,7 @@ def _claimed(session: Session, visit: _Visit, mine: AssignmentRow | None, row_id
         session.add(mine)
     mine.hit_id, mine.state, mine.opened_at = hit.id, "opened", visit.now
     mine.row_id, mine.holds_row, mine.lease_until = row_id, True, _lease(visit)
+    mine.by_program = visit.program
     session.flush()
     return mine
 
@@ -308,7 +313,7 @@ def _release(session: Session, visit: _Visit) -> None:
 
 
 def keep_answers(
-    engine: Engine, assignment_id: int, fields: Mapping[str, str], now: datetime
+    engine: Engine, assignment_id: int, fields: Mapping[str, str], now: datetime, *, program: bool = False
 ) -> Mapping[str, str]:
     """Keep the answers of a form; the first complete set stays. Returns the set that is kept, once it is on
     the disk."""
@@ -327,7 +332,7 @@ def keep_answers(
         session.add(
             AnswerRow(assignment_id=assignment_id, source="server", fields=dict(fields), received_at=now)
         )
-        assignment.answered_at = now
+        assignment.answered_at, assignment.by_program = now, program
         assignment.consent_version = read_answers(fields).consent
         if passed_on:
             return dict(fields)

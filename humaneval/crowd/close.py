@@ -12,11 +12,13 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import UpHit
 from humaneval.crowd.approve import UNDO_DAYS
+from humaneval.crowd.as_planned import look
 from humaneval.crowd.collect import unpaid_work
 from humaneval.crowd.extend import published, take_down
 from humaneval.crowd.outbox import intend, intent_of, perform
 from humaneval.crowd.platform import Platform, Standing
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.take_in import held_of_lost
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow
@@ -39,6 +41,8 @@ class Closed:
     """Forms whose answers are on our server only, and that were neither paid nor compensated."""
     final_rejections: int
     """Rejections that can be undone now, and no longer once their HITs are deleted."""
+    lost: int = 0
+    """Forms that our server holds of HITs that the platform lost, and that nobody has taken in."""
 
 
 def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False) -> Closed:
@@ -49,7 +53,7 @@ def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False)
     deleted later.
     """
     hits = published(at, dry_run=dry_run)
-    standings = {hit: at.platform.standing(hit.external_id) for hit in hits}
+    standings = {hit: at.platform.standing(hit.external_id) for hit in hits} if dry_run else look(at, hits)
     _refuse_unfinished(at, standings)
     in_hand = sum(standing.in_hand for standing in standings.values() if standing)
     planned = _plan(at, len(hits), in_hand)
@@ -145,7 +149,8 @@ def _plan(at: StudyAtPlatform, hits: int, in_hand: int) -> Closed:
             )
             or 0
         )
-        return Closed(hits, in_hand, len(unpaid_work(session, at.study, at.endpoint)), final_rejections)
+        unpaid = len(unpaid_work(session, at.study, at.endpoint))
+    return Closed(hits, in_hand, unpaid, final_rejections, held_of_lost(at.study, at.endpoint))
 
 
 def _delete(at: StudyAtPlatform, hit: UpHit) -> None:

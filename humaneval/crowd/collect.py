@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import refuse_elsewhere, refuse_gone, submitted, up
+from humaneval.crowd.addresses import GONE, refuse_gone, submitted, up
 from humaneval.crowd.adopt import adopt
 from humaneval.crowd.answers import Answers, read_answers
+from humaneval.crowd.as_planned import Difference, accept, differing, look, refuse_differing
 from humaneval.crowd.compensate import settle_compensations
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.ledger import rejection_done, reward_paid
@@ -27,9 +28,11 @@ from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import worker_row
 from humaneval.crowd.review import NO_FORM, decide_exclusions
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.take_in import accept_lost, take_in
+from humaneval.errors import NotAsPlannedError, PartialError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (
-    COLLECTED,
+    TAKEN_IN,
     AnswerRow,
     AssignmentRow,
     HitRow,
@@ -71,21 +74,43 @@ class CollectedWork:
     """Work whose answers were never submitted at the platform."""
     not_listed: tuple[str, ...] = ()
     """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
+    taken_in: int = 0
+    """Forms of HITs that the platform lost, and that this call took in."""
+    hits_differ: tuple[Difference, ...] = ()
+    """How HITs differ from the plan, accepted or not."""
 
 
-def collect_work(at: StudyAtPlatform, advance: Callable[[int], None] = lambda amount: None) -> CollectedWork:
-    """Fetch everything submitted for the study's HITs on this endpoint.
+class Accepted(NamedTuple):
+    """What a person accepts with this call."""
 
-    If the platform no longer has a HIT, the others are still collected; PartialError says so at the end.
+    differences: bool = False
+    """Figures of HITs that are otherwise than planned."""
+    lost: bool = False
+    """HITs that the platform no longer has; what our server holds of their work is taken in."""
+
+
+NOTHING = Accepted()
+
+
+def collect_work(
+    at: StudyAtPlatform,
+    advance: Callable[[int], None] = lambda amount: None,
+    accepted: Accepted = NOTHING,
+) -> CollectedWork:
+    """Fetch everything submitted for the study's HITs on this endpoint, and compare the HITs with the plan.
+
+    Raises NotAsPlannedError at the end if HITs differ or are gone, and nobody has accepted it.
     """
+    if accepted.lost:
+        accept_lost(at)
     adopt(at)
     counts: Counter[str] = Counter()
-    gone = []
-    for hit in up(at.study, at.endpoint):
+    hits = up(at.study, at.endpoint)
+    look(at, hits)
+    for hit in hits:
         asked_at = now()
         submissions = submitted(at.platform, hit.external_id)
         if submissions is None:
-            gone.append(hit.external_id)
             continue
         with writing(at.engine) as session:
             hold_study(session, at.id)
@@ -96,19 +121,31 @@ def collect_work(at: StudyAtPlatform, advance: Callable[[int], None] = lambda am
         advance(1)
     with writing(at.engine) as session:
         hold_study(session, at.id)
+        if accepted.differences:
+            accept(session, at.study, at.endpoint, gone=False)
+        if accepted.lost:
+            gone = accept(session, at.study, at.endpoint, gone=True)
+            counts["taken in"] = take_in(session, at, gone)
         decide_exclusions(session, at.study, at.endpoint)
         intend_exclusions(session, at.study, at.endpoint)
     not_listed = perform_exclusions(at).failed
     settle_compensations(at)
-    refuse_gone(at.endpoint, gone, "the others were collected")
-    return _collected(at, counts, not_listed)
+    found = _collected(at, counts, not_listed)
+    try:
+        gone_there = [each.hit for each in found.hits_differ if each.what == GONE]
+        refuse_gone(at, gone_there, "the others were collected")
+        refuse_differing(at, found.hits_differ)
+    except PartialError as error:
+        raise NotAsPlannedError(error.message, error.hint, found) from None
+    return found
 
 
 def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str, ...]) -> CollectedWork:
     """The state now; `counts` is what this run saw."""
+    hits_differ = differing(at.study, at.endpoint)
     with reading(at.engine) as session:
         mine = (AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
-        differing = session.scalars(
+        answers_differ = session.scalars(
             select(AssignmentRow).where(*mine, AssignmentRow.differences != "").order_by(AssignmentRow.id)
         )
         strays = session.scalars(
@@ -126,48 +163,27 @@ def _collected(at: StudyAtPlatform, counts: Counter[str], not_listed: tuple[str,
             rebuilt=counts["rebuilt"],
             strays=len(strays),
             stray_assignments=tuple(strays),
-            differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in differing),
+            differences=tuple(f"assignment {row.external_id}: {row.differences}" for row in answers_differ),
             unpaid=unpaid_work(session, at.study, at.endpoint),
             not_listed=not_listed,
+            taken_in=counts["taken in"],
+            hits_differ=hits_differ,
         )
 
 
 def unpaid_work(session: Session, study: Study, endpoint: str) -> tuple[Unpaid, ...]:
-    """Work whose answers are on our server, were never submitted at the platform, and are not compensated."""
+    """Work whose answers are on our server only, or were taken in without the platform, and that is not
+    compensated."""
     found = session.execute(
         select(AssignmentRow, WorkerRow.pseudonym)
         .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
         .where(AssignmentRow.study_id == study.id, AssignmentRow.endpoint == endpoint)
-        .where(AssignmentRow.state == "answered")
+        .where(AssignmentRow.state.in_(("answered", TAKEN_IN)))
         .order_by(AssignmentRow.id)
     )
     return tuple(
         Unpaid(work.external_id, worker) for work, worker in found if not is_compensated(session, work)
     )
-
-
-class Waiting(NamedTuple):
-    """What collecting would find: submissions at the HITs that our database knows, and how many are new."""
-
-    submissions: int
-    new: int
-
-
-def would_collect(at: StudyAtPlatform) -> Waiting:
-    """Ask the platform what is submitted. Nothing is stored."""
-    refuse_elsewhere(at)
-    found = [
-        (hit.id, work.external_id)
-        for hit in up(at.study, at.endpoint)
-        for work in submitted(at.platform, hit.external_id) or ()
-    ]
-    with reading(at.engine) as session:
-        collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
-        known = {
-            (hit_id, external_id)
-            for hit_id, external_id in session.execute(collected.where(AssignmentRow.state.in_(COLLECTED)))
-        }
-    return Waiting(len(found), sum(one not in known for one in found))
 
 
 def _count(session: Session, query: Select[int]) -> int:
@@ -207,6 +223,8 @@ def _take_in(
         select(AnswerRow).where(AnswerRow.assignment_id == assignment.id, AnswerRow.source == "platform")
     )
     if kept is None:
+        if assignment.state == TAKEN_IN:  # the platform has it again: its answers count, not ours alone
+            session.execute(delete(ResponseRow).where(ResponseRow.assignment_id == assignment.id))
         session.add(AnswerRow(assignment_id=assignment.id, source="platform", fields=dict(submission.fields)))
     verdict = "known"
     if found.row_id is None:

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
 from humaneval.crowd.adopt import orphans
+from humaneval.crowd.as_planned import Difference, compare, figures, told
 from humaneval.crowd.form_page import Delivery, templates
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
@@ -28,7 +29,7 @@ from humaneval.crowd.workers import find_worker
 from humaneval.errors import PlatformError, UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
+from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
 
 COMPENSATE = "compensate"
@@ -100,7 +101,7 @@ def compensate_worker(
         if dry_run:
             session.rollback()
     # If nobody took it in time, the same HIT is put up again: it is still paid only once.
-    ran_out = order.there is not None and not order.paid and _ran_out(at.platform, order.there["external_id"])
+    ran_out = order.there is not None and not order.paid and _ran_out(at, order, order.there["external_id"])
     made_now = order.there is None or ran_out
     if dry_run:
         return Compensated(order.pseudonym, cost, "", made_now, order.paid)
@@ -174,26 +175,45 @@ def _payment(
     return payment
 
 
-def _ran_out(platform: Platform, external_id: str) -> bool:
+def _ran_out(at: StudyAtPlatform, order: _Order, external_id: str) -> bool:
     """Whether the time to find the HIT is over, and nobody has taken it. PlatformError if it was deleted
-    there."""
+    there, or has other figures."""
+    platform = at.platform
     standing = platform.standing(external_id)
     if standing is None:
         raise PlatformError(
             f"{platform.endpoint.name} no longer has the HIT {external_id} with this compensation",
             "It was deleted there. Only the platform's own books show whether it was taken before.",
         )
+    _refuse_other(at, order, Published(external_id, "", standing.terms))
     return standing.expired and not standing.in_hand and not submitted(platform, external_id)
+
+
+def _refuse_other(at: StudyAtPlatform, order: _Order, made: Published) -> None:
+    """Take the HIT down and raise PlatformError if it is not as planned: it is paid without another look."""
+    planned = figures(at.platform.terms(order.offer))
+    del planned["requirements"]  # the list of its one worker is made with it
+    found = compare(planned, None, made.terms, now())
+    if not found:
+        return
+    at.platform.expire(made.external_id)
+    lines = told([Difference(made.external_id, what, *each) for what, each in found.items()], at.endpoint)
+    raise PlatformError(
+        f"the HIT of this compensation is not as planned: {'; '.join(lines)}",
+        f"It was taken down. Correct it at {at.endpoint}, and run the command again.",
+    )
 
 
 def _put_up(at: StudyAtPlatform, order: _Order) -> Published:
     at.platform.check(order.offer)
-    return perform(
+    made: Published = perform(
         at.engine,
         order.intent,
         lambda: _publish(at.platform, order),
         lambda _, made: {"external_id": made.external_id, "group": made.group},
     )
+    _refuse_other(at, order, made)
+    return made
 
 
 def _publish(platform: Platform, order: _Order) -> Published:
@@ -237,10 +257,14 @@ def settle_compensations(at: StudyAtPlatform) -> int:
         for payment_id, external_id in up.items()
         if any(work.state == "approved" for work in submitted(at.platform, external_id) or ())
     ]
+    standings = {payment_id: at.platform.standing(up[payment_id]) for payment_id in paid}
     with writing(at.engine) as session:
-        for payment_id in paid:
+        for payment_id, standing in standings.items():
             payment = session.get_one(PaymentRow, payment_id)
             payment.state, payment.paid_at = "paid", now()
+            if standing is not None and standing.terms.reward is not None:
+                cost = at.platform.cost(standing.terms.reward, 1)
+                payment.amount, payment.fee = cost.rewards, cost.fees
     return len(due) - len(paid)
 
 
@@ -294,7 +318,7 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
             f"assignment {assignment} was submitted",
             "Pay it with `humaneval approve`, or with `humaneval bonus` on top.",
         )
-    if found.lease_until is not None and found.lease_until > now():
+    if found.state != TAKEN_IN and found.lease_until is not None and found.lease_until > now():
         raise UsageError(
             f"assignment {assignment} can still be submitted until {found.lease_until:%Y-%m-%d %H:%M} UTC",
             "It could be paid twice. Compensate it after that time.",

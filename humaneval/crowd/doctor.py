@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from email.message import Message
 from email.utils import parsedate_to_datetime
@@ -15,12 +15,15 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
+from humaneval.crowd.addresses import GONE, UpHit, refuse_elsewhere, up
+from humaneval.crowd.as_planned import terms_seen, to_accept, told, would_note
 from humaneval.crowd.mturk.client import CLOSED
 from humaneval.crowd.participants import known_participants
 from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
+from humaneval.text import counted
 
 MOST_APART = timedelta(minutes=5)
 """How far clocks may differ: signatures of requests carry the time."""
@@ -50,6 +53,9 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
     yield _clock(endpoint)
     yield _tried("Balance", lambda: _affordable(at))
     yield _tried("Qualifications", lambda: _qualifications(at))
+    hits = up(at.study, at.endpoint)
+    if hits:
+        yield _tried("As planned", lambda: _as_planned(at, hits))
 
 
 def _tried(what: str, check: Callable[[], str]) -> Finding:
@@ -90,6 +96,9 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
     try:
         with urlopen(f"{public_url}/health", timeout=SECONDS) as response:
             reached = response.read(16).strip() == b"ok"
+    except HTTPError as error:
+        yield Finding("Form server", False, True, f"{public_url}/health says: {said_by(error)}")
+        return
     except (HTTPException, OSError) as error:
         reason = getattr(error, "reason", error)
         trouble = "its certificate is not valid" if isinstance(reason, ssl.SSLError) else str(reason)
@@ -106,6 +115,13 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
     yield Finding("Form server", True, True, f"{public_url} answers")
     if endpoint.worker_sites:
         yield _frames(endpoint, public_url)
+
+
+def said_by(error: HTTPError) -> str:
+    """What a server's error is, in its own words if they are ours."""
+    with error:
+        said = error.read(200).decode("utf-8", "replace").strip()
+    return said if said.startswith("the database") else f"HTTP {error.code}"
 
 
 def _frames(endpoint: Endpoint, public_url: str) -> Finding:
@@ -165,6 +181,20 @@ def _affordable(at: StudyAtPlatform) -> str:
             f"${balance}, and the study costs ${plan.cost.total}", f"{at.platform.endpoint.add_funds}."
         )
     return f"${balance}; the HITs to put up cost ${plan.cost.total}, of which ${plan.cost.fees} are fees"
+
+
+def _as_planned(at: StudyAtPlatform, hits: Sequence[UpHit]) -> str:
+    """Raises PlatformError if a HIT that is up differs from the plan, and nobody has accepted it."""
+    refuse_elsewhere(at)
+    standings = {hit: at.platform.standing(hit.external_id) for hit in hits}
+    differ = would_note(at, terms_seen(at, standings))
+    if differ:
+        raise PlatformError(
+            "; ".join(told(differ, at.endpoint)),
+            f"Correct it at {at.endpoint}, or accept it: "
+            + to_accept(at, lost=all(each.what == GONE for each in differ)),
+        )
+    return f"{counted(len(hits), 'HIT')} at {at.endpoint}"
 
 
 def _qualifications(at: StudyAtPlatform) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 
 from humaneval.crowd.addresses import UpHit, hits_of, refuse_closed, refuse_gone, up
 from humaneval.crowd.adopt import adopt, orphans
+from humaneval.crowd.as_planned import differing, look, refuse_differing, refuse_unaccepted
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
@@ -26,18 +27,26 @@ class Expired(NamedTuple):
 
 
 def extend_all(at: StudyAtPlatform, days: float) -> int:
-    """Let every published HIT of the study be found for `days` from now. Returns how many there are."""
+    """Let every published HIT of the study be found for `days` from now. Returns how many there are.
+
+    Raises PartialError if the platform then has another HIT than planned.
+    """
     until = now() + timedelta(days=days)
     hits = to_change(at)
+    refuse_unaccepted(at, "Nothing was extended.")
     gone = _each(at, hits, lambda hit: at.platform.extend(hit, until), until)
-    refuse_gone(at.endpoint, gone, "the others were extended")
+    look(at, hits)
+    refuse_gone(at, gone, "the others were extended")
+    refuse_differing(at, differing(at.study, at.endpoint))
     return len(hits)
 
 
 def expire_all(at: StudyAtPlatform) -> Expired:
     """Take every HIT of the study down. A worker who has accepted one can finish it and is paid."""
     hits = to_change(at)
-    refuse_gone(at.endpoint, take_down(at, hits), "the others were taken down")
+    gone = take_down(at, hits)
+    look(at, hits)
+    refuse_gone(at, gone, "the others were taken down")
     with reading(at.engine) as session:
         working = session.scalar(
             select(func.count())

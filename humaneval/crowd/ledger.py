@@ -7,12 +7,14 @@ from decimal import Decimal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from humaneval.crowd.addresses import GONE
+from humaneval.crowd.as_planned import PLACES, REWARD, figures_there, to_accept
 from humaneval.crowd.outbox import settle, withdraw
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
-from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow
+from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
 
@@ -33,9 +35,13 @@ def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:
     return at.platform.cost(at.settings.hit.reward, assignments, masters=at.settings.participants.masters)
 
 
-def assignment_cost(at: StudyAtPlatform, assignments: int) -> Cost:
-    """What one assignment costs, of a HIT with so many assignments."""
-    return hit_cost(at, assignments).each(assignments)
+def assignment_cost(session: Session, at: StudyAtPlatform, hit: HitRow) -> Cost:
+    """What one assignment of a HIT costs: as planned, unless the platform is known to pay otherwise."""
+    there = figures_there(session, hit.id)
+    reward, places = at.settings.hit.reward, int(there.get(PLACES, hit.assignments))
+    if REWARD in there:
+        reward = Decimal(there[REWARD].removeprefix("$"))
+    return at.platform.cost(reward, places, masters=at.settings.participants.masters).each(places)
 
 
 def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow) -> None:
@@ -53,7 +59,7 @@ def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow
     if there is not None:
         return
     hit = session.get_one(HitRow, assignment.hit_id)
-    each = assignment_cost(at, hit.assignments)
+    each = assignment_cost(session, at, hit)
     if not each.total:
         return
     session.add(
@@ -108,9 +114,22 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             f"the study has no assignment {external_id!r} at {at.endpoint}",
             "`humaneval review STUDY` lists them; `humaneval collect` fetches new ones.",
         )
+    lost = GONE in figures_there(session, found.hit_id)
+    if found.state == TAKEN_IN or (lost and found.state in ("opened", "answered")):
+        raise PlatformError(
+            f"{at.endpoint} no longer has assignment {external_id}: nothing can be decided or paid for it"
+            " there",
+            (
+                "Its answers count all the same."
+                if found.state == TAKEN_IN
+                else f"What our server has of it can be taken in: {to_accept(at, lost=True)}"
+            )
+            + f" Pay with a HIT of its own: humaneval compensate {at.name} {external_id} --to {at.endpoint}",
+        )
     if found.state in ("opened", "answered"):
         raise PlatformError(
-            f"assignment {external_id} is not submitted yet", "Run `humaneval collect` when it is."
+            f"assignment {external_id} is not submitted yet",
+            f"Run `humaneval collect {at.name} --to {at.endpoint}` when it is.",
         )
     return found
 

@@ -22,7 +22,7 @@ from typing import Literal
 
 from sqlalchemy import Engine, select
 
-from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission
+from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission, Terms
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
@@ -53,6 +53,9 @@ class Link:
     def check(self, offer: Offer) -> None:
         if offer.page:
             raise UsageError("a link has no static pages", "Leave --static out.")
+
+    def terms(self, offer: Offer) -> Terms:
+        return Terms()  # nobody but us could change them
 
     def publish(self, offer: Offer, token: str) -> Published:
         return _published(offer.key)

@@ -80,11 +80,32 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """The figures of an offer: as they should be at a platform, or as the platform tells them. None: not
+    told."""
+
+    reward: Decimal | None = None
+    places: int | None = None
+    assignment_seconds: int | None = None
+    auto_approval_seconds: int | None = None
+    made_at: datetime | None = None
+    expires_at: datetime | None = None
+    question: str | None = None
+    """A hash of what is shown, or of the address that is shown."""
+    requirements: str | None = None
+    """Who may take part, in a form in which order makes no difference."""
+    title: str | None = None
+    description: str | None = None
+    keywords: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Published:
-    """The platform's own ids of a published offer; `group` opens its preview."""
+    """The platform's own ids of a published offer; `group` opens its preview. `terms`: as it told them."""
 
     external_id: str
     group: str
+    terms: Terms = Terms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +141,7 @@ class Standing:
     free: int
     in_hand: int
     expired: bool
+    terms: Terms = Terms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +174,9 @@ class Platform(Protocol):
 
     def check(self, offer: Offer) -> None:
         """Raise an error, before the first call, if the platform would refuse the offer or its words."""
+
+    def terms(self, offer: Offer) -> Terms:
+        """The figures that the platform must show once the offer is up. Makes no call."""
 
     def publish(self, offer: Offer, token: str) -> Published:
         """Put the offer up. The same token never puts up a second one."""

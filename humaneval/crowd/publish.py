@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import PUBLISH, preview_urls, up
-from humaneval.crowd.adopt import adopt, hit_of, record_up
+from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
+from humaneval.crowd.as_planned import TERMS, Difference, differing, figures, refuse_unaccepted, unaccepted
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.ledger import hit_cost
-from humaneval.crowd.outbox import Intent, hold_study, pending, perform_each
+from humaneval.crowd.outbox import TOGETHER, Intent, hold_study, pending, perform_each
 from humaneval.crowd.participants import participants_of
-from humaneval.crowd.platform import Offer
+from humaneval.crowd.platform import Offer, Published
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading, writing
-from humaneval.store.tables import StudyRow
+from humaneval.store.tables import OutboxRow, StudyRow
 
 ZERO = Decimal("0.00")
 
@@ -34,6 +36,8 @@ class PublishResult:
     already_up: int
     assignments: int
     preview_urls: tuple[str, ...]
+    differences: tuple[Difference, ...] = ()
+    """What the platform has otherwise than planned, and nobody has accepted. Then the rest was not made."""
 
 
 def publish_hits(
@@ -46,7 +50,8 @@ def publish_hits(
     """Make every planned HIT that is not up yet. After a kill at any point, another run completes the plan.
 
     With the `keys` of a plan, make no others: another program may have planned more HITs since somebody
-    agreed to the price.
+    agreed to the price. What the platform replies is compared with the plan. Once it differs, no more HITs
+    are made.
     """
     already_up = len(up(at.study, at.endpoint))
     adopted = adopt(at)
@@ -58,6 +63,7 @@ def publish_hits(
     for offer in offers.values():
         at.platform.check(offer)
     if offers:
+        refuse_unaccepted(at, "Nothing was published.")
         balance = _sufficient_balance(at, offers.values())
         with writing(at.engine) as session:
             hold_study(session, at.id)
@@ -65,18 +71,45 @@ def publish_hits(
         people = participants_of(at)
         offers = {id: replace(offer, participants=people) for id, offer in offers.items()}
     advance(adopted)
-    lifetime = at.settings.hit.lifetime_seconds
+    made, found = _make(at, intents, offers, advance)
+    assignments = sum(offers[intent.id].assignments for intent in intents[:made])
+    urls = preview_urls(at.study, at.platform.endpoint)
+    return PublishResult(made, adopted, already_up, assignments, urls, found)
+
+
+class _Made(NamedTuple):
+    hits: int
+    differences: tuple[Difference, ...]
+
+
+def _make(
+    at: StudyAtPlatform,
+    intents: Sequence[Intent],
+    offers: Mapping[int, Offer],
+    advance: Callable[[int], None],
+) -> _Made:
+    """Make the offers, until one turns out otherwise than planned."""
+    planned = {id: figures(at.platform.terms(offer)) for id, offer in offers.items()}
+    with writing(at.engine) as session:
+        hits = {intent.id: hit_of(session, intent).id for intent in intents}
+        for intent in intents:
+            row = session.get_one(OutboxRow, intent.id)
+            row.request = {**row.request, TERMS: planned[intent.id]}
+
+    def record(session: Session, intent: Intent, published: Published) -> Mapping[str, Any]:
+        up_now = Orphan(hits[intent.id], offers[intent.id].key, published)
+        return record_up(session, at, up_now, planned[intent.id])
+
+    done, batch = 0, 0
     made = perform_each(
-        at.engine,
-        intents,
-        lambda intent: at.platform.publish(offers[intent.id], intent.token),
-        lambda session, intent, published: record_up(session, offers[intent.id].key, lifetime, published),
+        at.engine, intents, lambda intent: at.platform.publish(offers[intent.id], intent.token), record
     )
     for _ in made:
         advance(1)
-    assignments = sum(offer.assignments for offer in offers.values())
-    urls = preview_urls(at.study, at.platform.endpoint)
-    return PublishResult(len(intents), adopted, already_up, assignments, urls)
+        done, batch = done + 1, (batch + 1) % TOGETHER
+        if not batch and unaccepted(differing(at.study, at.endpoint)):
+            break
+    return _Made(done, tuple(unaccepted(differing(at.study, at.endpoint))))
 
 
 def _offer(session: Session, at: StudyAtPlatform, intent: Intent, public_url: str) -> Offer:

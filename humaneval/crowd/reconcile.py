@@ -13,9 +13,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import bonuses_listed, hits_of, refuse_elsewhere
+from humaneval.crowd.as_planned import told, would_note
 from humaneval.crowd.ledger import BONUS, assignment_cost, spent
 from humaneval.crowd.outbox import intend
 from humaneval.crowd.participants import COMPENSATION
+from humaneval.crowd.platform import Terms
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.store.engine import reading
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow
@@ -73,8 +75,10 @@ def note_balance(session: Session, study: Study, endpoint: str, balance: Decimal
 class _There:
     """What the platform says about the study's HITs."""
 
-    held: Decimal = ZERO
-    """What the HITs may still cost."""
+    places: dict[int, int] = field(default_factory=dict)
+    """HIT → its assignments that may still be paid."""
+    seen: dict[int, Terms | None] = field(default_factory=dict)
+    """HIT → its figures."""
     listed: set[int] = field(default_factory=set)
     """The HITs whose bonuses the platform lists."""
     bonuses: Counter[tuple[str, Decimal]] = field(default_factory=Counter)
@@ -90,6 +94,7 @@ def reconcile(at: StudyAtPlatform) -> Reconciled:
     with reading(at.engine) as session:
         hits = [hit for hit in hits_of(session, at.study, at.endpoint) if hit.external_id is not None]
     there = _ask(at, hits)
+    figures_differ = would_note(at, there.seen)
     with reading(at.engine) as session:
         states_differ = _states_differ(session, at, there.states)
         here = _bonuses(session, at, there.listed)
@@ -101,7 +106,9 @@ def reconcile(at: StudyAtPlatform) -> Reconciled:
                 OutboxRow.subject == f"study {at.id}",
             )
         )
-        held = there.held + _compensations_due(session, at)
+        held = _compensations_due(session, at)
+        for hit in hits:
+            held += assignment_cost(session, at, hit).total * there.places.get(hit.id, 0)
         others = _paid_by_others(session, at, before.confirmed_at if before else None)
     balance, paid = at.platform.balance(), spent(at.study, at.endpoint).total
     began = Decimal(before.answer["balance"]) if before is not None and before.answer else None
@@ -115,7 +122,12 @@ def reconcile(at: StudyAtPlatform) -> Reconciled:
         bonuses=_total(here),
         bonuses_there=_total(there.bonuses),
         bonuses_unlisted=_total(forgotten),
-        differences=(*there.differences, *states_differ, *_bonuses_differ(at.endpoint, here, there.bonuses)),
+        differences=(
+            *there.differences,
+            *told(figures_differ, at.endpoint),
+            *states_differ,
+            *_bonuses_differ(at.endpoint, here, there.bonuses),
+        ),
     )
 
 
@@ -133,12 +145,12 @@ def _ask(at: StudyAtPlatform, hits: Sequence[HitRow]) -> _There:
             if hit.closed_at is None:
                 there.differences.append(f"{at.endpoint} no longer has the HIT {external_id}")
             continue
+        there.seen[hit.id] = standing.terms
         work = {(one.external_id, one.state) for one in at.platform.submissions(external_id)}
         there.states.update({(external_id, assignment): state for assignment, state in work})
         waiting = sum(state == "submitted" for _, state in work)
         open_places = 0 if standing.expired else standing.free
-        price = assignment_cost(at, hit.assignments).total
-        there.held += price * (open_places + standing.in_hand + waiting)
+        there.places[hit.id] = open_places + standing.in_hand + waiting
     return there
 
 

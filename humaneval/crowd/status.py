@@ -12,10 +12,12 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import PUBLISH
+from humaneval.crowd.addresses import PUBLISH, known_gone
+from humaneval.crowd.as_planned import Difference, differing
 from humaneval.crowd.ledger import INSTEAD, spent
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.reversible import OVERTAKEN
+from humaneval.crowd.waiting import Place, There
 from humaneval.store.engine import reading
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow, OutboxRow, PaymentRow
@@ -34,6 +36,8 @@ class EndpointStatus(NamedTuple):
     hits_up: int
     hits_over: int
     """HITs that were up, and were taken down, expired, or were deleted."""
+    hits_gone: int
+    """HITs that should be up, and that the platform does not have."""
     hits_unsent: int
     """Planned HITs that were never sent to the platform, because `publish` was interrupted. 0 once closed."""
     planned: int
@@ -43,11 +47,16 @@ class EndpointStatus(NamedTuple):
     answered: int
     """Forms whose answers are on our server and, as far as we know, not submitted at the platform; by link,
     not collected."""
+    lost: int
+    """Those of them, or submitted and undecided ones, whose HITs the platform lost: a person can take them
+    in."""
+    not_collected: int
+    """Forms that are submitted and not collected, as far as the platform was asked."""
     crowded_out: int
     """By link: rows that nobody can take, because late answers took their places."""
     submitted: int
-    """Submitted forms, whatever was decided since. By link, answers are submitted as soon as our server has
-    them."""
+    """Submitted forms, collected or not, whatever was decided since. By link, answers are submitted as soon
+    as our server has them."""
     approved: int
     usable: int
     """Collected and not excluded by `review`."""
@@ -75,6 +84,10 @@ class EndpointStatus(NamedTuple):
     """The hourly wage, in dollars, of a worker who took the median time; None also if nothing is paid."""
     hourly_expected: Decimal
     """The same for a worker who takes `expected_minutes`."""
+    hits_differ: tuple[Difference, ...]
+    """How HITs differ from the plan, accepted or not."""
+    silent: str
+    """Why the platform does not say what is submitted; empty if it does, or was not asked."""
 
 
 def about_done(submitted: int, planned: int, began: datetime | None, now: datetime) -> datetime | None:
@@ -130,13 +143,19 @@ class _Records(NamedTuple):
     rows: int
 
 
-def study_status(study: Study, moment: datetime | None = None) -> list[EndpointStatus]:
-    """One line for each endpoint that the study is published or planned at; `moment` is now by default."""
+def study_status(
+    study: Study, moment: datetime | None = None, there: Mapping[str, There] | None = None
+) -> list[EndpointStatus]:
+    """One line for each endpoint that the study is published or planned at; `moment` is now by default.
+
+    `there` is what platforms say, by endpoint. Without it, only our own database counts.
+    """
     moment = moment or now()
     with reading(study.engine) as session:
         records = _records(session, study)
     endpoints = dict.fromkeys(hit.endpoint for hit in records.hits)
-    return [_status(study, endpoint, records, moment) for endpoint in endpoints]
+    said = there or {}
+    return [_status(study, endpoint, records, moment, said.get(endpoint, There())) for endpoint in endpoints]
 
 
 def _records(session: Session, study: Study) -> _Records:
@@ -164,18 +183,22 @@ def _records(session: Session, study: Study) -> _Records:
     )
 
 
-def _status(study: Study, endpoint: str, records: _Records, moment: datetime) -> EndpointStatus:
+def _status(study: Study, endpoint: str, records: _Records, moment: datetime, there: There) -> EndpointStatus:
     hits = [hit for hit in records.hits if hit.endpoint == endpoint]
     work = [line for line in records.work if line.endpoint == endpoint]
     collected = [line for line in work if line.state in COLLECTED and not line.is_stray]
-    waiting = [line for line in work if line.state == "answered"]
+    answered = [line for line in work if line.state == "answered"]
     by_link = endpoint == "link"
-    submitted = [*collected, *waiting] if by_link else collected
+    arrived = [line for line in answered if by_link or Place(line.hit_id, line.external_id) in there.new]
+    waiting = [line for line in answered if by_link or line not in arrived]
+    submitted = [*collected, *arrived]
+    new = len(arrived) if by_link else len(there.new)
+    gone = there.gone | known_gone(study, endpoint)
     planned = places = sum(hit.assignments for hit in hits)
     if by_link:  # any number of links may lead to the same rows
         planned = min(planned, records.rows) + sum(line.row_replaced for line in work)
     began = min((line.opened_at or moment for line in submitted), default=None)
-    closed = all(hit.expires_at is not None and hit.expires_at <= moment for hit in hits)
+    closed = all(hit.id in gone or (hit.expires_at is not None and hit.expires_at <= moment) for hit in hits)
     over = sum(_is_over(hit, moment) for hit in hits)
     minutes = _median_minutes(submitted)
     reward = (study.settings.by_link if by_link else study.settings).hit.reward
@@ -183,20 +206,25 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime) ->
     return EndpointStatus(
         endpoint=endpoint,
         hits=len(hits),
-        hits_up=sum(hit.external_id is not None for hit in hits) - over,
+        hits_up=sum(
+            hit.external_id is not None and hit.id not in gone and not _is_over(hit, moment) for hit in hits
+        ),
         hits_over=over,
+        hits_gone=sum(hit.id in gone and hit.closed_at is None for hit in hits),
         hits_unsent=0 if any(hit.closed_at for hit in hits) else records.unsent.get(endpoint, 0),
         planned=planned,
         opened=sum(_is_open(line, moment) for line in work),
         answered=len(waiting),
+        lost=sum(line.hit_id in gone and line.state in ("answered", "submitted") for line in work),
+        not_collected=new,
         crowded_out=_crowded_out(work, places, records.rows) if by_link else 0,
-        submitted=len(submitted),
+        submitted=len(collected) + new,
         approved=sum(line.state == "approved" for line in collected),
         usable=sum(not line.excluded and line.state != "rejected" for line in collected),
-        about_done_at=None if closed else about_done(len(submitted), planned, began, moment),
+        about_done_at=None if closed else about_done(len(collected) + new, planned, began, moment),
         unconfirmed=records.writes.get((endpoint, "pending"), 0),
         refused=records.writes.get((endpoint, "refused"), 0),
-        next_auto_approval=_next_auto_approval(work),
+        next_auto_approval=_next_auto_approval(line for line in work if line.hit_id not in gone),
         rewards=paid.rewards,
         fees=paid.fees,
         spent=paid.total,
@@ -206,6 +234,8 @@ def _status(study: Study, endpoint: str, records: _Records, moment: datetime) ->
         median_minutes=minutes,
         hourly=_hourly(reward, minutes) if reward else None,
         hourly_expected=study.settings.hit.hourly,
+        hits_differ=differing(study, endpoint),
+        silent=there.silent,
     )
 
 

@@ -17,7 +17,7 @@ from humaneval.foreign.remarks import with_remarks, with_row_passages
 from humaneval.foreign.sheet import Options, Sheet, at
 from humaneval.foreign.times import duration, moment, zone
 from humaneval.scoring.judgments import NO, REQUIRED, YES
-from humaneval.text import counted, listed
+from humaneval.text import Answerers, counted, listed
 
 ENDPOINT = "imported"
 """The endpoint of every imported response, so that it cannot be taken for one of ours."""
@@ -37,8 +37,19 @@ class Imported:
     @property
     def simulated(self) -> bool:
         """Whether the file says, as our exports do, that the annotators were simulated."""
-        told = self.sheet.frame.get("simulated")
-        return told is not None and bool(told.map(lambda cell: str(cell).strip().casefold() in YES).any())
+        return self.answerers is not None
+
+    @property
+    def answerers(self) -> Answerers | None:
+        """How many annotators are programs, as the file says, and how many are not; None if no program is."""
+        told, worker = self.sheet.frame.get("simulated"), self.mapping.columns.get("worker")
+        if told is None or worker is None:
+            return None
+        programs = told.map(lambda cell: str(cell).strip().casefold() in YES)
+        if not programs.any():
+            return None
+        everybody, some = self.sheet.frame[worker], self.sheet.frame[worker][programs]
+        return Answerers(some.nunique(), everybody.nunique() - some.nunique())
 
     def manifest(self) -> dict[str, Any]:
         """What was read, how, and what was left out, as plain values. Line numbers are those of the file."""

@@ -33,6 +33,7 @@ from humaneval.study.enlarge import stored_additions
 from humaneval.study.file import StudyFile
 from humaneval.study.scores import Collected, rule_from
 from humaneval.study.stored import Study
+from humaneval.text import Answerers
 
 FORMAT = "humaneval archive 1"
 MANIFEST, RESPONSES, STUDY, SCORES, DETAILS, RULES = (
@@ -84,7 +85,7 @@ def archive_files(study: Study, *, tests: bool = False) -> dict[str, bytes]:
         row = session.get_one(StudyRow, study.id)
         frame = pd.DataFrame(response_lines(session, row))
         write_responses(frame, Path(folder) / RESPONSES)
-        about = _about(session, row, len(frame), tests)
+        about = _about(session, row, frame, tests)
         files = {
             RESPONSES: (Path(folder) / RESPONSES).read_bytes(),
             STUDY: document(about),
@@ -175,7 +176,8 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def _about(session: Session, study: StudyRow, responses: int, tests: bool) -> dict[str, Any]:
+def _about(session: Session, study: StudyRow, frame: pd.DataFrame, tests: bool) -> dict[str, Any]:
+    programs = frame.loc[frame["simulated"], "worker"].nunique()
     return {
         "study": study.name,
         "settings": study.settings,
@@ -185,9 +187,10 @@ def _about(session: Session, study: StudyRow, responses: int, tests: bool) -> di
         "created_at": study.created_at.isoformat(),
         "published_at": study.published_at.isoformat() if study.published_at else None,
         "pilot": study.is_test,
-        "simulated": study.simulated,
+        "simulated": programs > 0,
+        "annotators": Answerers(programs, frame["worker"].nunique() - programs)._asdict(),
         "tests": tests,
-        "responses": responses,
+        "responses": len(frame),
         "forms_set_aside": forms_set_aside(session, study),
         "design_additions": [each.to_json() for each in stored_additions(session, study.id)],
     }
@@ -245,11 +248,10 @@ WHAT = {
 
 def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in json.loads(files["versions.json"]).items())
-    simulated = (
-        ["The annotators are simulated. These numbers say nothing about people.", ""]
-        if about["simulated"]
-        else []
-    )
+    who = Answerers(**about["annotators"])
+    simulated = [f"{who}. These numbers say nothing about people.", ""] if who.programs else []
+    if who.only_programs:
+        simulated = ["The annotators are simulated. These numbers say nothing about people.", ""]
     return "\n".join(
         [
             f"# {known.name}: a study of machine-written sentences",
@@ -257,7 +259,7 @@ def _readme(known: Dossier, files: Mapping[str, bytes], about: Mapping[str, Any]
             (
                 f"{about['responses']} responses of people who marked the sentence that they took for a"
                 " machine's, and all results that follow from them."
-                if not about["simulated"]
+                if not who.only_programs
                 else f"{about['responses']} responses of programs, and all results that follow from them."
             ),
             "",

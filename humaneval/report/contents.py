@@ -15,6 +15,7 @@ from humaneval.scoring.analysis.analyse import Analysis
 from humaneval.scoring.scores import ScoreTable
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import Pay
+from humaneval.text import Answerers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class MoneyFacts:
 
     currency: str = "USD"
     reward: Decimal | None = None
-    """For one row."""
+    """For one row, as planned."""
     rewards: Decimal | None = None
     bonuses: Decimal | None = None
     fees: Decimal | None = None
@@ -80,6 +81,13 @@ class MoneyFacts:
     hourly_target: Decimal | None = None
     time_source: str = ""
     """The source of the times, for example "in-page timers"."""
+    rewards_paid: tuple[Decimal, ...] = ()
+    """The rewards for one row that were paid, each once: a platform may pay otherwise than planned."""
+
+    @property
+    def otherwise(self) -> str:
+        """The rewards that were paid and are not the planned one, in words; empty if there are none."""
+        return " and ".join(f"${paid}" for paid in self.rewards_paid if paid != self.reward)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,8 @@ class ReportData:
     """A paragraph by the researcher, plain text."""
     simulated: int = 0
     """How many of the annotators are programs."""
+    platform_lost: int = 0
+    """How many forms a person accepted although the platform no longer has them."""
     test: bool = False
     """The study is a test or pilot."""
     generators: tuple[GeneratorFacts, ...] = ()
@@ -143,3 +153,8 @@ class ReportData:
     story_titles: Mapping[str, str] = field(default_factory=dict)
     """The name of a story by its key: its title, or its first words if it has none."""
     repeat: RepeatFacts = field(default_factory=RepeatFacts)
+
+    @property
+    def answerers(self) -> Answerers:
+        """How many annotators are programs, and how many are people."""
+        return Answerers(self.simulated, max(0, self.table.annotators.collected - self.simulated))

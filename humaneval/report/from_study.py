@@ -47,6 +47,7 @@ from humaneval.store.tables import (
     RunRow,
     StoryRow,
     StudyRow,
+    WorkerRow,
 )
 from humaneval.store.types import now
 from humaneval.study.enlarge import stored_additions
@@ -79,7 +80,8 @@ def study_report(
             hourly=_hourly(session, row, settings, lines) if analysis else None,
             margin=settings.analysis.equivalence_margin,
             summary=summary,
-            simulated=table.annotators.collected if row.simulated else 0,
+            simulated=min(len(_of(lines, table, "simulated")), table.annotators.collected),
+            platform_lost=len(_of(lines, table, "platform_lost", "worker", "assignment")),
             test=row.is_test,
             generators=tuple(
                 _generator(session, settings, generator) for generator in settings.design.generators
@@ -90,6 +92,16 @@ def study_report(
             story_titles=_titles(session, row) if analysis else {},
             repeat=_repeat(session, row, lines),
         )
+
+
+def _of(lines: Sequence[dict[str, Any]], table: ScoreTable, mark: str, *names: str) -> set[tuple[str, ...]]:
+    """The annotators, or what else `names` tell apart, of the marked responses that the table is about."""
+    tests = table.rule.tests == "only"
+    return {
+        tuple(line[name] for name in names or ("worker",))
+        for line in lines
+        if line[mark] and bool(line["test"]) == tests
+    }
 
 
 def _generator(session: Session, settings: StudyFile, name: str) -> GeneratorFacts:
@@ -191,17 +203,23 @@ def _money(
     ):
         paid[payment.kind] += payment.amount
         paid["fees"] += payment.fee
-    reward = settings.hit.reward
+    reward, rewards = settings.hit.reward, _rewards(session, study)
     sizes = session.scalars(select(HitRow.assignments).where(HitRow.study_id == study.id)).all()
     planned = sum((size * (reward + reward_fee(reward, size)) for size in sizes), Decimal("0.00"))
     seconds: dict[tuple[str, str], float] = defaultdict(float)
     for line in lines:
         if line["seconds"] is not None:
             seconds[line["worker"], line["assignment"]] += line["seconds"]
-    times = [spent for spent in seconds.values() if spent > 0]
-    hourly = median(float(settings.hit.reward) * 3600 / spent for spent in times) if times else None
+    worked = {form: spent for form, spent in seconds.items() if spent > 0}
+    times = list(worked.values())
+    hourly = (
+        median(float(rewards.get(form, reward)) * 3600 / spent for form, spent in worked.items())
+        if worked
+        else None
+    )
     return MoneyFacts(
         reward=settings.hit.reward,
+        rewards_paid=tuple(sorted(set(rewards.values()))),
         rewards=paid["reward"],
         bonuses=paid["bonus"],
         fees=paid["fees"],
@@ -212,6 +230,17 @@ def _money(
         hourly_target=settings.hit.hourly,
         time_source="in-page timers" if times else "",
     )
+
+
+def _rewards(session: Session, study: StudyRow) -> dict[tuple[str, str], Decimal]:
+    """(annotator, assignment) → the reward that was paid, which may be another than planned."""
+    paid = session.execute(
+        select(WorkerRow.pseudonym, AssignmentRow.external_id, PaymentRow.amount)
+        .join(AssignmentRow, AssignmentRow.id == PaymentRow.assignment_id)
+        .join(WorkerRow, WorkerRow.id == AssignmentRow.worker_id)
+        .where(PaymentRow.study_id == study.id, PaymentRow.kind == "reward", PaymentRow.state == "paid")
+    )
+    return {(worker, assignment): amount for worker, assignment, amount in paid}
 
 
 def _hourly(
@@ -227,10 +256,11 @@ def _hourly(
         .group_by(PaymentRow.assignment_id)
     )
     extra = {assignment: Decimal(amount) for assignment, amount in bonuses}
+    rewards = _rewards(session, study)
     forms = [
         (
             one.worker.pseudonym,
-            settings.hit.reward + extra.get(one.id, 0),
+            rewards.get((one.worker.pseudonym, one.external_id), settings.hit.reward) + extra.get(one.id, 0),
             one.opened_at,
             one.submitted_at or one.answered_at,
             one.external_id,

@@ -38,7 +38,7 @@ def answers(known: Dossier) -> dict[str, Answer]:
         "ethics-personal_data": Answer(
             "The platform ids of evaluators are personal data. The database keeps them in a separate table;"
             " every export, report and archive uses pseudonyms instead."
-            if not known.data.simulated
+            if not known.data.answerers.only_programs
             else "None. The evaluators are programs."
         ),
     }
@@ -109,7 +109,10 @@ def _sample(known: Dossier) -> dict[str, Answer]:
 def _evaluators(known: Dossier) -> dict[str, Answer]:
     table, settings, data = known.analysis.table, known.settings, known.data
     people = table.annotators
-    programs = " All are programs, not people." if data.simulated else ""
+    only_programs = data.answerers.only_programs
+    programs = f" {data.answerers}." if data.simulated else ""
+    if only_programs:
+        programs = " All are programs, not people."
     pilot = " The study is a pilot or test." if data.test or table.rule.tests == "only" else ""
     found = {
         f"{EVALUATORS}-number_of_evaluators": Answer(
@@ -129,7 +132,7 @@ def _evaluators(known: Dossier) -> dict[str, Answer]:
         ),
         f"{EVALUATORS}-characteristics": Answer(f"{_asked_for(known)} Nothing else is asked or recorded."),
     }
-    if data.simulated:
+    if only_programs:
         found[f"{KIND}-expertise"] = _tick(3, text="Programs, not people.")
         found[f"{KIND}-known_to_authors"] = _tick(3, text="Programs, not people.")
         found[f"{KIND}-are_authors"] = _tick(2, text="Programs, not people.")
@@ -158,13 +161,15 @@ def _asked_for(known: Dossier) -> str:
 
 
 def _payment(known: Dossier) -> Answer:
-    if known.data.simulated:
+    if known.data.answerers.only_programs:
         return _tick(3, text="Programs are not paid.")
     settings, pay = known.settings, known.pay
     only_link = known.data.repeat.endpoint == "link"
     if settings.hit.reward == 0 or (only_link and settings.link.pay == "none"):
         return _tick(3)
     text = f"${settings.hit.reward} per form."
+    if known.data.money and known.data.money.otherwise:
+        text += f" The platform paid {known.data.money.otherwise} for some."
     if isinstance(pay, Pay):
         estimates = {
             "by the page’s own timers": pay.in_page,
@@ -223,7 +228,9 @@ def _design(known: Dossier) -> dict[str, Answer]:
                 else "; no contact was given."
             ),
         ),
-        f"{DESIGN}-experimental_conditions": _tick(8, text="Programs.") if data.simulated else _tick(1),
+        f"{DESIGN}-experimental_conditions": (
+            _tick(8, text="Programs.") if data.answerers.only_programs else _tick(1)
+        ),
         f"{DESIGN}-evaluators_place_of_choosing": Answer("N/A"),
     }
 

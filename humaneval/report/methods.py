@@ -13,7 +13,7 @@ from humaneval.domain import SENTENCES, Role
 from humaneval.report import phrases, verdicts
 from humaneval.report.contents import DesignFacts, ReportData
 from humaneval.report.latex_text import latex_escaped
-from humaneval.report.phrases import percent
+from humaneval.report.phrases import lost, percent
 from humaneval.scoring.scores import ScoreTable
 from humaneval.text import counted
 
@@ -76,6 +76,9 @@ def _kind(data: ReportData) -> list[str]:
     if data.simulated:
         sentences.append(
             "All annotators are simulated: they are programs, and the results say nothing about people."
+            if data.answerers.only_programs
+            else f"{data.answerers}. The simulated ones are programs, and results with them say nothing about"
+            " people."
         )
     return sentences
 
@@ -133,7 +136,7 @@ def _passages(table: ScoreTable) -> list[str]:
 
 def _annotators(data: ReportData) -> list[str]:
     table, design, money = data.table, data.design, data.money
-    who = "simulated annotator" if data.simulated else "annotator"
+    who = "simulated annotator" if data.answerers.only_programs else "annotator"
     forms = ""
     if design and design.rows_per_annotator:
         many = design.rows_per_annotator
@@ -143,8 +146,12 @@ def _annotators(data: ReportData) -> list[str]:
     where = f", through {listed(places)}" if places else ""
     sentences = [f"Answers were collected from {counted(table.annotators.collected, who)}{forms}{where}."]
     free = data.repeat.endpoint == "link" and not (money and money.rewards)
-    if money and money.reward is not None and money.reward > 0 and not free and not data.simulated:
+    if data.platform_lost:
+        sentences.append(lost(data.platform_lost))
+    if money and money.reward is not None and money.reward > 0 and not (free or data.answerers.only_programs):
         paid = f"The reward was ${money.reward} per form"
+        if money.otherwise:
+            paid += f", and {money.otherwise} where the platform paid otherwise than planned"
         if money.median_seconds is not None and money.median_hourly is not None:
             paid += (
                 f". By {money.time_source}, a form took {money.median_seconds / 60:.1f} minutes (median), "

@@ -121,12 +121,12 @@ def warnings(data: ReportData) -> list[Warned]:
     if data.simulated:
         number = counted(data.simulated, "annotator")
         are = "is a program" if data.simulated == 1 else "are programs"
+        who = f"{number} in this study {are}" if data.answerers.only_programs else str(data.answerers)
         found.append(
-            Warned(
-                "Simulated annotators",
-                f"{number} in this study {are}. The scores say nothing about what people can tell.",
-            )
+            Warned("Simulated annotators", f"{who}. The scores say nothing about what people can tell.")
         )
+    if data.platform_lost:
+        found.append(Warned("Answers that the platform lost", phrases.lost(data.platform_lost)))
     if data.test or data.table.rule.tests == "only":
         found.append(
             Warned(

@@ -30,6 +30,19 @@ ROUGH = 25
 ROLES = {"control": "Control", "system": "System", "human": "Human"}
 
 
+def lost(forms: int) -> str:
+    """That forms count which the platform no longer has.
+
+    >>> lost(1)
+    '1 form was accepted although the platform no longer has it: the answers are those that our server kept.'
+    """
+    was, it = ("was", "it") if forms == 1 else ("were", "them")
+    return (
+        f"{counted(forms, 'form')} {was} accepted although the platform no longer has {it}: the answers are"
+        " those that our server kept."
+    )
+
+
 def percent(share: float, digits: int = 1) -> str:
     """`share` of 0..1 in percent, without the sign.
 

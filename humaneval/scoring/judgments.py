@@ -295,9 +295,8 @@ def _answered(frame: pd.DataFrame) -> Codes:
     if "submitted_at" not in frame.columns or frame["submitted_at"].isna().all():
         return place
     times = pd.to_datetime(frame["submitted_at"], errors="coerce", utc=True, format="ISO8601")
-    order = np.lexsort(
-        (place, times.isna().to_numpy(), times.fillna(pd.Timestamp.max.tz_localize("UTC")).to_numpy())
-    )
+    # An answer without a time comes after the last one with a time.
+    order = np.lexsort((place, times.isna().to_numpy(), times.fillna(times.max()).to_numpy()))
     ranks = np.empty_like(place)
     ranks[order] = place
     return ranks

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from lxml.etree import ParserError
 from lxml.html import HTMLParser, document_fromstring
 
+from humaneval.domain import PROGRAM
 from humaneval.errors import PlatformError
 from humaneval.text import command
 
@@ -78,11 +79,14 @@ class Browser:
     by pressing reload. What was posted is posted again; our pages and the marketplace count it once.
     """
 
-    def __init__(self, patience: Sequence[float] = ()) -> None:
+    def __init__(self, patience: Sequence[float] = (), *, program: bool = False) -> None:
+        """With `program`, it says to every server that no person uses it."""
         self._patience = patience
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar()), _SameSite()
         )
+        if program:
+            self._opener.addheaders = [("User-Agent", PROGRAM)]
 
     def get(self, url: str) -> Page:
         """Fetch a page. An error page is a page too."""

@@ -29,7 +29,7 @@ def follow_links(
 
 
 def _follow(crowd: Crowd, link: str, key: Key) -> bool:
-    browser = Browser(PATIENCE)
+    browser = Browser(PATIENCE, program=True)
     welcome = browser.get(link)
     if welcome.status == 410:  # closed
         return False

@@ -41,7 +41,7 @@ def work_through(
 
 
 def _take_one(crowd: Crowd, number: int, preview_url: str, key: Key) -> bool:
-    browser = Browser(PATIENCE)
+    browser = Browser(PATIENCE, program=True)
     entry = expect(browser.get(preview_url), 200, "signing in")
     sign_in = entry.form(action="/signin")
     if sign_in is None:

@@ -123,6 +123,11 @@ def store_errors(engine: Engine) -> Iterator[None]:
                 f"the database {where} was busy for {BUSY_SECONDS} s",
                 "Another program is using it. Try again.",
             ) from error
+        if "full" in reason or "No space left" in reason:
+            raise StoreError(
+                f"the database {where} cannot be written: {reason}",
+                "Free some space on its disk, and try again.",
+            ) from error
         raise StoreError(
             f"the database {where} cannot be used: {reason}",
             f"Check --database; `{command('config', 'show')}` says where the current value comes from.",

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.store.tables import (
     COLLECTED,
+    TAKEN_IN,
     AnswerRow,
     AssignmentRow,
     GeneratorRow,
@@ -22,6 +23,7 @@ from humaneval.store.tables import (
     StudyRow,
     WorkerRow,
 )
+from humaneval.text import Answerers
 
 TOOK_PART = "took part before"
 TOOK_PART_ELSEWHERE = "took part in a study that this one excludes"
@@ -64,7 +66,8 @@ _RESPONSE = {
     "shown_at": AssignmentRow.opened_at,
     "submitted_at": AssignmentRow.submitted_at,
     "test": StudyRow.is_test,
-    "simulated": StudyRow.simulated,
+    "simulated": AssignmentRow.by_program,
+    "platform_lost": AssignmentRow.state == TAKEN_IN,
 }
 """The columns of a response table, and what each is made from."""
 
@@ -72,8 +75,9 @@ _RESPONSE = {
 def response_lines(session: Session, study: StudyRow, *, everything: bool = False) -> list[dict[str, Any]]:
     """The response table of a study, one mapping a response, in the order of forms and places.
 
-    Workers are pseudonyms. Superseded assignments have no responses. Rejected forms, and forms by workers who
-    had taken part before, are left out unless `everything` is set.
+    Workers are pseudonyms. `simulated`: a program answered. `platform_lost`: a person accepted the answers
+    although the platform no longer has them. Superseded assignments have no responses. Rejected forms, and
+    forms by workers who had taken part before, are left out unless `everything` is set.
     """
     counts: list[ColumnElement[bool]] = [AssignmentRow.state.in_(COLLECTED)]
     if not everything:
@@ -91,9 +95,24 @@ def response_lines(session: Session, study: StudyRow, *, everything: bool = Fals
         .join(StoryRow, StoryRow.id == PassageRow.story_id)
         .join(GeneratorRow, GeneratorRow.id == PassageRow.generator_id)
         .where(AssignmentRow.study_id == study.id, *counts)
-        .order_by(AssignmentRow.submitted_at, AssignmentRow.id, ResponseRow.place)
+        .order_by(
+            func.coalesce(AssignmentRow.submitted_at, AssignmentRow.answered_at),
+            AssignmentRow.id,
+            ResponseRow.place,
+        )
     )
     return [_as_written(dict(zip(_RESPONSE, line, strict=True))) for line in lines]
+
+
+def answerers(session: Session, study: StudyRow) -> Answerers:
+    """How many of those who have answered are programs, and how many are people."""
+    counts = session.execute(
+        select(AssignmentRow.by_program, func.count(AssignmentRow.worker_id.distinct()))
+        .where(AssignmentRow.study_id == study.id, AssignmentRow.state.in_(("answered", *COLLECTED)))
+        .group_by(AssignmentRow.by_program)
+    )
+    found = {bool(by_program): count for by_program, count in counts}
+    return Answerers(found.get(True, 0), found.get(False, 0))
 
 
 def _as_written(line: dict[str, Any]) -> dict[str, Any]:
@@ -151,10 +170,7 @@ def forms_set_aside(session: Session, study: StudyRow) -> int:
                 AssignmentRow.study_id == study.id,
                 or_(
                     AssignmentRow.state == "rejected",
-                    and_(
-                        AssignmentRow.state.in_(("submitted", "approved")),
-                        AssignmentRow.excluded.in_(SET_ASIDE),
-                    ),
+                    and_(AssignmentRow.state.in_(COLLECTED), AssignmentRow.excluded.in_(SET_ASIDE)),
                 ),
             )
         )

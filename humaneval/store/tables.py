@@ -12,6 +12,7 @@ from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from humaneval.domain import POSITIONS, InfillStatus, Role, Sentences
+from humaneval.store.differences import DifferenceRow as DifferenceRow
 from humaneval.store.types import Base, between, now, one_of
 
 
@@ -112,7 +113,7 @@ class StudyRow(Base):
     is_test: Mapped[bool]
     """A pilot: its answers are marked as such and never pooled."""
     simulated: Mapped[bool] = mapped_column(default=False)
-    """Set before the first simulated annotator answers, and never cleared."""
+    """Set before the first simulated annotator answers, and never cleared. `by_program` says who answered."""
     seed: Mapped[int]
     settings: Mapped[dict[str, Any]]
     settings_text: Mapped[str]
@@ -265,9 +266,11 @@ class WorkerIdentityRow(Base):
     external_id: Mapped[str]
 
 
-ASSIGNMENT_STATES = ("opened", "answered", "submitted", "approved", "rejected", "superseded")
-COLLECTED = ("submitted", "approved", "rejected")
-"""States of work that was submitted to the platform and collected from it."""
+TAKEN_IN = "taken in"
+"""The state of work that the platform lost: a person has accepted what our server holds of it."""
+ASSIGNMENT_STATES = ("opened", "answered", "submitted", "approved", "rejected", TAKEN_IN, "superseded")
+COLLECTED = ("submitted", "approved", "rejected", TAKEN_IN)
+"""States of work that was submitted to the platform and collected from it, or taken in without it."""
 
 
 class AssignmentRow(Base):
@@ -309,6 +312,8 @@ class AssignmentRow(Base):
     consent_version: Mapped[str] = mapped_column(default="")
     excluded: Mapped[str] = mapped_column(default="")
     """Why `review` decided that these answers do not count; empty if they count."""
+    by_program: Mapped[bool] = mapped_column(default=False)
+    """Whether a simulated annotator answered, and not a person."""
     row_replaced: Mapped[bool] = mapped_column(default=False)
     """Whether a HIT was planned to offer the row again."""
     differences: Mapped[str] = mapped_column(default="")

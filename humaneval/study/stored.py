@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session, selectinload
 
 from humaneval.errors import UsageError
 from humaneval.store.engine import reading, writing
+from humaneval.store.queries import answerers
 from humaneval.store.tables import PassageRow, RowPassageRow, RowRow, StudyAdditionRow, StudyRow
 from humaneval.study.file import StudyFile
-from humaneval.text import command
+from humaneval.text import Answerers, command
 
 MOST_PARSED = 64
 """How many parsed study files are kept."""
@@ -88,9 +89,17 @@ def hash_of_rows(session: Session, study: StudyRow) -> str:
 
 
 def is_simulated(study: Study) -> bool:
-    """Whether programs answer this study, as of now."""
+    """Whether programs have answered this study, or were sent to it and nobody has answered."""
     with reading(study.engine) as session:
-        return session.get_one(StudyRow, study.id).simulated
+        row = session.get_one(StudyRow, study.id)
+        who = answerers(session, row)
+        return who.programs > 0 or (row.simulated and not who.people)
+
+
+def who_answered(study: Study) -> Answerers:
+    """How many programs and how many people have answered this study, as of now."""
+    with reading(study.engine) as session:
+        return answerers(session, session.get_one(StudyRow, study.id))
 
 
 def mark_simulated(study: Study) -> None:

@@ -22,10 +22,11 @@ from humaneval.text.sentences import (
     split_into,
     split_sentences,
 )
-from humaneval.text.wording import command, counted, listed, use_global_options, without_password
+from humaneval.text.wording import Answerers, command, counted, listed, use_global_options, without_password
 
 __all__ = [
     "ENGLISH",
+    "Answerers",
     "Parts",
     "Span",
     "as_read",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from typing import NamedTuple
 
 _GLOBAL_OPTIONS: list[str] = []
 
@@ -17,6 +18,26 @@ def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
     """
     said = f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
     return f"{said} {verb if number == 1 else verbs}".strip()
+
+
+class Answerers(NamedTuple):
+    """How many annotators are programs, and how many are people."""
+
+    programs: int
+    people: int
+
+    @property
+    def only_programs(self) -> bool:
+        return self.programs > 0 and not self.people
+
+    def __str__(self) -> str:
+        """In words.
+
+        >>> str(Answerers(22, 1))
+        '23 annotators: 22 simulated, 1 person'
+        """
+        persons = "1 person" if self.people == 1 else f"{self.people:,} people"
+        return f"{counted(sum(self), 'annotator')}: {self.programs:,} simulated, {persons}"
 
 
 def listed(values: Sequence[object], most: int = 5) -> str:

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 
 from humaneval.crowd.answers import COMMENT, CONSENT, FORM, choice_field, read_answers, seconds_field
 from humaneval.crowd.form_page import Delivery, Form, render_form
+from humaneval.domain import PROGRAM
 from humaneval.settings import Settings
 from humaneval.text import refused_characters
 
@@ -36,6 +37,11 @@ def only_looking() -> bool:
     """Whether no person reads this response: a scanner's HEAD request, or a browser fetching ahead."""
     purpose = request.headers.get("Sec-Purpose", request.headers.get("Purpose", ""))
     return request.method == "HEAD" or "prefetch" in purpose
+
+
+def by_program() -> bool:
+    """Whether this request is a simulated annotator's."""
+    return request.headers.get("User-Agent", "").startswith(PROGRAM)
 
 
 def form_page(form: Form, delivery: Delivery, status: int = 200) -> Response:

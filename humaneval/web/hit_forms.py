@@ -20,13 +20,14 @@ from humaneval.crowd.platform import Endpoint
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
 from humaneval.store.engine import reading
+from humaneval.store.heartbeat import beat
 from humaneval.store.tables import HitRow
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
 from humaneval.text import refused_characters
 from humaneval.web import messages
-from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
+from humaneval.web.forms import by_program, context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("hit_forms", __name__)
@@ -64,9 +65,12 @@ def index() -> Response:
 
 @blueprint.get("/health")
 def health() -> Response:
-    """For monitoring: 200 while the database answers."""
-    with reading(context().engine) as session:
-        session.execute(select(HitRow.id).limit(1))
+    """For monitoring: 200 while answers can be stored. It writes the time, and nothing of a study."""
+    try:
+        beat(context().engine)
+    except StoreError as error:
+        current_app.logger.error("health: %s", error.message)
+        return Response("the database cannot be written\n", status=503, mimetype="text/plain")
     return Response("ok\n", mimetype="text/plain")
 
 
@@ -100,6 +104,7 @@ def show(hit_key: str) -> Response:
         assignment=assignment,
         worker=worker,
         now=now(),
+        program=by_program(),
     )
     refusal = _refusal(hit, opened.outcome, hit.endpoint.return_url.format(assignment=assignment))
     if refusal is not None:
@@ -133,6 +138,7 @@ def move(hit_key: str) -> Response:
         worker=asked["workerId"],
         now=now(),
         move=True,
+        program=by_program(),
     )
     return Response(status=303, headers={"Location": f"{messages.root()}form/{hit_key}?{query}"})
 
@@ -160,7 +166,7 @@ def answer(hit_key: str) -> Response:
     gaps = with_gaps(place.form, fields)
     if gaps is not None:
         return form_page(gaps, _delivery(place, origin), status=422)
-    keep_answers(engine, assignment_id, fields, now())
+    keep_answers(engine, assignment_id, fields, now(), program=by_program())
     context().answered(hit.endpoint.name, hit.name)
     return _sent(hit_key)
 

@@ -27,7 +27,7 @@ from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
 from humaneval.text import refused_characters
-from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
+from humaneval.web.forms import by_program, context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.messages import message, page, root, times
 from humaneval.web.security import allow_frames
 
@@ -98,6 +98,7 @@ def begin(key: str) -> Response:
         assignment=visitor.assignment,
         worker=visitor.worker,
         now=now(),
+        program=by_program(),
     )
     refusal = _refusal(hit, opened)
     if refusal is not None:
@@ -114,7 +115,7 @@ def show(key: str, token: str) -> Response:
         return _unknown()
     if only_looking():
         return Response(status=204)
-    opened = reopen_form(context().engine, assignment_id, now())
+    opened = reopen_form(context().engine, assignment_id, now(), program=by_program())
     refusal = _refusal(hit, opened)
     if refusal is not None:
         return refusal
@@ -136,7 +137,7 @@ def answer(key: str, token: str) -> Response:
         gaps = with_gaps(place.form, fields)
         if gaps is not None:
             return form_page(gaps, _delivery(key, token), status=422)
-        keep_answers(context().engine, assignment_id, fields, now())
+        keep_answers(context().engine, assignment_id, fields, now(), program=by_program())
     return _see(hit.study.link.completion_url or f"{root()}take/{key}/{token}")
 
 

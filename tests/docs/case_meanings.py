@@ -128,5 +128,11 @@ MEANINGS = {
     "X02": "Intervals with few clusters or uneven work held the truth too rarely.",
     "X03": "No miss at all had a wider interval than one, and Control had one that its gate decides.",
     "X46": "Programs with Amazon's address in their code had to be edited, or called Amazon.",
+    "X40": "A HIT had another reward, number of places or time than planned, and nobody was told.",
+    "X41": "A platform lost HITs, and nothing could take in the answers that our server had.",
+    "X49": "Work was called not yet submitted although it only waited to be collected.",
+    "X50": "Verbs looked at the local marketplace although the study was up elsewhere.",
+    "X51": "One simulated annotator made programs of everybody.",
+    "X56": "A full disk was not noticed, or ended in a traceback.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

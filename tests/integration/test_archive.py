@@ -20,7 +20,6 @@ from sqlalchemy import Engine, select
 from humaneval.report.archive import DIGITS, MANIFEST, document, sha256, zipped
 from humaneval.store.engine import reading
 from humaneval.store.tables import StoryRow, WorkerIdentityRow
-from humaneval.study.stored import mark_simulated, open_study
 from tests.answered import answer
 from tests.commands import Command, program
 from tests.conftest import ROOT, lacking
@@ -170,8 +169,7 @@ def test_every_file_is_there_with_its_hash_and_no_worker_id_and_no_sentence_of_a
 
 
 def test_programs_are_called_so_in_the_readme(sqlite_engine: Engine, study: str, command: Command) -> None:
-    answer(sqlite_engine)
-    mark_simulated(open_study(sqlite_engine, study))
+    answer(sqlite_engine, programs=1000)
     command("archive", study, "--out", "a.zip")
     assert "responses of programs" in contents(Path("a.zip"))["README.md"].decode()
     assert command("archive", "--check", "a.zip").code == 0

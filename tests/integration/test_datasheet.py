@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
 from humaneval.report.datasheet import Datasheet, datasheet
 from humaneval.report.dossier import dossier
-from humaneval.study.stored import mark_simulated, open_study
+from humaneval.store.engine import writing
+from humaneval.store.tables import AssignmentRow
+from humaneval.study.stored import open_study
 from tests.answered import answer
 from tests.commands import Command
 
@@ -159,7 +161,8 @@ def test_no_registry_is_claimed(sqlite_engine: Engine, answered: str) -> None:
 
 
 def test_programs_are_not_called_people(sqlite_engine: Engine, answered: str) -> None:
-    mark_simulated(open_study(sqlite_engine, "study"))
+    with writing(sqlite_engine) as session:
+        session.execute(update(AssignmentRow).values(by_program=True))
     sheet = of(sqlite_engine)
     assert "programs, not people" in told(sheet, "3.2.1")
     assert told(sheet, "3.2.2", "Payment") == "Programs are not paid."

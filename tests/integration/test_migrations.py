@@ -28,11 +28,12 @@ from tests.conftest import ROOT
 Factory = Callable[..., object]
 VERSIONS = ROOT / "migrations" / "versions"
 
-SECOND = """
+NEXT = f"{int(migrate.HEAD) + 1:04d}"
+SECOND = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+revision, down_revision, branch_labels, depends_on = "{NEXT}", "{migrate.HEAD}", None, None
 
 
 def upgrade() -> None:
@@ -55,7 +56,7 @@ def next_version(tmp_path: Path) -> Callable[[str], str]:
     def write(source: str) -> str:
         folder = tmp_path / "versions"
         shutil.copytree(VERSIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        (folder / "0002_next.py").write_text(source, encoding="utf-8")
+        (folder / f"{NEXT}_next.py").write_text(source, encoding="utf-8")
         return str(folder)
 
     return write
@@ -131,7 +132,7 @@ def test_C66_a_batch_migration_of_a_parent_table_keeps_its_children(
     with engine.connect() as connection:
         assert connection.execute(text("SELECT key, heading FROM stories ORDER BY id")).all() == titles
         assert connection.scalar(text("SELECT count(*) FROM infills")) == before["infills"]
-    migrate.downgrade(engine, "0001", versions=versions)
+    migrate.downgrade(engine, migrate.HEAD, versions=versions)
     assert counts(engine) == before
     assert migrate.check(engine) == []
 
@@ -153,7 +154,7 @@ def test_a_migration_that_fails_half_way_changes_nothing(
     versions = next_version(SECOND.replace("def downgrade", f"    {failing}\n\n\ndef downgrade"))
     with pytest.raises(Exception, match=r"a fault|nowhere"):
         migrate.upgrade(engine, versions=versions)
-    assert migrate.revision(engine) == "0001"
+    assert migrate.revision(engine) == migrate.HEAD
     assert counts(engine) == before
     assert migrate.check(engine) == []
 
@@ -165,7 +166,7 @@ def test_an_upgrade_that_finds_broken_references_stops_and_changes_nothing(
     break_a_reference(sqlite_engine)
     with pytest.raises(StoreError, match="broken references, the first in table infills"):
         migrate.upgrade(sqlite_engine, versions=next_version(SECOND))
-    assert migrate.revision(sqlite_engine) == "0001"
+    assert migrate.revision(sqlite_engine) == migrate.HEAD
 
 
 def break_a_reference(engine: Engine) -> None:
@@ -209,8 +210,10 @@ open_current(engine)
 
 
 def test_a_database_of_an_older_revision_is_refused_with_the_way_to_upgrade(engine: Engine) -> None:
-    with pytest.raises(StoreError, match="older revision 0001; this version needs 0002") as caught:
-        migrate.open_current(engine, head="0002")
+    with pytest.raises(
+        StoreError, match=f"older revision {migrate.HEAD}; this version needs {NEXT}"
+    ) as caught:
+        migrate.open_current(engine, head=NEXT)
     assert "humaneval db upgrade" in caught.value.hint
 
 

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from humaneval.store.engine import writing
+from humaneval.store.migrate import HEAD
 from humaneval.store.tables import MetaRow
 from humaneval.stories import bundled_stories
 from tests.commands import Command, program
@@ -285,8 +286,8 @@ def test_looking_for_a_database_does_not_make_one(command: Command) -> None:
 def test_db_upgrade_makes_a_database_once_and_db_backup_copies_it(
     command: Command, sqlite_engine: Engine, sqlite_database: str
 ) -> None:
-    assert command("--database", "new.db", "db", "upgrade").out == "Upgraded from nothing to 0001.\n"
-    assert command("--database", "new.db", "db", "upgrade").out == "Already at revision 0001.\n"
+    assert command("--database", "new.db", "db", "upgrade").out == f"Upgraded from nothing to {HEAD}.\n"
+    assert command("--database", "new.db", "db", "upgrade").out == f"Already at revision {HEAD}.\n"
     with writing(sqlite_engine) as session:
         session.add(MetaRow(key="kept", value="yes"))
     assert (

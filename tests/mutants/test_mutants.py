@@ -21,6 +21,7 @@ MUTANTS = {
     "first_page_only": (f"{CROWD}test_collecting.py", "C26"),
     "claim_without_a_lock": (f"{CROWD}test_claims.py", "C39 and sqlite"),
     "story_by_its_id": ("tests/integration/test_from_file_to_study.py", "X23"),
+    "differences_unread": (f"{CROWD}test_as_planned.py", "ends_publishing or stops_money_again"),
 }
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import click
 from rich.table import Table
 
-from humaneval.cli.run import SIMULATED, App, console, emit, json_option, say, with_app
+from humaneval.cli.run import App, console, emit, json_option, say, simulated_line, with_app
 from humaneval.domain import SENTENCES
 from humaneval.study.audit import Audit, Range
 from humaneval.study.audit import audit as count_balance
 from humaneval.study.enlarge import WARNING, Addition
-from humaneval.study.stored import is_simulated
+from humaneval.study.stored import is_simulated, who_answered
 from humaneval.text import counted
 
 
@@ -28,7 +28,7 @@ def audit(app: App, name: str, as_json: bool) -> None:
         emit({**found.to_json(), "simulated": simulated})
         return
     if simulated:
-        say(SIMULATED)
+        say(simulated_line(who_answered(study)))
     _tell_rows(found)
     _tell_balance(found)
     _tell_generators(found)

@@ -8,14 +8,14 @@ from typing import Any
 import click
 from sqlalchemy import func, select
 
-from humaneval.cli.run import SIMULATED, App, emit, json_option, say, with_app
+from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
 from humaneval.cli.study.pay import pay
 from humaneval.store.engine import reading
 from humaneval.store.tables import RowRow, StudyRow
 from humaneval.study.enlarge import Addition, stored_additions
 from humaneval.study.file import StudyFile
-from humaneval.study.stored import get_study, hash_of_rows, settings_of, study_key
-from humaneval.text import command, counted
+from humaneval.study.stored import get_study, hash_of_rows, is_simulated, settings_of, study_key, who_answered
+from humaneval.text import Answerers, command, counted
 
 
 @click.command()
@@ -41,7 +41,7 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
             "study": name,
             "rows": len(row.rows),
             "pilot": row.is_test,
-            "simulated": row.simulated,
+            "simulated": is_simulated(app.study(name)),
             "seed": row.seed,
             "design_hash": hash_of_rows(session, row),
             "first_design_hash": row.design_hash,
@@ -58,7 +58,7 @@ def show(app: App, name: str | None, key: bool, show_file: bool, as_json: bool) 
     elif as_json:
         emit(facts)
     else:
-        _tell(facts, settings, additions)
+        _tell(facts, settings, additions, who_answered(app.study(name)))
 
 
 def _list(app: App, as_json: bool) -> None:
@@ -79,14 +79,14 @@ def _list(app: App, as_json: bool) -> None:
         say(f"No studies yet: {command('study', 'create', 'NAME')}")
 
 
-def _tell(facts: dict[str, Any], settings: StudyFile, additions: Sequence[Addition]) -> None:
+def _tell(facts: dict[str, Any], settings: StudyFile, additions: Sequence[Addition], who: Answerers) -> None:
     say(
         f"{facts['study']}: {counted(facts['rows'], 'row')} of"
         f" {counted(settings.design.row_size, 'passage')} ({', '.join(settings.design.generators)}),"
         f" seed {facts['seed']}"
     )
     if facts["simulated"]:
-        say(SIMULATED)
+        say(simulated_line(who))
     say(f"Question: {settings.page.question}")
     say(pay(settings.hit))
     say(f"Created {facts['created_at'][:19]}; published {(facts['published_at'] or 'not yet')[:19]}")

@@ -14,6 +14,7 @@ from humaneval.crowd.form_page import external_question, html_question
 from humaneval.crowd.letter_text import MAX_DESCRIPTION, MAX_KEYWORDS, MAX_TITLE, plain_words
 from humaneval.crowd.mturk.client import TurkClient
 from humaneval.crowd.mturk.requirements import requirements
+from humaneval.crowd.mturk.terms import question_hash, requirements_text, terms_of
 from humaneval.crowd.platform import (
     HIT_GONE,
     LIST_GONE,
@@ -24,6 +25,7 @@ from humaneval.crowd.platform import (
     Published,
     Standing,
     Submission,
+    Terms,
 )
 from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
@@ -70,7 +72,20 @@ class MTurk:
         plain_words("title", offer.title, MAX_TITLE)
         plain_words("description", offer.description, MAX_DESCRIPTION)
         plain_words("keywords", keywords, MAX_KEYWORDS, needed=False)
-        requirements(offer.participants, sandbox=self._endpoint.name == "sandbox")
+        self._requirements(offer)
+
+    def terms(self, offer: Offer) -> Terms:
+        return Terms(
+            reward=offer.reward,
+            places=offer.assignments,
+            assignment_seconds=offer.assignment_seconds,
+            auto_approval_seconds=offer.auto_approval_seconds,
+            question=question_hash(self._question(offer)),
+            requirements=requirements_text(self._requirements(offer)),
+            title=offer.title,
+            description=offer.description,
+            keywords=", ".join(offer.keywords),
+        )
 
     def publish(self, offer: Offer, token: str) -> Published:
         request: dict[str, Any] = {
@@ -84,9 +99,7 @@ class MTurk:
             "AutoApprovalDelayInSeconds": offer.auto_approval_seconds,
             "Question": self._question(offer),
             "RequesterAnnotation": ANNOTATION + offer.key,
-            "QualificationRequirements": requirements(
-                offer.participants, sandbox=self._endpoint.name == "sandbox"
-            ),
+            "QualificationRequirements": self._requirements(offer),
             "UniqueRequestToken": token,
         }
         try:
@@ -96,13 +109,12 @@ class MTurk:
                 raise
             # An earlier try got through although its answer was lost: use that HIT.
             for external_id in re.findall(r"\b[A-Z0-9]{20,40}\b", error.message):
-                hit = self._hit(external_id)
-                return Published(hit["HITId"], hit["HITTypeId"])
+                return _published(self._hit(external_id))
             adopted = self.find([offer.key])
             if offer.key not in adopted:
                 raise
             return adopted[offer.key]
-        return Published(hit["HITId"], hit["HITTypeId"])
+        return _published(hit)
 
     def find(self, keys: Collection[str]) -> Mapping[str, Published]:
         wanted = {ANNOTATION + key: key for key in keys}
@@ -111,7 +123,7 @@ class MTurk:
             for hit in page["HITs"]:
                 key = wanted.get(hit.get("RequesterAnnotation", ""))
                 if key is not None:
-                    found[key] = Published(hit["HITId"], hit["HITTypeId"])
+                    found[key] = _published(hit)
         return found
 
     def submissions(self, external_id: str) -> Iterator[Submission]:
@@ -229,6 +241,7 @@ class MTurk:
             free=hit["NumberOfAssignmentsAvailable"],
             in_hand=hit["NumberOfAssignmentsPending"],
             expired=hit["Expiration"] <= datetime.now(UTC),
+            terms=terms_of(hit),
         )
 
     def close(self, external_id: str) -> None:
@@ -338,6 +351,9 @@ class MTurk:
     def _question(self, offer: Offer) -> str:
         return external_question(offer.form_url) if offer.form_url else html_question(offer.page)
 
+    def _requirements(self, offer: Offer) -> list[dict[str, Any]]:
+        return requirements(offer.participants, sandbox=self._endpoint.name == "sandbox")
+
     def _hit(self, external_id: str) -> Any:
         return self._call("look up", lambda: self.client.get_hit(HITId=external_id))["HIT"]
 
@@ -353,6 +369,10 @@ class MTurk:
         return self._call("look up", lambda: self.client.get_assignment(AssignmentId=assignment))[
             "Assignment"
         ]["AssignmentStatus"]
+
+
+def _published(hit: Any) -> Published:
+    return Published(hit["HITId"], hit["HITTypeId"], terms_of(hit))
 
 
 def _submission(work: Any) -> Submission:

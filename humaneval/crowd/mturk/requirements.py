@@ -16,6 +16,15 @@ _LOCALE = "00000000000000000071"
 _MASTERS = "2F1QJWKUDD8XADTFD2Q0G6UTO95ALH"
 _SANDBOX_MASTERS = "2ARFPLSP75KLA8M8DH1HTEQVJT3SY6"
 
+WORDS = {
+    _APPROVAL_PERCENT: "approved percent",
+    _APPROVED_HITS: "approved HITs",
+    _LOCALE: "country",
+    _MASTERS: "Masters",
+    _SANDBOX_MASTERS: "Masters",
+}
+"""What the service's own qualifications are, for people."""
+
 
 def requirements(people: Participants, *, sandbox: bool) -> list[dict[str, Any]]:
     """The QualificationRequirements for `people`. Raises PlatformError if there are more than the platform

@@ -12,13 +12,14 @@ from sqlalchemy import Engine, select, update
 
 from humaneval.crowd.approve import approve_work
 from humaneval.crowd.close import close_all
-from humaneval.crowd.collect import collect_work, would_collect
+from humaneval.crowd.collect import collect_work
 from humaneval.crowd.compensate import Compensated, compensate_worker
 from humaneval.crowd.extend import expire_all, extend_all
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
+from humaneval.crowd.waiting import would_collect
 from humaneval.crowd.workers import exclude_workers
 from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing

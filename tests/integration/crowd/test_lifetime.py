@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -94,6 +95,8 @@ def test_an_expiry_that_was_sent_twice_counts_as_done_and_another_refusal_does_n
     put_up(sqlite_engine, design={"annotators": 4})
 
     def twice(request: Any, **_: Any) -> AWSResponse:
+        sent = json.loads(request.body)
+        platform.once.update_expiration_for_hit(HITId=sent["HITId"], ExpireAt=sent["ExpireAt"])
         return AWSResponse(request.url, 400, {}, _Body())
 
     platform.client.meta.events.register("before-send.mturk.UpdateExpirationForHIT", twice)

@@ -1,0 +1,91 @@
+"""What waits at a platform to be collected. Answers are not stored; only differences from the plan are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import select
+
+from humaneval.crowd.addresses import is_static, known_gone, refuse_elsewhere, submitted, up
+from humaneval.crowd.as_planned import look
+from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.errors import PlatformError
+from humaneval.store.engine import reading
+from humaneval.store.tables import COLLECTED, AssignmentRow
+
+
+class Waiting(NamedTuple):
+    """What collecting would find: submissions at the HITs that our database knows, and how many are new."""
+
+    submissions: int
+    new: int
+
+
+class Place(NamedTuple):
+    """One submission: our id of its HIT, and the platform's id of the assignment."""
+
+    hit_id: int
+    assignment: str
+
+
+class There(NamedTuple):
+    """What a platform says about a study while nothing is collected."""
+
+    new: frozenset[Place] = frozenset()
+    """What is submitted there and not collected."""
+    gone: frozenset[int] = frozenset()
+    """HITs that should be up, and that the platform does not have."""
+    silent: str = ""
+    """Why the platform does not say what is submitted; empty if it does."""
+
+
+def would_collect(at: StudyAtPlatform) -> Waiting:
+    """Ask the platform what is submitted. Nothing is stored."""
+    refuse_elsewhere(at)
+    there = _submitted(at)
+    return Waiting(len(there), len(_new(at, there)))
+
+
+def ask(at: StudyAtPlatform) -> There:
+    """Ask the platform about the study's HITs, with one short try if nobody answers there.
+
+    It is not asked if our own server shows the forms and has no answers that wait to be collected.
+    """
+    hits = up(at.study, at.endpoint)
+    if not hits or at.endpoint == "link" or not _may_wait(at):
+        return There()
+    try:
+        at.platform.check_access()
+        try:
+            refuse_elsewhere(at)
+        except PlatformError as error:
+            return There(gone=frozenset(hit.id for hit in hits), silent=error.message)
+        look(at, hits)
+        return There(frozenset(_new(at, _submitted(at))), frozenset(known_gone(at.study, at.endpoint)))
+    except PlatformError as error:
+        return There(silent=error.message)
+
+
+def _may_wait(at: StudyAtPlatform) -> bool:
+    here = (AssignmentRow.study_id == at.id, AssignmentRow.endpoint == at.endpoint)
+    with reading(at.engine) as session:
+        answered = session.scalar(
+            select(AssignmentRow.id).where(*here, AssignmentRow.state == "answered").limit(1)
+        )
+    return answered is not None or is_static(at.study, at.endpoint)
+
+
+def _submitted(at: StudyAtPlatform) -> list[Place]:
+    return [
+        Place(hit.id, work.external_id)
+        for hit in up(at.study, at.endpoint)
+        for work in submitted(at.platform, hit.external_id) or ()
+    ]
+
+
+def _new(at: StudyAtPlatform, there: list[Place]) -> list[Place]:
+    """Those that are not collected."""
+    with reading(at.engine) as session:
+        collected = select(AssignmentRow.hit_id, AssignmentRow.external_id)
+        known = {Place(*row) for row in session.execute(collected.where(AssignmentRow.state.in_(COLLECTED)))}
+    return [one for one in there if one not in known]

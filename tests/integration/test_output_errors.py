@@ -1,0 +1,204 @@
+"""What cannot be written is one line and exit code 1, wherever it goes; and /health says what it knows."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+
+from humaneval.cli.output_files import write_whole
+from humaneval.errors import InputError, StoreError
+from humaneval.store import heartbeat
+from humaneval.store.engine import reading
+from humaneval.store.tables import MetaRow
+from tests.answered import answer
+from tests.commands import Command
+from tests.conftest import ROOT
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+
+
+def run(
+    *arguments: str, stdout: int, stderr: int = subprocess.PIPE, limit: int | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the program with its output going to `stdout`; files that it writes have at most `limit` bytes."""
+    return subprocess.run(
+        [sys.executable, "-m", "humaneval", *arguments],
+        stdout=stdout,
+        stderr=stderr,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
+        preexec_fn=(
+            None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        ),
+        check=False,
+        timeout=120,
+        text=True,
+    )
+
+
+@pytest.fixture
+def scored(sqlite_engine: Engine, study: str) -> str:
+    """A study with answers in the database that commands use."""
+    answer(sqlite_engine, spammers=0)
+    return study
+
+
+VERBS = [
+    ("score", "--help"),
+    ("config", "show"),
+    ("stories", "list"),
+    ("study", "show", "study", "--json"),
+    ("status", "study"),
+    ("review", "study"),
+    ("score", "study"),
+    ("db", "check"),
+]
+
+
+@needs_full
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_X56_a_full_disk_behind_the_output_is_one_line_and_exit_code_1(
+    scored: str, verb: tuple[str, ...]
+) -> None:
+    with FULL.open("w") as full:
+        done = run(*verb, stdout=full.fileno(), PYTHONUNBUFFERED="1" if len(verb) > 2 else "")
+    assert done.stderr == "Error: the output cannot be written: No space left on device\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("verb", VERBS[2:4], ids=" ".join)
+def test_X56_a_pipe_that_nobody_reads_is_exit_code_1_without_a_complaint(
+    scored: str, verb: tuple[str, ...]
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = run(*verb, stdout=write)
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@needs_full
+def test_X56_a_full_stderr_keeps_the_exit_code() -> None:
+    with FULL.open("w") as full:
+        done = run("study", "show", "nobody", stdout=subprocess.DEVNULL, stderr=full.fileno())
+        assert done.returncode == 2
+        done = run("nonsense", stdout=full.fileno(), stderr=full.fileno())
+        assert done.returncode == 2
+
+
+OUT = [
+    ("export", "study", "--infills", "--out", "folder"),
+    ("report", "study", "--out", "r.html"),
+    ("archive", "study", "--out", "a.zip"),
+]
+
+
+@pytest.mark.parametrize("verb", OUT, ids=" ".join)
+def test_X56_a_file_that_does_not_fit_is_one_line_and_nothing_of_it_is_left(
+    scored: str, tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    out = work / verb[-1]
+    # SQLite's own shared memory has 32 KiB.
+    done = run(*verb[:-1], str(out), stdout=subprocess.PIPE, limit=32 * 1024)
+    assert done.returncode == 1, done.stderr
+    first, *rest = done.stderr.splitlines()
+    assert (first.startswith("Error: "), "File too large" in first) == (True, True), first
+    assert all(line.startswith("  ") for line in rest)
+    assert list(work.iterdir()) == []
+
+
+def test_X56_a_folder_that_cannot_be_written_is_one_line(
+    scored: str, command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    for verb in OUT:
+        said = command(*verb[:-1], tmp_path / "file" / verb[-1])
+        assert said.code in (1, 2)
+        assert said.err.startswith("Error: ")
+        assert "Traceback" not in said.err
+
+
+@needs_full
+def test_X56_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="/dev/full: No space left on device"):
+        write_whole(FULL, b"x")
+    assert FULL.is_char_device()
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("before")
+    link.symlink_to(target)
+    write_whole(link, b"after")
+    assert (link.is_symlink(), target.read_text()) == (True, "after")
+
+
+# /health
+
+
+def health(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"{url}/health", timeout=20) as response:
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def test_X56_health_writes_a_time_and_nothing_else(engine: Engine, form_server: Callable) -> None:
+    url = form_server(engine).url
+    assert health(url) == (200, "ok\n")
+    with reading(engine) as session:
+        first = session.get_one(MetaRow, heartbeat.KEY).value
+    assert health(url) == (200, "ok\n")
+    with reading(engine) as session:
+        assert session.get_one(MetaRow, heartbeat.KEY).value > first
+
+
+def test_X56_health_says_if_the_database_cannot_be_written(
+    sqlite_engine: Engine, form_server: Callable, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = form_server(sqlite_engine).url
+    with sqlite_engine.begin() as connection:
+        connection.execute(text("ALTER TABLE meta RENAME TO gone"))
+    assert health(url) == (503, "the database cannot be written\n")
+    monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", url)
+    assert f"{url}/health says: the database cannot be written" in command("doctor").out
+
+
+def test_X56_health_says_if_the_disk_is_full(
+    sqlite_engine: Engine, form_server: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = form_server(sqlite_engine).url
+    monkeypatch.setattr(heartbeat, "LEAST_BYTES", 2**62)  # more than any disk has
+    assert health(url) == (503, "the database cannot be written\n")
+
+
+def test_X56_a_database_that_cannot_grow_is_noticed(sqlite_database: str) -> None:
+    code = (
+        "from humaneval.store.engine import open_engine\n"
+        "from humaneval.store.heartbeat import beat\n"
+        f"engine = open_engine({sqlite_database!r})\n"
+        "beat(engine)\n"
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "beat(engine)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        text=True,
+    )
+    assert StoreError.__name__ in done.stderr.splitlines()[-1]
