@@ -12,6 +12,7 @@ from humaneval.crowd.approve import approve_work, reject_work, would_approve, wo
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.progress import progress
+from humaneval.text import command
 
 
 @click.command()
@@ -124,6 +125,6 @@ def reject(
     _tell(
         options,
         {"study": at.name, "endpoint": at.endpoint, "rejected_now": rejected},
-        f"{rejected} rejected at {at.endpoint} now. `humaneval approve --undo-rejection` takes it back for"
-        " 30 days.",
+        f"{rejected} rejected at {at.endpoint} now."
+        f" `{command('approve', at.name, '--undo-rejection')}` takes it back for 30 days.",
     )

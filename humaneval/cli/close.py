@@ -8,7 +8,7 @@ import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
 from humaneval.crowd.close import close_all
-from humaneval.text import counted
+from humaneval.text import command, counted
 
 
 @click.command()
@@ -43,13 +43,13 @@ def close(app: App, options: RunOptions, study: str, wait: float, endpoint: str)
         say(f"{counted(done.hits, 'HIT')} deleted at {endpoint}.")
     if done.unpaid:
         say(
-            f"{counted(done.unpaid, 'form')} answered on our server and never paid: humaneval collect {study}"
-            f" --to {endpoint} names them."
+            f"{counted(done.unpaid, 'form')} answered on our server and never paid."
+            f" `{command('collect', study, '--to', endpoint)}` names them."
         )
     if done.lost:
         say(
             f"{counted(done.lost, 'form')} answered on our server, at HITs that {endpoint} does not have. To"
-            f" take them in: humaneval collect {study} --to {endpoint} --accept-lost"
+            f" take them in: {command('collect', study, '--to', endpoint, '--accept-lost')}"
         )
     if done.final_rejections:
         say(

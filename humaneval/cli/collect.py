@@ -19,6 +19,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect
 from humaneval.errors import NotAsPlannedError
 from humaneval.progress import progress
+from humaneval.text import command
 
 
 @click.command()
@@ -110,8 +111,8 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
         say(f"  {work.assignment} of {work.worker}")
     if found.unpaid:
         say(
-            f"If work was lost through our fault, pay for it with: humaneval compensate {at.name} ASSIGNMENT"
-            f" --to {at.endpoint}"
+            "If work was lost through our fault, pay for it with:"
+            f" {command('compensate', at.name, 'ASSIGNMENT', '--to', at.endpoint)}"
         )
     if found.strays:
         say(
@@ -140,4 +141,5 @@ def _tell_elsewhere(at: StudyAtPlatform) -> None:
     """Say where else the study is up: people may have answered there."""
     for line in study_status(at.study):
         if line.endpoint != at.endpoint:
-            say(f"The study is also up at {line.endpoint}: humaneval collect {at.name} --to {line.endpoint}")
+            fetch = command("collect", at.name, "--to", line.endpoint)
+            say(f"The study is also up at {line.endpoint}: {fetch}")

@@ -49,8 +49,8 @@ def doctor(app: App, study: str | None, endpoint: str, as_json: bool) -> None:
             f"{missing} of these would make publishing fail. Nothing was published."
             if missing
             else (
-                f"No problem was found. Nothing was published. Next: {command('publish', study, '--to')}"
-                f" {endpoint}"
+                f"No problem was found. Nothing was published. Next: "
+                f"{command('publish', study, '--to', endpoint)}"
             )
         )
     if missing:

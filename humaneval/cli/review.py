@@ -24,6 +24,7 @@ from humaneval.cli.run import (
 from humaneval.crowd.as_planned import differing
 from humaneval.crowd.review import Reviewed, review_work
 from humaneval.study.stored import is_simulated, who_answered
+from humaneval.text import command
 
 
 @click.command()
@@ -134,8 +135,8 @@ def _tell_strays(study: str, endpoint: str, work: Sequence[Reviewed]) -> None:
     strays = sum(line.state == "submitted" and not line.passages for line in work)
     if strays:
         say(
-            f"{strays} of them match no form of this study. Approve or reject each by its id: humaneval"
-            f" approve {study} ID --to {endpoint}"
+            f"{strays} of them match no form of this study. Approve or reject each by its id:"
+            f" {command('approve', study, 'ID', '--to', endpoint)}"
         )
 
 
@@ -150,6 +151,6 @@ def _tell_waiting(study: str, endpoint: str, work: Sequence[Reviewed]) -> None:
         else ""
     )
     say(
-        f"{len(waiting)} wait for approval{when}. Approve them all with: humaneval review {study} --to"
-        f" {endpoint} --approve"
+        f"{len(waiting)} wait for approval{when}. Approve them all with: "
+        f"{command('review', study, '--to', endpoint, '--approve')}"
     )

@@ -13,7 +13,7 @@ from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.crowd.waiting import ask
 from humaneval.store.types import now
 from humaneval.study.stored import is_simulated, who_answered
-from humaneval.text import counted
+from humaneval.text import command, counted
 
 
 @click.command()
@@ -57,7 +57,7 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
     if simulated:
         say(simulated_line(who_answered(opened)))
     if not lines:
-        say(f"{study} is not published. Next: humaneval publish {study} --to local")
+        say(f"{study} is not published. Next: {command('publish', study, '--to', 'local')}")
     for line in lines:
         _say_progress(line, study)
         if line.endpoint in books:
@@ -65,7 +65,7 @@ def status(app: App, study: str, with_books: bool, as_json: bool) -> None:
 
 
 def _say_progress(line: EndpointStatus, study: str) -> None:
-    go_on = f"humaneval publish {study} --to {line.endpoint}"
+    go_on = command("publish", study, "--to", line.endpoint)
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         say(
@@ -105,29 +105,30 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
     if line.crowded_out:
         say(
             f"  {counted(line.crowded_out, 'row')} without answers and without a place, because late answers"
-            f" took the place. Give more places: humaneval publish {study} --to link --places NUMBER"
+            " took the place. Give more places:"
+            f" {command('publish', study, '--to', 'link', '--places', 'NUMBER')}"
         )
     if line.rejected:
         say(f"  {line.rejected} rejected: not paid, and left out of scores.")
     if line.strays:
         say(
-            f"  {line.strays} submitted that match no form of this study: humaneval review {study} --to"
-            f" {line.endpoint} lists them."
+            f"  {line.strays} submitted that match no form of this study."
+            f" `{command('review', study, '--to', line.endpoint)}` lists them."
         )
     if line.compensations_due:
         say(f"  {counted(line.compensations_due, 'compensation')} not taken yet, as of the last `collect`.")
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
         say(
-            f"  {line.endpoint} approves the first waiting one automatically in {left:.0f} hours: humaneval"
-            f" review {study} --to {line.endpoint}"
+            f"  {line.endpoint} approves the first waiting one automatically in {left:.0f} hours:"
+            f" {command('review', study, '--to', line.endpoint)}"
         )
     _say_waiting(line, study)
 
 
 def _say_waiting(line: EndpointStatus, study: str) -> None:
     """Say what waits for `collect`, and what stops money."""
-    collect = f"humaneval collect {study} --to {line.endpoint}"
+    collect = command("collect", study, "--to", line.endpoint)
     if line.not_collected:
         submitted = "" if line.endpoint == "link" else " submitted,"
         say(f"  {line.not_collected}{submitted} not collected yet: {collect}")

@@ -15,6 +15,7 @@ from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import DifferenceRow, HitRow, OutboxRow
 from humaneval.study.stored import Study
+from humaneval.text import command
 
 T = TypeVar("T")
 
@@ -129,7 +130,7 @@ def refuse_elsewhere(at: StudyAtPlatform) -> None:
         f"{endpoint.name} ({endpoint.api_url}) has none of the {len(hits)} HITs of study {at.name!r}:"
         " it is another marketplace or account, or they were deleted there",
         f"Nothing was changed. Set {right} to where the HITs are. If they are gone, take in what our server"
-        f" has of their work: humaneval collect {at.name} --to {at.endpoint} --accept-lost",
+        f" has of their work: {command('collect', at.name, '--to', at.endpoint, '--accept-lost')}",
         nothing_done=True,
     )
 
@@ -169,7 +170,7 @@ def refuse_gone(at: StudyAtPlatform, gone: Sequence[str], others: str) -> None:
         raise PartialError(
             f"{at.endpoint} no longer has the HIT {', '.join(gone)}; {others}",
             "What was collected before is still here. What our server has of the rest can be taken in:"
-            f" humaneval collect {at.name} --to {at.endpoint} --accept-lost",
+            f" {command('collect', at.name, '--to', at.endpoint, '--accept-lost')}",
         )
 
 

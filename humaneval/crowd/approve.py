@@ -29,6 +29,7 @@ from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
+from humaneval.text import command
 
 UNDO_DAYS = 30
 """How long a rejection can be undone, counted from the submission."""
@@ -183,7 +184,7 @@ def _to_approve(
         raise PlatformError(
             f"a rejection can be undone for {UNDO_DAYS} days after the submission: too late for"
             f" {', '.join(late)}",
-            "Pay the worker with `humaneval bonus` instead. Nothing was approved.",
+            f"Pay the worker with `{command('bonus')}` instead. Nothing was approved.",
         )
     return [assignment for assignment in found if assignment.state in ("submitted", "rejected")]
 

@@ -23,6 +23,7 @@ from humaneval.store.tables import DifferenceRow, HitRow, OutboxRow, StudyRow
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import Study
+from humaneval.text import command
 
 REWARD, PLACES, LIFETIME = "reward", "places", "lifetime"
 TERMS = "terms"
@@ -332,7 +333,8 @@ def refuse_differing(at: StudyAtPlatform, differences: Sequence[Difference]) -> 
 
 def to_accept(at: StudyAtPlatform, *, lost: bool = False) -> str:
     """The command with which a person accepts."""
-    return f"humaneval collect {at.name} --to {at.endpoint} --accept-{'lost' if lost else 'differences'}"
+    accepting = "--accept-lost" if lost else "--accept-differences"
+    return command("collect", at.name, "--to", at.endpoint, accepting)
 
 
 def figures_there(session: Session, hit_id: int) -> dict[str, str]:

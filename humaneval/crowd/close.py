@@ -23,6 +23,7 @@ from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import COLLECTED, AssignmentRow, HitRow
 from humaneval.store.types import now
+from humaneval.text import command
 
 CLOSE = "close"
 PAUSE = 1.0
@@ -65,7 +66,7 @@ def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False)
     if waiting:
         raise PartialError(
             f"the HITs are down, but {max(in_hand, 1)} people may still submit: nothing was deleted",
-            f"Run `humaneval collect {at.name}` and close again later. A worker who has accepted a HIT can"
+            f"Run `{command('collect', at.name)}` and close again later. A worker who has accepted a HIT can"
             " finish it and is paid.",
         )
     # Somebody may have submitted while the HITs were taken down.
@@ -118,14 +119,14 @@ def _refuse_unfinished(at: StudyAtPlatform, standings: dict[UpHit, Standing | No
     if missing:
         raise PlatformError(
             f"{missing} submissions at {at.endpoint} are not collected yet: nothing was deleted",
-            f"Run `humaneval collect {at.name} --to {at.endpoint}` first.",
+            f"Run `{command('collect', at.name, '--to', at.endpoint)}` first.",
         )
     undecided = max(undecided, sum(states.count("submitted") for states in there.values()))
     if undecided:
         raise PlatformError(
             f"{undecided} submissions at {at.endpoint} are neither approved nor rejected:"
             " nothing was deleted",
-            f"`humaneval review {at.name} --to {at.endpoint}` lists them.",
+            f"`{command('review', at.name, '--to', at.endpoint)}` lists them.",
         )
 
 

@@ -31,6 +31,7 @@ from humaneval.fees import money
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
+from humaneval.text import command
 
 COMPENSATE = "compensate"
 DAYS = 30
@@ -137,7 +138,7 @@ def _intended(
         raise UsageError(
             f"the compensation for {work.external_id} is on its way already with another reason:"
             f" {row.request['reason']}",
-            "The worker reads that one. Give it again, or write to them with `humaneval notify`.",
+            f"The worker reads that one. Give it again, or write to them with `{command('notify')}`.",
         )
     return row
 
@@ -285,7 +286,7 @@ def _refuse_if_submitted(at: StudyAtPlatform, assignment: str, worker: str) -> N
     if any((one.external_id, one.worker) == (assignment, whom) for one in there):
         raise UsageError(
             f"assignment {assignment} was submitted at {at.endpoint}, and is not collected yet",
-            "Run `humaneval collect`; then pay it with `humaneval approve`.",
+            f"Run `{command('collect')}`; then pay it with `{command('approve')}`.",
         )
 
 
@@ -316,7 +317,7 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
     if found.state in ("submitted", "approved", "rejected"):
         raise UsageError(
             f"assignment {assignment} was submitted",
-            "Pay it with `humaneval approve`, or with `humaneval bonus` on top.",
+            f"Pay it with `{command('approve')}`, or with `{command('bonus')}` on top.",
         )
     if found.state != TAKEN_IN and found.lease_until is not None and found.lease_until > now():
         raise UsageError(

@@ -23,7 +23,7 @@ from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
-from humaneval.text import counted
+from humaneval.text import command, counted
 
 MOST_APART = timedelta(minutes=5)
 """How far clocks may differ: signatures of requests carry the time."""
@@ -106,7 +106,7 @@ def _form_server(endpoint: Endpoint, public_url: str) -> Iterator[Finding]:
             "Form server",
             False,
             True,
-            f"{public_url}/health does not answer ({trouble}); start it with: humaneval serve",
+            f"{public_url}/health does not answer ({trouble}); start it with: {command('serve')}",
         )
         return
     if not reached:

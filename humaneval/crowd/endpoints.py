@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from humaneval.crowd.platform import Endpoint
 from humaneval.errors import SettingsError, UsageError
 from humaneval.settings import Settings
+from humaneval.text import command
 
 MTURK_CLOSED = "30 September 2026"
 NAMES = ("local", "sandbox", "production", "link")
@@ -105,5 +106,5 @@ def require_public_https(endpoint: Endpoint, settings: Settings) -> None:
     if endpoint.name not in ("local", "link") and not settings.public_url.startswith("https://"):
         raise SettingsError(
             f"public_url is {settings.public_url}; {endpoint.name} shows forms from https addresses only",
-            "Put `humaneval serve` behind a proxy with a certificate and set HUMANEVAL_PUBLIC_URL.",
+            f"Put `{command('serve')}` behind a proxy with a certificate and set HUMANEVAL_PUBLIC_URL.",
         )

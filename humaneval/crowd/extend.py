@@ -17,6 +17,7 @@ from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
+from humaneval.text import command
 
 
 class Expired(NamedTuple):
@@ -104,6 +105,6 @@ def to_change(at: StudyAtPlatform, *, dry_run: bool = False) -> list[UpHit]:
             refuse_closed(at.study, at.endpoint, hits_of(session, at.study, at.endpoint))
         raise UsageError(
             f"study {at.name!r} has no HITs at {at.endpoint}",
-            f"`humaneval publish {at.name} --to {at.endpoint}` puts them up.",
+            f"`{command('publish', at.name, '--to', at.endpoint)}` puts them up.",
         )
     return hits

@@ -17,6 +17,7 @@ from humaneval.store.engine import reading
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
+from humaneval.text import command
 
 APPROVE = "approve"
 REJECT = "reject"
@@ -112,7 +113,7 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             )
         raise UsageError(
             f"the study has no assignment {external_id!r} at {at.endpoint}",
-            "`humaneval review STUDY` lists them; `humaneval collect` fetches new ones.",
+            f"`{command('review', 'STUDY')}` lists them; `{command('collect')}` fetches new ones.",
         )
     lost = GONE in figures_there(session, found.hit_id)
     if found.state == TAKEN_IN or (lost and found.state in ("opened", "answered")):
@@ -124,12 +125,13 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
                 if found.state == TAKEN_IN
                 else f"What our server has of it can be taken in: {to_accept(at, lost=True)}"
             )
-            + f" Pay with a HIT of its own: humaneval compensate {at.name} {external_id} --to {at.endpoint}",
+            + " Pay with a HIT of its own:"
+            f" {command('compensate', at.name, external_id, '--to', at.endpoint)}",
         )
     if found.state in ("opened", "answered"):
         raise PlatformError(
             f"assignment {external_id} is not submitted yet",
-            f"Run `humaneval collect {at.name} --to {at.endpoint}` when it is.",
+            f"Run `{command('collect', at.name, '--to', at.endpoint)}` when it is.",
         )
     return found
 

@@ -26,6 +26,7 @@ from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
 from humaneval.study.stored import Study
+from humaneval.text import command
 
 DONE = ("answered", "submitted", "approved", "rejected")
 """States of work that counts as having taken part: not work that was only opened, returned or expired."""
@@ -337,6 +338,6 @@ def refuse_unknown_studies(session: Session, study: Study) -> None:
         raise UsageError(
             f"study {study.name!r} excludes the participants of a study that does not exist:"
             f" {', '.join(sorted(missing))}",
-            "`exclude_studies` names studies of this database. Exclude single workers with `humaneval worker"
-            " exclude`.",
+            "`exclude_studies` names studies of this database. Exclude single workers with"
+            f" `{command('worker', 'exclude')}`.",
         )

@@ -8,6 +8,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Protocol
 
+from humaneval.text import command
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -33,7 +35,7 @@ class Endpoint:
     @property
     def add_funds(self) -> str:
         """How to add money to the account, without a full stop."""
-        return "Add funds with `humaneval market fund SUM`" if self.name == "local" else "Add funds"
+        return f"Add funds with `{command('market', 'fund', 'SUM')}`" if self.name == "local" else "Add funds"
 
 
 @dataclass(frozen=True, slots=True)

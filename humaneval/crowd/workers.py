@@ -23,6 +23,7 @@ from humaneval.errors import PartialError, PlatformError, UsageError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, PaymentRow, WorkerIdentityRow, WorkerRow
 from humaneval.study.stored import Study
+from humaneval.text import command
 
 _PSEUDONYM = re.compile("w[0-9a-f]{12}")
 _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,128}")
@@ -110,7 +111,8 @@ def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False)
     if new and not _PSEUDONYM.fullmatch(who) and _ID.fullmatch(who):
         return worker_row(session, endpoint, who).id
     raise UsageError(
-        f"no worker {who!r} is known at {endpoint}", "`humaneval worker list STUDY` lists a study's workers."
+        f"no worker {who!r} is known at {endpoint}",
+        f"`{command('worker', 'list', 'STUDY')}` lists a study's workers.",
     )
 
 

@@ -27,6 +27,7 @@ from botocore.session import Session as BotocoreSession
 
 from humaneval.crowd.platform import Endpoint
 from humaneval.errors import PlatformError
+from humaneval.text import command
 
 if TYPE_CHECKING:
     from types_boto3_mturk import MTurkClient
@@ -90,7 +91,7 @@ class TurkClient:
                 raise self._closed("nothing answers there") from error
             raise PlatformError(
                 f"{where} could not {what}: {error}",
-                "Is `humaneval market serve` running?",
+                f"Is `{command('market', 'serve')}` running?",
                 type(error).__name__,
                 nothing_done=True,
             ) from error
@@ -114,7 +115,7 @@ class TurkClient:
         return PlatformError(
             f"Mechanical Turk closed on {self._endpoint.closed_since}: {self._endpoint.api_url} is not in"
             f" service ({how})",
-            "Run your own marketplace (`humaneval market serve`, --to local), or use --to link.",
+            f"Run your own marketplace (`{command('market', 'serve')}`, --to local), or use --to link.",
             CLOSED,
             nothing_done=True,
         )

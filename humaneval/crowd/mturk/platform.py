@@ -29,6 +29,7 @@ from humaneval.crowd.platform import (
 )
 from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
+from humaneval.text import command
 
 if TYPE_CHECKING:
     from types_boto3_mturk import MTurkClient
@@ -165,7 +166,7 @@ class MTurk:
             if status not in before:
                 raise PlatformError(
                     f"assignment {assignment} is {status.lower()}, not {' or '.join(before).lower()}",
-                    "Run `humaneval collect` to see its state.",
+                    f"Run `{command('collect')}` to see its state.",
                     nothing_done=True,
                 )
             self._call(what, call)
