@@ -95,8 +95,10 @@ def test_the_omnibus_test_is_cochrans_where_everybody_judged_each_system_once(wh
 
 
 def test_other_intervals_stand_beside_the_headline(whole: Analysis) -> None:
-    assert [one.generator for one in whole.intervals] == [row.generator for row in whole.table.scores]
-    for row, others in zip(whole.table.scores, whole.intervals, strict=True):
+    control, *scores = whole.table.scores
+    assert (control.generator, control.interval) == ("control", None)
+    assert [one.generator for one in whole.intervals] == [row.generator for row in scores]
+    for row, others in zip(scores, whole.intervals, strict=True):
         assert others.naive == wilson(row.not_identified, row.n)
         assert others.exact.low <= others.naive.low + 0.02
         for interval in (others.by_workers, others.by_stories, others.by_both):
