@@ -26,6 +26,7 @@ from humaneval.domain import (
     Provenance,
     Story,
 )
+from humaneval.encodings import decode
 from humaneval.errors import InputError, UsageError
 from humaneval.text import normalise
 
@@ -127,11 +128,7 @@ def _by_blank(path: Path, entries: Iterable[Entry], name: str) -> dict[tuple[str
 
 
 def _entries(path: Path, content: bytes) -> Iterator[Entry]:
-    try:
-        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}:{line}: not UTF-8", "Save the file as UTF-8.") from None
+    text = decode(content, str(path), what="a table of infills").text
     records = _json_lines(path, text) if text.lstrip().startswith("{") else _csv_lines(path, text)
     empty = True
     for line, record in records:
@@ -158,7 +155,8 @@ def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
     header = text.splitlines()[0] if text.strip() else ""
     delimiter = max(",;\t", key=header.count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
+    reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
+    missing = [column for column in COLUMNS if column not in reader.fieldnames]
     if missing:
         raise InputError(
             f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from humaneval.errors import InputError
+from humaneval.errors import InputError, UsageError
 from humaneval.scoring.response_table import COLUMNS, read_responses, write_responses
 
 CSV = "worker,story,generator,position,choice\nw1,Zoë’s “day”,ILM,2,3\nw2,s2,Human,5,5\n"
@@ -50,18 +50,16 @@ def test_c61_tables_read_the_same_however_they_were_saved(
     assert [str(frame[name].dtype) for name in ("position", "choice")] == ["int64", "int64"]
 
 
-def test_c61_another_encoding_is_named_or_asked_for(tmp_path: Path) -> None:
+def test_c61_another_encoding_is_recognised_or_named(tmp_path: Path) -> None:
     path = file(tmp_path, CSV, encoding="cp1252")
-    with pytest.raises(InputError, match=r"table.csv, line 2: this is not UTF-8 text") as error:
-        read_responses(path)
-    assert "--encoding cp1252" in error.value.hint
-    assert read_responses(path, encoding="cp1252")["story"][0] == "Zoë’s “day”"
+    for encoding in (None, "cp1252"):
+        assert read_responses(path, encoding=encoding)["story"][0] == "Zoë’s “day”"
     headless = file(tmp_path, CSV.replace("’", ""), "headless.csv", "utf-16-le")
-    with pytest.raises(InputError, match=r"not text, or it is UTF-16 without|not UTF-8") as error:
-        read_responses(headless)
-    assert "--encoding" in error.value.hint
-    assert len(read_responses(headless, encoding="utf-16-le")) == 2
-    with pytest.raises(InputError, match="klingon is not an encoding"):
+    assert len(read_responses(headless)) == len(read_responses(headless, encoding="utf-16-le")) == 2
+    damaged = file(tmp_path, CSV + "w3,\0,ILM,1,1\n", "zeros.csv")
+    with pytest.raises(InputError, match=r"zeros\.csv is not text"):
+        read_responses(damaged)
+    with pytest.raises(UsageError, match="'klingon' is not an encoding"):
         read_responses(path, encoding="klingon")
 
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign import Sheet
-from humaneval.foreign.summaries import (
-    agreement,
-    correct,
-    counts,
-    judged,
-    majority,
-    means,
-    preference,
-    where,
-    workload,
-)
+from humaneval.foreign.judged import correct, where
+from humaneval.foreign.judged import judged as judgments
+from humaneval.foreign.summaries import agreement, counts, majority, means, preference, workload
 
 ROWS = [
     ("ann", "i1", "A", "x", "y", "1"),
@@ -27,6 +21,10 @@ ROWS = [
     ("bob", "i2", "A", "x", "z", "4"),
     ("cat", "i2", "?", "x", "z", "4"),
 ]
+
+
+def judged(sheet: Sheet, values: list[str], **options: Any) -> pd.DataFrame:
+    return judgments(sheet, values, **options).frame
 
 
 @pytest.fixture
