@@ -28,7 +28,7 @@ from humaneval.domain import (
 )
 from humaneval.encodings import decode
 from humaneval.errors import InputError, UsageError
-from humaneval.text import normalise
+from humaneval.text import normalise, same_name
 
 COLUMNS = ("story", "position", "generator", "text")
 
@@ -100,9 +100,12 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     entries = list(_entries(path, content))
     wanted = request.options.get("generator")
     names = list(dict.fromkeys(entry.generator for entry in entries))
-    if wanted is not None and wanted not in names:
-        raise UsageError(f"{path} has no generator {wanted!r}", f"It has: {', '.join(names)}.")
-    chosen = [wanted] if wanted is not None else names
+    chosen = names
+    if wanted is not None:
+        one = same_name(wanted, names)
+        if one is None:
+            raise UsageError(f"{path} has no generator {wanted!r}", f"It has: {', '.join(names)}.")
+        chosen = [one]
     if request.name and len(chosen) > 1:
         raise UsageError(
             f"{path} has {len(chosen)} generators; --as can rename only one",

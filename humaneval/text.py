@@ -142,6 +142,20 @@ def shown_hash(forms: Iterable[Sequence[str]]) -> str:
     return hashlib.sha256(shown.encode("utf-8")).hexdigest()
 
 
+def same_name(wanted: str, names: Iterable[str]) -> str | None:
+    """The one of `names` that `wanted` means: itself, or else the only one that differs in case or in blanks
+    around it. None if there is none, or if there are several.
+
+    >>> same_name(" Item", ["item", "ok"]), same_name("a", ["A", "A "])
+    ('item', None)
+    """
+    names = list(names)
+    if wanted in names:
+        return wanted
+    same = [name for name in names if name.strip().casefold() == wanted.strip().casefold()]
+    return same[0] if len(same) == 1 else None
+
+
 def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
     """A number with its noun, and the verb that agrees with it.
 
