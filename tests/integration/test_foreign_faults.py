@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
+from humaneval.crowd.pseudonyms import worker_row
+from humaneval.crowd.workers import find_worker
+from humaneval.store.engine import writing
 from tests.commands import Command
 from tests.integration.test_importing import table
 
@@ -122,3 +126,26 @@ def test_X10_pseudonyms_hold_for_a_file_and_reveal_shows_the_ids(command: Comman
     ]
     details = ("score", "--responses", table(tmp_path / "s.csv", scored), "--details", "--json")
     assert command(*details).json["details"]["workers"] == command(*details).json["details"]["workers"]
+
+
+def test_X53_counts_are_read_from_any_table_and_a_row_of_another_length_is_refused(
+    command: Command, tmp_path: Path
+) -> None:
+    rows = [[" Generator ", "N", "not_identified"], ["ünit", 10, 4], ["b", 10, 5]]
+    for separator, encoding in ((",", "utf-8"), (";", "cp1252"), ("\t", "utf-16")):
+        path = table(tmp_path / "counts.csv", rows, separator, encoding)
+        said = command("score", "--counts", path, "--json")
+        assert said.code == 0, said.err
+        assert {row["generator"] for row in said.json["scores"]} == {"ünit", "b"}
+    said = command("score", "--counts", table(tmp_path / "counts.csv", [*rows, ["c", 10, 5, 1]]))
+    assert "line 4: 4 cells, but the header has 3" in said.err
+
+
+def test_X07_a_worker_of_a_platform_is_the_same_in_any_case(sqlite_engine: Engine) -> None:
+    with writing(sqlite_engine) as session:
+        row = worker_row(session, "local", "A1EXAMPLE")
+        for who in ("A1EXAMPLE", " a1example ", row.pseudonym, f"{row.pseudonym.upper()} "):
+            assert find_worker(session, "local", who, new=True) == row.id
+        other = find_worker(session, "local", "A2EXAMPLE", new=True)
+        assert other != row.id
+        assert find_worker(session, "sandbox", "a1example", new=True) not in (row.id, other)

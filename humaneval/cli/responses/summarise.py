@@ -235,6 +235,8 @@ def _workers(source: Source, told: str | None, reveal: bool) -> tuple[Sheet, str
 def _gold(file: Path, name: str, source: Source) -> list[str | None]:
 
     sheet = read_sheet(file, Options(encoding=source.options.encoding))
+    for left in sheet.left_out:
+        say(f"{file.name}: {left}", err=True)
     return list(sheet.frame[column(sheet.frame, name, "--gold-column")])
 
 
