@@ -27,8 +27,9 @@ from humaneval.domain import (
     Provenance,
     Story,
 )
+from humaneval.encodings import decode
 from humaneval.errors import InputError, UsageError
-from humaneval.text import command, listed, normalise
+from humaneval.text import command, listed, normalise, same_name
 
 COLUMNS = ("story", "position", "generator", "text")
 
@@ -120,9 +121,12 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     entries = list(_entries(path, content))
     wanted = request.options.get("generator")
     names = list(dict.fromkeys(entry.generator for entry in entries))
-    if wanted is not None and wanted not in names:
-        raise UsageError(f"{path} has no generator {wanted!r}", f"It has: {', '.join(names)}.")
-    chosen = [wanted] if wanted is not None else names
+    chosen = names
+    if wanted is not None:
+        one = same_name(wanted, names)
+        if one is None:
+            raise UsageError(f"{path} has no generator {wanted!r}", f"It has: {', '.join(names)}.")
+        chosen = [one]
     if request.name and len(chosen) > 1:
         raise UsageError(
             f"{path} has {len(chosen)} generators; --as can rename only one",
@@ -148,11 +152,7 @@ def _by_blank(path: Path, entries: Iterable[Entry], name: str) -> dict[tuple[str
 
 
 def _entries(path: Path, content: bytes) -> Iterator[Entry]:
-    try:
-        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}:{line}: not UTF-8", "Save the file as UTF-8.") from None
+    text = decode(content, str(path), what="a table of infills").text
     records = _json_lines(path, text) if text.lstrip().startswith("{") else _csv_lines(path, text)
     empty = True
     for line, record in records:
@@ -179,7 +179,8 @@ def _csv_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]
     header = text.splitlines()[0] if text.strip() else ""
     delimiter = max(",;\t", key=header.count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
+    reader.fieldnames = [name.strip().casefold() for name in reader.fieldnames or ()]
+    missing = [column for column in COLUMNS if column not in reader.fieldnames]
     if missing:
         raise InputError(
             f"{path} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,24 +11,43 @@ from typing import Any
 def csv_text(
     names: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",", *, excel: bool = False
 ) -> str:
-    """The table with a header line, quoted as in RFC 4180, with line feeds as line ends.
+    """The table with a header line, as in RFC 4180, with line feeds as line ends.
 
-    Missing values are empty, booleans are true and false, lists and mappings are JSON. With `excel`, text
-    that a spreadsheet would run as a formula (= + - @ at its start, also after white space) gets an
-    apostrophe first.
+    Text stands in quotes, so that 007, TRUE and NA can be told from numbers and truth, and an empty text from
+    a missing value. Numbers do not, nor does truth (true and false). Missing values are empty, lists and
+    mappings are JSON. With `excel`, text that a spreadsheet would run as a formula (= + - @ at its start,
+    also after white space) gets an apostrophe first.
     """
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=separator, lineterminator="\n")
-    writer.writerow([_guarded(name) if excel else name for name in names])
-    for row in rows:
-        cells = [_cell(value) for value in row]
-        if excel:
-            cells = [
-                _guarded(cell) if isinstance(value, str) else cell
-                for cell, value in zip(cells, row, strict=True)
-            ]
-        writer.writerow(cells)
-    return out.getvalue()
+    special = re.compile(f'["\r\n{re.escape(separator)}]|^$|^\\s|\\s$')
+
+    def written(value: Any) -> str:
+        text = _cell(value)
+        if not isinstance(value, (str, list, dict)):
+            return text
+        return _quoted(_guarded(text) if excel else text)
+
+    def heading(name: str) -> str:
+        name = _guarded(name) if excel else name
+        return _quoted(name) if special.search(name) else name
+
+    lines = [separator.join(map(heading, names))]
+    # A line without any character would be no row.
+    lines += [separator.join(map(written, row)) or '""' for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def type_of(values: Iterable[Any]) -> str:
+    """The type of a column's values, for a codebook: text, whole number, number, or true or false.
+
+    >>> type_of(["007", None]), type_of([1, None]), type_of([1, 0.5]), type_of([True])
+    ('text', 'whole number', 'number', 'true or false')
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "true or false"
+    if kinds and kinds <= {int, float}:
+        return "number" if float in kinds else "whole number"
+    return "text" if kinds else "empty"
 
 
 def csv_bytes(text: str, *, excel: bool = False) -> bytes:
@@ -45,6 +63,10 @@ def _cell(value: Any) -> str:
     if isinstance(value, (list, dict)):
         return json.dumps(value, ensure_ascii=False)
     return str(value)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _guarded(text: str) -> str:

@@ -14,10 +14,10 @@ from humaneval.errors import InputError, UsageError
 from humaneval.report.infill_release import write_release
 from humaneval.scoring.response_table import table_bytes
 from humaneval.store.engine import reading
-from humaneval.store.queries import comment_lines, response_lines
+from humaneval.store.queries import comment_lines, forms_set_aside, response_lines
 from humaneval.study.scores import no_responses
 from humaneval.study.stored import get_study
-from humaneval.text import command
+from humaneval.text import command, counted
 
 
 @click.command()
@@ -93,11 +93,17 @@ def _responses(app: App, study: str, out: Path, excel: bool, everything: bool, a
         lines = response_lines(session, row, everything=everything)
         if not lines:
             raise no_responses(session, row)
+        aside = 0 if everything else forms_set_aside(session, row)
     write_whole(out, table_bytes(pd.DataFrame(lines), out, excel=excel))
     if as_json:
-        emit({"study": study, "file": out, "responses": len(lines)})
+        emit({"study": study, "file": out, "responses": len(lines), "forms_set_aside": aside})
         return
     say(f"{len(lines)} responses written to {out}.")
+    if aside:
+        say(
+            f"{counted(aside, 'form')} left out: rejected, or by people who had taken part before. --all"
+            " exports them."
+        )
 
 
 def _comments(app: App, study: str, out: Path, excel: bool, as_json: bool) -> None:

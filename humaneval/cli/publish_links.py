@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import click
 
 from humaneval.cli.output_files import write_whole
 from humaneval.cli.run import RunOptions, emit, say
@@ -42,7 +45,7 @@ def publish_links(
 ) -> None:
     """Make the links of a study that do not exist yet. Print them, or write them beside a list of people."""
     _refuse_together(links)
-    listed = read_people(links.people) if links.people else None
+    listed = _read(links.people) if links.people else None
     invitations = _invitations(at.study, links, listed)
     plan = plan_hits(at, invitations=invitations, top_up=top_up, dry_run=options.dry_run)
     if plan.lost_rows:
@@ -73,6 +76,27 @@ def publish_links(
         return
     _tell_result(result, links, made)
     say(f"The forms must be served at {public_url}: {command('serve')}")
+
+
+def _read(file: Path) -> People:
+    """The list of people. Asks at a terminal whether its first line names columns, if that cannot be told.
+    Raises UsageError if there is no terminal."""
+
+    def ask(first: Sequence[str]) -> bool:
+        told = ", ".join(first)[:200]
+        if not sys.stdin.isatty():
+            raise UsageError(
+                f"{file} may lack a line of column names: its first line is {told}",
+                "Write one above the people, for example: name",
+            )
+        return click.confirm(
+            f"The first line of {file} is: {told}\nDoes it name the columns? (No: it is a person.)", err=True
+        )
+
+    people = read_people(file, ask)
+    for note in people.notes:
+        say(f"Note: {note}.", err=True)
+    return people
 
 
 def _refuse_together(links: LinkOptions) -> None:

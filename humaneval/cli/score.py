@@ -14,7 +14,7 @@ from humaneval.errors import HumanEvalError, InputError, UsageError
 from humaneval.foreign import (
     Imported,
     are_ours,
-    passing_pseudonyms,
+    file_pseudonyms,
     propose,
     pseudonymised,
     read_sheet,
@@ -159,7 +159,7 @@ def _score_table(file: Path, rule: Rule, known: dict[str, Any], details: bool, a
 
 
 def _read(file: Path) -> Imported:
-    """A response table, checked as `responses import` checks a file; worker ids become passing pseudonyms.
+    """A response table, checked as `responses import` checks a file; worker ids become the file's pseudonyms.
 
     Raises InputError for any other file. Errors that an option of `responses import` mends name that verb.
     """
@@ -174,7 +174,7 @@ def _read(file: Path) -> Imported:
             )
         worker = mapping.columns["worker"]
         if not are_ours(sheet, worker):
-            sheet = pseudonymised(sheet, worker, passing_pseudonyms())
+            sheet = pseudonymised(sheet, worker, file_pseudonyms(sheet))
         return responses(sheet, mapping, study=study, same_rows=True)
     except HumanEvalError as error:
         if " --" in f" {error.hint}" and "responses import" not in error.hint:

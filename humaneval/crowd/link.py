@@ -13,7 +13,7 @@ import hmac
 import io
 import json
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -24,6 +24,7 @@ from sqlalchemy import Engine, select
 
 from humaneval.crowd.platform import Cost, Endpoint, Offer, PaidBonus, Published, Standing, Submission, Terms
 from humaneval.crowd.pseudonyms import external_worker_id
+from humaneval.csv_file import has_header, read_csv_file
 from humaneval.errors import InputError, PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import AnswerRow, AssignmentRow, HitRow
@@ -189,6 +190,8 @@ class People:
     header: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
     delimiter: str = ","
+    notes: tuple[str, ...] = ()
+    """What there is to say about how it was read."""
 
     def invitations(self, key: bytes) -> list[Invitation]:
         """One personal link for each line, in order. The same line gets the same link whenever the list is
@@ -216,25 +219,23 @@ def _same(line: Sequence[str]) -> str:
     return json.dumps([cell.casefold() for cell in line])
 
 
-def read_people(path: Path) -> People:
-    """Read a CSV file with a header and one line for each person, for example with names and addresses.
+def read_people(path: Path, first_names_columns: Callable[[Sequence[str]], bool]) -> People:
+    """Read a CSV file with one line for each person, for example with names and addresses, under a line of
+    column names, which may be missing.
 
-    Nothing of it is stored. Raises InputError for an empty list, a line of another length, and a person who
-    is listed twice.
+    `first_names_columns` is asked whether the first row names columns if `has_header` cannot tell. Nothing
+    of the list is stored. Raises InputError for an empty list, a line of another length, and a person who is
+    listed twice.
     """
-    try:
-        text = unicodedata.normalize("NFC", path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8", "Save the list as UTF-8.") from None
-    delimiter = max(",;\t", key=(text.splitlines() or [""])[0].count)
-    try:
-        rows = [
-            [cell.strip() for cell in row]
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        ]
-    except csv.Error as error:
-        raise InputError(f"{path} is not valid CSV: {error}", "Check its quotes.") from None
-    rows = [row for row in rows if any(row)]
+    table = read_csv_file(path, what="a list of people")
+    rows = [[unicodedata.normalize("NFC", cell) for cell in row] for row in table.rows]
+    notes = list(table.notes)
+    headed = has_header(rows) if rows else True
+    if headed is None:
+        headed = first_names_columns(rows[0])
+    if not headed:
+        notes.append(f"{path} has no line of column names: its first line is read as a person")
+        rows.insert(0, _made_names(rows))
     if len(rows) < 2:
         raise InputError(
             f"{path} names no people", "Write one line of column names, then one line for each person."
@@ -249,14 +250,21 @@ def read_people(path: Path) -> People:
     for number, line in enumerate(lines, 1):
         if len(line) != len(header):
             raise InputError(
-                f"{path}: person {number} has {len(line)} cells, the header {len(header)}",
+                f"{path}: person {number} has {len(line)} cells, the"
+                f" {'header' if headed else 'first person'} {len(header)}",
                 "Check commas and quotes.",
             )
         if (first := seen.setdefault(_same(line), number)) != number:
             raise InputError(
                 f"{path}: persons {first} and {number} are the same", "Each person gets one link."
             )
-    return People(tuple(header), tuple(tuple(line) for line in lines), delimiter)
+    return People(tuple(header), tuple(tuple(line) for line in lines), table.delimiter, tuple(notes))
+
+
+def _made_names(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Column names for a list without them: the first column with addresses is `email`."""
+    addresses = [place for place, cell in enumerate(rows[0]) if "@" in cell]
+    return ["email" if place in addresses[:1] else f"column {place + 1}" for place, _ in enumerate(rows[0])]
 
 
 def panel_address(

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere
@@ -88,7 +88,8 @@ def list_workers(study: Study, endpoint: str) -> list[WorkerSummary]:
 
 
 def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False) -> int:
-    """The worker whom a pseudonym, or the platform's own id, names at this endpoint.
+    """The worker whom a pseudonym, or the platform's own id, names at this endpoint. An id that is known only
+    in another case means that worker.
 
     With `new`, an unknown id is a new worker. Raises UsageError for a worker of another endpoint, or an
     unknown one.
@@ -96,10 +97,16 @@ def find_worker(session: Session, endpoint: str, who: str, *, new: bool = False)
     query = select(WorkerRow.id, WorkerIdentityRow.endpoint).join(
         WorkerIdentityRow, WorkerIdentityRow.worker_id == WorkerRow.id
     )
-    if _PSEUDONYM.fullmatch(who):
+    who = who.strip()
+    if _PSEUDONYM.fullmatch(who.lower()):
+        who = who.lower()
         rows = session.execute(query.where(WorkerRow.pseudonym == who)).all()
     else:
         rows = session.execute(query.where(WorkerIdentityRow.external_id == who)).all()
+        if not any(row.endpoint == endpoint for row in rows):
+            folded = func.lower(WorkerIdentityRow.external_id) == who.lower()
+            alike = session.execute(query.where(folded, WorkerIdentityRow.endpoint == endpoint)).all()
+            rows = alike if len(alike) == 1 else rows
     here = [row.id for row in rows if row.endpoint == endpoint]
     if here:
         return int(here[0])

@@ -4,7 +4,7 @@ This module is the door; `summaries`, `differences` and `reliability` analyse a 
 
 from humaneval.foreign.formats.prolific_export import only_counted
 from humaneval.foreign.mapping import ColumnMapping, propose
-from humaneval.foreign.pseudonyms import are_ours, passing_pseudonyms, pseudonymised
+from humaneval.foreign.pseudonyms import are_ours, file_pseudonyms, pseudonymised
 from humaneval.foreign.recognise import read_sheet
 from humaneval.foreign.reposted import replaced
 from humaneval.foreign.responses import Imported, responses
@@ -16,8 +16,8 @@ __all__ = [
     "Options",
     "Sheet",
     "are_ours",
+    "file_pseudonyms",
     "only_counted",
-    "passing_pseudonyms",
     "propose",
     "pseudonymised",
     "read_sheet",

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from humaneval.errors import InputError, UsageError
-from humaneval.foreign.summaries import ITEM, VALUE, WORKER, Summary
+from humaneval.foreign.judged import ITEM, VALUE, WORKER
+from humaneval.foreign.summaries import Summary
 from humaneval.statistics.arrays import Codes, Floats
 from humaneval.statistics.bootstrap import By, bootstrap
 from humaneval.statistics.mixed_model import mixed_model
@@ -53,7 +54,7 @@ Made = tuple[list[tuple[Any, ...]], list[str]]
 def differences(frame: pd.DataFrame, by: Sequence[str], methods: Sequence[str] = ()) -> Summary:
     """How much more often each group has the value 1 than the first group by name, by each of `methods`.
 
-    No `methods` stands for all. `frame` is from `humaneval.foreign.summaries.judged`, with its workers and
+    No `methods` stands for all. `frame` is from `humaneval.foreign.judged.judged`, with its workers and
     items. On the logit scale:
     logistic regression with naive, one-way and two-way clustered and CR2 standard errors, exchangeable GEE,
     and the mixed model with crossed workers and items. On the scale of shares: 95 % percentile intervals of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
@@ -11,13 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from humaneval.csv_file import csv_rows
+from humaneval.encodings import Decoded
 from humaneval.errors import InputError
 from humaneval.foreign import excel
 from humaneval.foreign.sheet import Options
-from humaneval.scoring.response_table import BYTE_ORDER_MARKS, decoded
-
-LARGEST_CELL = 16 * 1024 * 1024
-"""Characters. An unclosed quotation mark would turn the rest of the file into one cell."""
+from humaneval.scoring.response_table import decoded
 
 NOT_TABLES = (
     (b"\xd0\xcf\x11\xe0", "an old Excel file (.xls)", "In Excel: Save as .xlsx, or as CSV UTF-8."),
@@ -31,7 +29,6 @@ NOT_TABLES = (
     (b"\x89PNG", "a picture", "Save the answers as CSV, TSV, JSON or xlsx."),
     (b"\xff\xd8\xff", "a picture", "Save the answers as CSV, TSV, JSON or xlsx."),
 )
-SEPARATORS = ",\t;|"
 
 
 @dataclass(frozen=True)
@@ -46,20 +43,25 @@ class Document:
     def sha256(self) -> str:
         return hashlib.sha256(self.data).hexdigest()
 
+    @property
+    def key(self) -> bytes:
+        """A key that only those who have the file can make; `sha256`, which is printed, does not give it."""
+        return hashlib.sha256(b"pseudonyms within this file\n" + self.data).digest()
+
     @cached_property
     def is_excel(self) -> bool:
         return self.data.startswith(b"PK\x03\x04")
 
     @cached_property
-    def text(self) -> str:
+    def _decoded(self) -> Decoded:
         for magic, what, hint in NOT_TABLES:
             if self.data.startswith(magic):
                 raise InputError(f"{self.path} is {what}, not a table of answers", hint)
-        if self.options.encoding is None and _is_binary(self.data):
-            raise InputError(
-                f"{self.path} is a binary file, not text", "Save the answers as CSV, TSV, JSON or xlsx."
-            )
-        text = decoded(self.data, self.path, self.options.encoding).removeprefix("\ufeff")
+        return decoded(self.data, self.path, self.options.encoding)
+
+    @cached_property
+    def text(self) -> str:
+        text = self._decoded.text
         if not text.strip():
             raise InputError(f"{self.path} is empty")
         start = text.lstrip()[:200].lower()
@@ -118,8 +120,8 @@ class Document:
             return found.rows, found.lines, found.notes
         if self.json is not None:
             return [], [], ()
-        rows, lines = self._cells(self.text)
-        return rows, lines, ()
+        table = csv_rows(self.text, str(self.path))
+        return table.rows, table.lines, (self._decoded.note,) if self._decoded.guessed else ()
 
     @property
     def rows(self) -> list[list[str]]:
@@ -139,58 +141,6 @@ class Document:
     def header(self) -> list[str]:
         """The cells of the first row, stripped; empty for a JSON file."""
         return [cell.strip() for cell in self.rows[0]] if self.rows else []
-
-    def _cells(self, text: str) -> tuple[list[list[str]], list[int]]:
-        first, _, rest = text.lstrip("\r\n").partition("\n")
-        told = first.strip()
-        separator = told[-1] if told.lower().startswith("sep=") and len(told) == 5 else ""
-        skipped = 0
-        if separator:
-            text, skipped = rest, 1
-        else:
-            start_of_text = text.lstrip("\r\n")[:1_000_000]
-            separator = max(SEPARATORS, key=lambda one: _columns(start_of_text, one))
-        rows, lines, start = [], [], 0
-        limit = csv.field_size_limit(LARGEST_CELL)
-        try:
-            # newline="": csv itself handles every line end, even the lone carriage return of old Macs.
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-            for cells in reader:
-                line, start = start + 1 + skipped, reader.line_num
-                if any(cell.strip() for cell in cells):
-                    rows.append(cells)
-                    lines.append(line)
-        except csv.Error as error:
-            cause = str(error)
-            if "field larger" in cause:
-                cause = f"a cell has more than {LARGEST_CELL:,} characters"
-            elif "unexpected end" in cause:
-                cause = "a quotation mark is opened and never closed"
-            raise InputError(
-                f"{self.path}, line {start + 1 + skipped}: {cause}", "Check the quotation marks in this line."
-            ) from None
-        finally:
-            csv.field_size_limit(limit)
-        return rows, lines
-
-
-def _is_binary(data: bytes) -> bool:
-    """Whether this is neither UTF-8 nor marked UTF-16, and contains bytes that 8-bit text never has."""
-    if any(data.startswith(mark) for mark, _ in BYTE_ORDER_MARKS):
-        return False
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return any(byte < 9 or 13 < byte < 32 for byte in data[:4096])
-    return False
-
-
-def _columns(text: str, separator: str) -> int:
-    """How many columns the first row has with this separator; a quoted header cell may span lines."""
-    try:
-        return len(next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), []))
-    except csv.Error:
-        return 0
 
 
 def open_document(path: Path, options: Options) -> Document:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from humaneval.errors import InputError, PrerequisiteError, UsageError
-from humaneval.text import listed
+from humaneval.text import listed, same_name
 
 LARGEST = 1024**3
 """Bytes: the largest size that a workbook may unpack to."""
@@ -100,9 +100,10 @@ def _check_archive(data: bytes, path: Path) -> None:
 def _worksheet(book: Any, name: str | None, path: Path) -> Any:
     if name is None:
         return book.worksheets[0]
-    if name not in book.sheetnames:
+    found = same_name(name, book.sheetnames)
+    if found is None:
         raise UsageError(f"{path} has no worksheet {name!r}", f"Worksheets: {listed(book.sheetnames)}.")
-    return book[name]
+    return book[found]
 
 
 def _check_formulas(formulas: list[Any], found: list[Any], path: Path) -> None:

@@ -11,7 +11,7 @@ from humaneval.errors import InputError, UsageError
 from humaneval.foreign.document import Document
 from humaneval.foreign.sheet import Left, Options, Sheet, at
 from humaneval.foreign.unfold import as_text
-from humaneval.text import counted, listed
+from humaneval.text import counted, listed, same_name
 
 
 def framed(
@@ -79,11 +79,8 @@ def from_records(document: Document, format: str, records: Sequence[dict[str, ob
 def column(frame: pd.DataFrame, name: str, what: str = "") -> str:
     """The column of `frame` called `name`, in any case. Raises UsageError with the list of columns."""
     names = [str(one) for one in frame.columns]
-    if name in names:
-        return name
-    same = [one for one in names if one.casefold() == name.strip().casefold()]
-    if len(same) == 1:
-        return same[0]
+    if (found := same_name(name, names)) is not None:
+        return found
     raise UsageError(
         f"there is no column {name!r}{f' ({what})' if what else ''}", f"Columns: {listed(names, 40)}."
     )

@@ -145,21 +145,20 @@ def propose(
     itself defines, a column of exactly that name, and a column whose name suggests it. Raises UsageError for
     an unknown role or column, and if several columns fit one role. Raises InputError if a role is missing.
     """
-    constants = dict(constants or {})
-    for role in (*told, *constants):
-        if role not in ROLES:
-            raise UsageError(f"{role!r} is not a column of a response table", f"Columns: {', '.join(ROLES)}.")
+    constants = _by_role(constants or {})
+    named = {
+        role: name.strip() if PLACE in name else column(sheet.frame, name, f"--column {role}=…")
+        for role, name in _by_role(told).items()
+    }
     columns: dict[str, str] = {}
     guessed, notes = [], []
     for role in ROLES:
-        if role in told:
-            columns[role] = (
-                told[role] if PLACE in told[role] else column(sheet.frame, told[role], f"--column {role}=…")
-            )
-            if PLACE in told[role]:
-                numbered(sheet.frame, told[role])
+        if role in named:
+            columns[role] = named[role]
+            if PLACE in named[role]:
+                numbered(sheet.frame, named[role])
         elif role not in constants:
-            found, is_guess, note = _found(sheet, role, set(columns.values()) | set(told.values()))
+            found, is_guess, note = _found(sheet, role, set(columns.values()) | set(named.values()))
             if found:
                 columns[role] = found
                 guessed += [role] if is_guess else []
@@ -173,6 +172,20 @@ def propose(
     return ColumnMapping(columns, constants, tuple(guessed), tuple(notes))
 
 
+def _by_role(told: Mapping[str, str]) -> dict[str, str]:
+    """The same with the roles as this module writes them. Raises UsageError for an unknown one, or one that
+    is there twice."""
+    found: dict[str, str] = {}
+    for said, what in told.items():
+        role = said.strip().casefold()
+        if role not in ROLES:
+            raise UsageError(f"{said!r} is not a column of a response table", f"Columns: {', '.join(ROLES)}.")
+        if role in found:
+            raise UsageError(f"{role} is named twice", "Name each column of a response table once.")
+        found[role] = what
+    return found
+
+
 def numbered(frame: pd.DataFrame, pattern: str) -> dict[int, str]:
     """The columns that match a pattern with {}, by their number, ascending (2 before 10).
 
@@ -180,7 +193,7 @@ def numbered(frame: pd.DataFrame, pattern: str) -> dict[int, str]:
     """
     if pattern.count(PLACE) != 1:
         raise UsageError(f"{pattern!r} must contain {{}} once, in place of a number")
-    before, after = map(re.escape, pattern.split(PLACE))
+    before, after = map(re.escape, pattern.strip().split(PLACE))
     form = re.compile(f"{before}(\\d+){after}", re.IGNORECASE)
     found = {int(match[1]): str(name) for name in frame.columns if (match := form.fullmatch(str(name)))}
     if not found:

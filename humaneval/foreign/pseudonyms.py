@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -53,7 +52,7 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
             )
             for cell, one in zip(frame[name], ids, strict=True)
         ]
-        hidden += sum(new is not old for new, old in zip(cells, frame[name], strict=True))
+        hidden += sum(new != old for new, old in zip(cells, frame[name], strict=True))
         frame[name] = pd.Series(cells, index=frame.index, dtype=object)  # None stays None
     renamed = [names[one] if one is not None else None for one in ids]
     frame[column] = pd.Series(renamed, index=frame.index, dtype=object)
@@ -62,9 +61,9 @@ def pseudonymised(sheet: Sheet, column: str, rename: Callable[[str], str]) -> Sh
     )
 
 
-def passing_pseudonyms() -> Callable[[str], str]:
-    """Pseudonyms under a key that ends with this process: good for counting workers and for nothing else."""
-    return partial(_pseudonym, secrets.token_bytes(32))
+def file_pseudonyms(sheet: Sheet) -> Callable[[str], str]:
+    """Pseudonyms that are the same whenever this file is read. Nobody can undo them without the file."""
+    return partial(_pseudonym, sheet.key)
 
 
 def are_ours(sheet: Sheet, column: str) -> bool:

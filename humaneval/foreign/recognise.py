@@ -43,12 +43,13 @@ def read_sheet(path: str | Path, options: Options | None = None) -> Sheet:
     options = options or Options()
     document = open_document(Path(path), options)
     if options.format is not None:
-        if options.format not in NAMES:
+        name = options.format.strip().casefold()
+        if name not in NAMES:
             raise UsageError(f"there is no format {options.format!r}", f"Formats: {', '.join(NAMES)}.")
-        module = FORMATS[NAMES.index(options.format)]
+        module = FORMATS[NAMES.index(name)]
         cause = module.recognise(document)
         if cause:
-            raise InputError(f"{path} does not have the format {options.format}: {cause}")
+            raise InputError(f"{path} does not have the format {name}: {cause}")
         return _read(module, document, options)
     tried = []
     for module in FORMATS:
@@ -66,4 +67,4 @@ def _read(module: ModuleType, document: Document, options: Options) -> Sheet:
             f"{document.path}: no rows are left: " + "; ".join(str(left) for left in sheet.left_out),
             "--all keeps rejected work." if not options.rejected else "",
         )
-    return replace(sheet, frame=sheet.frame.astype(object))
+    return replace(sheet, frame=sheet.frame.astype(object), key=document.key)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from humaneval.foreign.summaries import COLUMN, ITEM, VALUE, WORKER, Summary, need_items, need_workers
+from humaneval.foreign.judged import ITEM, VALUE, WORKER
+from humaneval.foreign.summaries import Summary, need_items, need_workers
 from humaneval.statistics.aggregation import Aggregate, dawid_skene, mace, majority_vote
 from humaneval.text import counted, listed
 
@@ -19,14 +20,14 @@ SMOOTHING = 0.1
 def reliability(frame: pd.DataFrame) -> Summary:
     """A line for each worker: how many answers, and how far they agree with what is probably right.
 
-    `frame` is from `humaneval.foreign.summaries.judged`, with its workers and items. The columns
+    `frame` is from `humaneval.foreign.judged.judged`, with its workers and items. The columns
     are shares, 0..1: of answers that are the item's majority (each of k tied values counts 1/k), and of
     answers that are right by Dawid and Skene's model. The last one is the probability by MACE that the worker
     knows the answer. Raises UsageError if worker or item are not named.
     """
     need_items(frame)
     need_workers(frame)
-    items = pd.factorize(pd.MultiIndex.from_frame(frame[[ITEM, COLUMN]]))[0]
+    items = pd.factorize(frame[ITEM])[0]
     workers, values = frame[WORKER].to_numpy(dtype=object), frame[VALUE].to_numpy(dtype=object)
     skene = dawid_skene(items, workers, values, smoothing=SMOOTHING)
     spams = mace(items, workers, values)

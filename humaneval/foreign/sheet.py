@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
-from humaneval.text import listed
+from humaneval.text import counted, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,14 @@ class Left:
 
     cause: str
     lines: tuple[int | str, ...]
+    of: int | None = None
+    """How many rows there were, if the cause is what they lack: 2 of 5 rows "without a value"."""
 
     def __str__(self) -> str:
+        if self.of is not None:
+            return (
+                f"{len(self.lines):,} of {counted(self.of, 'row')} {self.cause} left out ({at(self.lines)})"
+            )
         return f"{len(self.lines)} left out: {self.cause} ({at(self.lines)})"
 
 
@@ -59,6 +65,8 @@ class Sheet:
     """Hash of the file's bytes, in hex."""
     time_zone: str = ""
     """Of the format's times that name none; empty if it is not known."""
+    key: bytes = field(default=b"", repr=False)
+    """Of pseudonyms that hold for this file. It comes from its bytes, and not from the hash above."""
 
     @property
     def rows_read(self) -> int:

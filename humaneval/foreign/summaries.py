@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from humaneval.errors import InputError, UsageError
-from humaneval.foreign.header import column
-from humaneval.foreign.mapping import PLACE, numbered
+from humaneval.foreign.judged import ITEM, LINE, NUMBER, VALUE, WORKER, cell_text, column_at
 from humaneval.foreign.sheet import Sheet
 from humaneval.statistics.agreement import (
     Coefficient,
+    Metric,
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
@@ -25,7 +26,10 @@ from humaneval.statistics.agreement import (
 from humaneval.text import counted, listed
 
 TIE = "(tie)"
-LINE, COLUMN, NUMBER, VALUE, WORKER, ITEM = "(line)", "(column)", "(number)", "(value)", "(worker)", "(item)"
+ORDERED = (
+    "All values are numbers, so alpha is given three times: for names of kinds (nominal), for a scale whose"
+    " values have an order (ordinal), and for one with equal steps (interval)."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,94 +45,6 @@ class Summary:
     def to_json(self) -> list[dict[str, Any]]:
         """The rows as objects."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-
-
-def where(sheet: Sheet, conditions: Mapping[str, str]) -> Sheet:
-    """The rows whose columns equal `conditions`, as text or as numbers; the others are counted."""
-    for name, wanted in conditions.items():
-        cells = sheet.frame[column(sheet.frame, name, "--where")]
-        other = ~cells.map(lambda cell, wanted=wanted: _same(_text(cell), wanted))
-        sheet = sheet.without(f"{name} is not {wanted}", list(cells.index[other]))
-    if sheet.frame.empty:
-        raise InputError("no rows are left: " + "; ".join(str(left) for left in sheet.left_out))
-    return sheet
-
-
-def judged(
-    sheet: Sheet,
-    values: Sequence[str],
-    *,
-    items: Sequence[str] = (),
-    by: Sequence[str] = (),
-    worker: str | None = None,
-    numbers: range | None = None,
-    ignore_case: bool = False,
-) -> pd.DataFrame:
-    """One row for each judgment in the columns `values`. {} stands for a number (in `numbers`, if given).
-
-    Blank cells are not judgments. With `ignore_case`, values that differ only in case become the most common
-    one. Raises UsageError for unknown columns.
-    """
-    found: list[tuple[str, int | None]] = []
-    for name in values:
-        if PLACE in name:
-            found += [
-                (one, number)
-                for number, one in numbered(sheet.frame, name).items()
-                if numbers is None or number in numbers
-            ]
-        else:
-            found.append((column(sheet.frame, name, "--value"), None))
-    if not found:
-        raise UsageError("--numbers leaves no column", "Widen the range.")
-    groups = [column(sheet.frame, name, "--by") for name in by]
-    things = [column(sheet.frame, name, "--item") for name in items]
-    base = pd.DataFrame({LINE: list(sheet.frame.index)}, dtype=object)
-    for name in groups:
-        base[name] = [_text(cell) for cell in sheet.frame[name]]
-    base[WORKER] = list(sheet.frame[worker]) if worker else None
-    keys = [[_text(cell) for cell in sheet.frame[name]] for name in things]
-    base[ITEM] = list(zip(*keys, strict=True)) if keys else None
-    parts = []
-    for name, number in found:
-        part = base.copy()
-        part[COLUMN], part[NUMBER] = name, number
-        part[VALUE] = [_text(cell) or None for cell in sheet.frame[name]]
-        parts.append(part)
-    frame = pd.concat([part.astype(object) for part in parts], ignore_index=True)
-    frame = frame[frame[VALUE].notna()]
-    if frame.empty:
-        raise InputError(f"all cells are empty in {listed([name for name, _ in found])}")
-    if ignore_case:
-        spellings = {text.casefold(): text for text in reversed(frame[VALUE].value_counts().index.tolist())}
-        frame = frame.assign(**{VALUE: frame[VALUE].map(lambda text: spellings[text.casefold()])})
-    return frame
-
-
-def correct(frame: pd.DataFrame, sheet: Sheet, gold: Sequence[str | None]) -> pd.DataFrame:
-    """The same judgments as 1 if they equal the right answer in `gold`, else 0.
-
-    `gold` has an entry for each HIT and number (1-2-3… of the file's first HIT, then of its second), like
-    forms whose passages follow the order of a file. Text with one number is compared by that number
-    (Paragraph 2 equals paragraph_2), other text in any case. Raises InputError if the counts differ.
-    """
-    if "hit_number" not in sheet.frame.columns or frame[NUMBER].isna().any():
-        raise UsageError("--gold needs a file in the format hits-json and a --value with {}")
-    places = sorted(set(frame[NUMBER]))
-    hits = sheet.frame["hit_number"].astype(int)
-    expected = int(hits.max()) * len(places)
-    if expected != len(gold):
-        raise InputError(
-            f"{int(hits.max())} HITs with {len(places)} passages each need {expected} right answers; the file"
-            f" has {len(gold)}",
-            "Choose the passages to compare, for example --numbers 1-5.",
-        )
-    rank = {number: place for place, number in enumerate(places)}
-    right = [
-        _key(value) == _key(gold[(int(hits[line]) - 1) * len(places) + rank[number]] or "")
-        for line, number, value in zip(frame[LINE], frame[NUMBER], frame[VALUE], strict=True)
-    ]
-    return frame.assign(**{VALUE: [str(int(one)) for one in right]})
 
 
 def all_numbers(frame: pd.DataFrame) -> bool:
@@ -159,7 +75,7 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
                 values.max(),
             )
         )
-    return Summary((*by, "n", "mean", "sd", "median", "min", "max"), _plain(rows))
+    return Summary(_named(by, "n", "mean", "sd", "median", "min", "max"), _plain(rows))
 
 
 def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
@@ -171,7 +87,7 @@ def counts(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
             (*key, value, n, n / len(part))
             for value, n in sorted(found.items(), key=lambda one: (-one[1], one[0]))
         ]
-    return Summary((*by, "value", "n", "share"), _plain(rows))
+    return Summary(_named(by, "value", "n", "share"), _plain(rows))
 
 
 def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
@@ -188,7 +104,7 @@ def majority(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
             (*key, value, n, n / votes.total())
             for value, n in sorted(votes.items(), key=lambda one: (one[0] == TIE, -one[1]))
         ]
-    return Summary((*by, "value", "items", "share"), _plain(rows), (_sizes(sizes),))
+    return Summary(_named(by, "value", "items", "share"), _plain(rows), (_sizes(sizes),))
 
 
 def preference(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) -> Summary:
@@ -197,13 +113,16 @@ def preference(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) ->
     `options` gives, for each answer, the column with the system that it stands for ({"A": "Input.system1",
     …}). Any other answer prefers no system and counts as neither.
     """
-    columns = {answer: column(sheet.frame, name, "--option") for answer, name in options.items()}
+    columns = {
+        number: {answer: column_at(sheet.frame, name, number, "--option") for answer, name in options.items()}
+        for number in dict.fromkeys(frame[NUMBER])
+    }
     shown: Counter[str] = Counter()
     won: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     strange: Counter[str] = Counter()
-    for line, value in zip(frame[LINE], frame[VALUE], strict=True):
-        systems = {answer: _text(sheet.frame.at[line, name]) for answer, name in columns.items()}
+    for line, number, value in zip(frame[LINE], frame[NUMBER], frame[VALUE], strict=True):
+        systems = {answer: cell_text(sheet.frame.at[line, name]) for answer, name in columns[number].items()}
         shown.update(systems.values())
         if value in systems:
             won[systems[value]] += 1
@@ -244,13 +163,14 @@ def workload(frame: pd.DataFrame) -> Summary:
 def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
     """How far answers to the same item agree: coefficients, and the share of answers with the majority.
 
+    Krippendorff's α is nominal and, for more than two values that are all numbers, ordinal and interval too.
     A majority is more than half of an item's answers; with `valid`, other answers are never in it. The mean
     over workers weighs each worker equally. A worker's second answer to an item is left out and counted: it
     is not agreement between workers.
     """
     need_items(frame)
     notes = []
-    item = pd.Series(list(zip(frame[ITEM], frame[COLUMN], strict=True)), index=frame.index)
+    item = frame[ITEM]
     known = bool(frame[WORKER].notna().all())
     if known:
         again = pd.DataFrame({"item": item, "worker": frame[WORKER]}).duplicated()
@@ -260,6 +180,10 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
             else []
         )
         frame, item = frame[~again], item[~again]
+    absent = [answer for answer in valid if answer not in set(frame[VALUE])]
+    notes += [f"nobody answered {listed(absent)}, named by --valid"] if absent else []
+    ordered = all_numbers(frame) and frame[VALUE].nunique() > 2
+    notes += [ORDERED] if ordered else []
     codes = pd.Series(pd.factorize(item)[0], index=frame.index)
     votes = pd.crosstab(codes, frame[VALUE])
     own = pd.Series(
@@ -270,7 +194,7 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
     if valid:
         with_most &= frame[VALUE].isin(list(valid))
     rows: list[tuple[Any, ...]] = [
-        *_coefficients(codes, frame[VALUE]),
+        *_coefficients(codes, frame[VALUE], ordered),
         ("answers with the majority", len(frame), float(with_most.mean())),
     ]
     if known:
@@ -279,12 +203,18 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
     return Summary(("measure", "n", "value"), _plain(rows), (*notes, _sizes(list(votes.sum(axis=1)))))
 
 
-def _coefficients(items: pd.Series[Any], values: pd.Series[Any]) -> list[tuple[str, int, float | str]]:
+def _coefficients(
+    items: pd.Series[Any], values: pd.Series[Any], ordered: bool
+) -> list[tuple[str, int, float | str]]:
     counts = tally(items.to_numpy(), values.to_numpy(dtype=object))
+    metrics: tuple[Metric, ...] = ("nominal", "ordinal", "interval") if ordered else ("nominal",)
     wanted: dict[str, Coefficient] = {
         "agreeing pairs": percentage_agreement,
         "Fleiss' kappa": fleiss_kappa,
-        "Krippendorff's alpha (nominal)": krippendorff_alpha,
+        **{
+            f"Krippendorff's alpha ({metric})": partial(krippendorff_alpha, metric=metric)
+            for metric in metrics
+        },
         "Gwet's AC1": gwet_ac1,
     }
     found = []
@@ -292,6 +222,11 @@ def _coefficients(items: pd.Series[Any], values: pd.Series[Any]) -> list[tuple[s
         value = coefficient(counts)
         found.append((name, counts.rated_twice, value if isinstance(value, float) else str(value)))
     return found
+
+
+def _named(by: Sequence[str], *own: str) -> tuple[str, ...]:
+    """The names of a table's columns. A column of the file with a name of ours gets another."""
+    return (*(f"{name} (group)" if name in own else name for name in by), *own)
 
 
 def _groups(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pd.DataFrame]]:
@@ -314,26 +249,8 @@ def need_workers(frame: pd.DataFrame) -> None:
 
 def _sizes(sizes: Sequence[int]) -> str:
     found = sorted(Counter(sizes).items())
-    return "; ".join(f"{n} items with {size} answers" for size, n in found)
+    return "; ".join(f"{counted(n, 'item')} with {counted(size, 'answer')}" for size, n in found)
 
 
 def _plain(rows: Sequence[Sequence[Any]]) -> tuple[tuple[Any, ...], ...]:
     return tuple(tuple(cell.item() if hasattr(cell, "item") else cell for cell in row) for row in rows)
-
-
-def _text(cell: object) -> str:
-    return "" if cell is None or cell != cell else str(cell).strip()
-
-
-def _key(text: str) -> str:
-    digits = "".join(one if one.isdigit() else " " for one in text).split()
-    return str(int(digits[0])) if len(digits) == 1 else text.strip().casefold()
-
-
-def _same(text: str, wanted: str) -> bool:
-    if text == wanted.strip():
-        return True
-    try:
-        return float(text) == float(wanted)
-    except ValueError:
-        return False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from humaneval.csv_text import csv_text
+from humaneval.csv_text import csv_text, type_of
 from humaneval.report.chapters import sections
 from humaneval.report.contents import ReportData
 from humaneval.report.phrases import one_line
@@ -20,8 +20,8 @@ def csv_files(data: ReportData) -> Mapping[str, str]:
     """A CSV for each table, by file name, with the numbers behind the digits shown, and a codebook of all
     columns.
 
-    Shares and differences are 0..1 there; an interval has two columns, `…_low` and `…_high`. Text that a
-    spreadsheet would run as a formula is made harmless.
+    Shares and differences are 0..1 there; an interval has two columns, `…_low` and `…_high`. The codebook
+    says which columns are text. Text that a spreadsheet would run as a formula is made harmless.
     """
     files, book = {}, []
     for section in sections(data):
@@ -39,11 +39,12 @@ def csv_files(data: ReportData) -> Mapping[str, str]:
             ]
             files[f"{table.key}.csv"] = csv_text(names, rows, excel=True)
             book += [
-                (f"{table.key}.csv", name, one_line(column.head), column.unit)
-                for column in table.columns
-                for name in _names(column)
+                (f"{table.key}.csv", name, one_line(head), unit, type_of(row[place] for row in rows))
+                for place, (name, head, unit) in enumerate(
+                    (name, column.head, column.unit) for column in table.columns for name in _names(column)
+                )
             ]
-    files["codebook.csv"] = csv_text(("file", "column", "meaning", "unit"), book, excel=True)
+    files["codebook.csv"] = csv_text(("file", "column", "meaning", "unit", "type"), book, excel=True)
     return files
 
 
@@ -52,9 +53,11 @@ def r_files(frame: pd.DataFrame, analysis: Analysis) -> Mapping[str, str]:
     formula."""
     rows = rows_for_models(frame, analysis.table.rule)
     values = rows.astype(object).where(rows.notna(), None).to_numpy().tolist()
+    book = [(name, column.meaning, column.type) for name, column in COLUMNS.items()]
     return {
-        "responses_r.csv": csv_text(list(rows.columns), values, excel=True),
-        "responses_r_codebook.csv": csv_text(("column", "meaning"), list(COLUMNS.items()), excel=True),
+        # Not guarded as the others are: an apostrophe before -base would be part of the name in R.
+        "responses_r.csv": csv_text(list(rows.columns), values),
+        "responses_r_codebook.csv": csv_text(("column", "meaning", "type"), book, excel=True),
         "model.R": script(analysis.seed),
     }
 

@@ -7,8 +7,6 @@ they are of the χ² family, and the output says so.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from humaneval.csv_file import read_csv_file
 from humaneval.domain import Role
 from humaneval.errors import InputError
 from humaneval.scoring.comparisons import Comparison, Declared, Family, adjusted, decide, inner_level
@@ -182,24 +181,21 @@ def read_counts(path: Path) -> list[CountLine]:
 
     Without the column, generators called control and human have those roles. Raises InputError with the line.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    header = [name.strip().casefold() for name in reader.fieldnames or ()]
+    table = read_csv_file(path, what="a table of counts")
+    header = [name.casefold() for name in table.rows[0]] if table.rows else []
     missing = [name for name in COLUMNS if name not in header]
     if missing:
+        first = f" Its first line is: {', '.join(table.rows[0])[:120]}" if table.rows else ""
         raise InputError(
             f"{path} lacks the columns {', '.join(missing)}",
-            f"It needs {', '.join(COLUMNS)}; role is optional.",
+            f"It needs a line with {', '.join(COLUMNS)}; role is optional.{first}",
         )
     found = []
-    for cells in reader:
-        row = {
-            name.strip().casefold(): (cell or "").strip() for name, cell in cells.items() if name is not None
-        }
-        where = f"{path}, line {reader.line_num}"
+    for cells, line in zip(table.rows[1:], table.lines[1:], strict=True):
+        if len(cells) < len(header) or any(cells[len(header) :]):
+            raise InputError(f"{path}, line {line}: {len(cells)} cells, but the header has {len(header)}")
+        row = dict(zip(header, cells, strict=False))
+        where = f"{path}, line {line}"
         name = row["generator"]
         role = row.get("role", "").casefold() or (
             name.casefold() if name.casefold() in ("control", "human") else "system"

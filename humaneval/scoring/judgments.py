@@ -11,6 +11,7 @@ import pandas as pd
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Codes, Flags, Floats, Labels, encoded
+from humaneval.text import same_name
 
 REQUIRED = ("worker", "story", "generator", "position", "choice")
 
@@ -231,10 +232,12 @@ def _study(frame: pd.DataFrame) -> str:
 def _roles(
     frame: pd.DataFrame, generator: Codes, names: tuple[str, ...], control: str | None, human: str | None
 ) -> tuple[Role, ...]:
-    chosen = {Role.CONTROL: control, Role.HUMAN: human}
-    for role, name in chosen.items():
-        if name is not None and name not in names:
+    chosen: dict[Role, str | None] = {}
+    for role, name in ((Role.CONTROL, control), (Role.HUMAN, human)):
+        chosen[role] = None if name is None else same_name(name, names)
+        if name is not None and chosen[role] is None:
             raise UsageError(f"no generator is called {name!r} (--{role})", f"There are: {', '.join(names)}.")
+    control, human = chosen[Role.CONTROL], chosen[Role.HUMAN]
     if control is not None and control == human:
         raise UsageError(f"{control!r} cannot be both Control and Human", "Name two generators.")
     given = (

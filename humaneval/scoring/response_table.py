@@ -17,6 +17,7 @@ import pandas as pd
 
 from humaneval.csv_text import csv_bytes, csv_text
 from humaneval.domain import SENTENCES
+from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
 from humaneval.scoring.judgments import NO, REQUIRED, YES
 
@@ -38,7 +39,6 @@ OPTIONAL = (
 COLUMNS = REQUIRED + OPTIONAL
 
 JSON_LINES = (".jsonl", ".ndjson")
-BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 class _Record(NamedTuple):
@@ -49,8 +49,8 @@ class _Record(NamedTuple):
 def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataFrame:
     """Read a table of responses; the file is only read.
 
-    CSV with commas, semicolons or tabs, or JSON lines; UTF-8 with or without a byte order mark, UTF-16 with
-    one, or the `encoding` named; lines ended in any way. Columns come in any order and in any case; columns
+    CSV with commas, semicolons or tabs, or JSON lines; UTF-8, UTF-16, Windows-1252 or the `encoding` named;
+    lines ended in any way. Columns come in any order and in any case; columns
     that are not known are kept as text. `position` and `choice` become integers 1–5, `order` an integer,
     `seconds` a number >= 0, `test` a bool; the rest stays text, stripped of spaces around it; an empty cell
     is a missing value (for `test`, false).
@@ -62,7 +62,7 @@ def read_responses(path: str | Path, *, encoding: str | None = None) -> pd.DataF
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    text = decoded(data, path, encoding)
+    text = decoded(data, path, encoding).text
     json_lines = path.suffix.lower() in JSON_LINES or text.lstrip()[:1] == "{"
     records = list(_json_records(text, path) if json_lines else _cell_records(text, path))
     if not records:
@@ -115,27 +115,12 @@ def table_bytes(frame: pd.DataFrame, path: Path, *, excel: bool = False) -> byte
     return csv_bytes(text, excel=excel and ending not in JSON_LINES)
 
 
-def decoded(data: bytes, path: Path, encoding: str | None) -> str:
-    """The text of a table: UTF-8, UTF-16 with a byte order mark, or the `encoding` named. Raises InputError
-    with the line."""
-    guessed = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
-    name = encoding or guessed
-    try:
-        text = data.decode(name)
-    except LookupError:
-        raise InputError(f"{name} is not an encoding", "Give for example --encoding cp1252.") from None
-    except UnicodeDecodeError as error:
-        line = len((data[: error.start].decode(name, "replace") + "x").splitlines())
-        raise InputError(
-            f"{path}, line {line}: this is not {name.upper()} text",
-            "Save it as UTF-8, or name its encoding, for example --encoding cp1252.",
-        ) from None
-    if "\0" in text:
-        raise InputError(
-            f"{path}: this is not text, or it is UTF-16 without a byte order mark",
-            "Save it as UTF-8, or give --encoding utf-16-le.",
-        )
-    return text
+def decoded(data: bytes, path: Path, encoding: str | None) -> Decoded:
+    """The text of a table, by `humaneval.encodings`. Raises InputError, with the line, if it is not text."""
+    found = decode(data, str(path), encoding, what="a table of answers")
+    if "\0" in found.text:
+        raise InputError(f"{path} is not text: it contains zero bytes", "Save it as UTF-8.")
+    return found
 
 
 def _cell_records(text: str, path: Path) -> Iterator[_Record]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from humaneval.domain import POSITIONS
 from humaneval.errors import UsageError
+from humaneval.text import same_name
 
 SENTENCE_FIELDS = tuple(f"sentence{position}" for position in POSITIONS)
 CLOZE_FIELDS = (*SENTENCE_FIELDS[:4], "ending1", "ending2", "answer")
@@ -91,8 +92,9 @@ def parse_mapping(text: str) -> dict[str, str]:
                 f"{part.strip()!r} is not FIELD=COLUMN",
                 "Write for example --map id=Input.storyid,sentence1=Input.line1.",
             )
+        said, name = name, name.casefold()
         if name not in FIELDS:
-            raise UsageError(f"{name!r} is not a field of a story", f"Fields: {', '.join(FIELDS)}.")
+            raise UsageError(f"{said!r} is not a field of a story", f"Fields: {', '.join(FIELDS)}.")
         if name in mapping:
             raise UsageError(f"--map names {name!r} twice", "Name each field once.")
         mapping[name] = column
@@ -105,9 +107,10 @@ def resolve(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> C
     taken: set[str] = set()
     unknown: list[str] = []
     for field_name, column in (mapping or {}).items():
-        if column in names:
-            of[field_name] = column
-            taken.add(column)
+        found = same_name(column, names)
+        if found is not None:
+            of[field_name] = found
+            taken.add(found)
         else:
             unknown.append(column)
     surplus: list[str] = []
@@ -136,7 +139,7 @@ def resolve(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> C
 
 def known_names(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> int:
     """How many of `names` are columns of a story, by their usual names or by `mapping`."""
-    mapped = set((mapping or {}).values())
+    mapped = {same_name(column, names) for column in (mapping or {}).values()}
     return sum(name in mapped or _plain(name) in _FIELD_OF for name in names)
 
 

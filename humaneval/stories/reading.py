@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from humaneval.domain import SENTENCES, Story
+from humaneval.encodings import Decoded, decode
 from humaneval.errors import InputError
 from humaneval.stories.delimited import delimiter_of, read_table
-from humaneval.stories.encodings import Decoded, decode
 from humaneval.stories.jsonl import looks_like_json, read_json
 from humaneval.stories.not_stories import looks_tokenised, refuse_other_files
 from humaneval.stories.plain import read_text, read_titled_lines
@@ -33,7 +33,7 @@ def read_stories(
     the file says. Raises InputError for a file that is not a story file at all.
     """
     name = str(path)
-    decoded = decode(_bytes(path), name, encoding)
+    decoded = decode(_bytes(path), name, encoding, what="a story file")
     found = _records(decoded.text, name, mapping)
     stories: list[Story] = []
     problems: list[Problem] = []
@@ -156,7 +156,7 @@ def _duplicate(story: Story, record: Record, line: int, first: Story) -> str:
 def _notes(decoded: Decoded, stories: list[Story]) -> list[str]:
     notes = []
     if decoded.guessed:
-        notes.append(f"the file is not UTF-8 and was read as {decoded.encoding}; --encoding overrides this")
+        notes.append(f"{decoded.note}; --encoding overrides this")
     again = len(stories) - len({story.sentences for story in stories})
     if again:
         notes.append(f"stories with the same five sentences under different ids: {again}")

@@ -22,7 +22,15 @@ from humaneval.text.sentences import (
     split_into,
     split_sentences,
 )
-from humaneval.text.wording import Answerers, command, counted, listed, use_global_options, without_password
+from humaneval.text.wording import (
+    Answerers,
+    command,
+    counted,
+    listed,
+    same_name,
+    use_global_options,
+    without_password,
+)
 
 __all__ = [
     "ENGLISH",
@@ -41,6 +49,7 @@ __all__ = [
     "mojibake",
     "normalise",
     "refused_characters",
+    "same_name",
     "sentence_spans",
     "shown_hash",
     "split_into",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 _GLOBAL_OPTIONS: list[str] = []
@@ -38,6 +38,20 @@ class Answerers(NamedTuple):
         """
         persons = "1 person" if self.people == 1 else f"{self.people:,} people"
         return f"{counted(sum(self), 'annotator')}: {self.programs:,} simulated, {persons}"
+
+
+def same_name(wanted: str, names: Iterable[str]) -> str | None:
+    """The one of `names` that `wanted` means: itself, or else the only one that differs in case or in blanks
+    around it. None if there is none, or if there are several.
+
+    >>> same_name(" Item", ["item", "ok"]), same_name("a", ["A", "A "])
+    ('item', None)
+    """
+    names = list(names)
+    if wanted in names:
+        return wanted
+    same = [name for name in names if name.strip().casefold() == wanted.strip().casefold()]
+    return same[0] if len(same) == 1 else None
 
 
 def listed(values: Sequence[object], most: int = 5) -> str:

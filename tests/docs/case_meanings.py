@@ -134,5 +134,12 @@ MEANINGS = {
     "X50": "Verbs looked at the local marketplace although the study was up elsewhere.",
     "X51": "One simulated annotator made programs of everybody.",
     "X56": "A full disk was not noticed, or ended in a traceback.",
+    "X05": "Several summaries took the same flag for different items, and gave different answers.",
+    "X06": "Rows without a value vanished without a word.",
+    "X07": "A name was accepted in any case and then looked up as typed.",
+    "X08": "A program guessed the types of a table, and names that are numbers became amounts.",
+    "X09": "Agreement took every scale for names of kinds.",
+    "X10": "Pseudonyms changed with each run, and nobody could find a bad rater.",
+    "X53": "A list of people without a header, or in another encoding, lost its first person or was refused.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

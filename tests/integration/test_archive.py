@@ -63,9 +63,15 @@ def with_one_response_changed(files: Files) -> Files:
         if line[generator] == "example-good" and line[at] == line[lines[0].index("position")]
     )
     row[at] = str(int(row[at]) % 5 + 1)
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(lines)
-    return {**files, "responses.csv": out.getvalue().encode()}
+    head, *rest = lines
+    numbers = [head.index(name) for name in ("position", "choice", "row", "order", "infill", "words")]
+    numbers += [head.index(name) for name in ("row_passages", "seconds", "test", "simulated")]
+    cells = [
+        [cell if place in numbers or not cell else f'"{cell}"' for place, cell in enumerate(line)]
+        for line in rest
+    ]
+    text = "".join(",".join(line) + "\n" for line in [head, *cells])
+    return {**files, "responses.csv": text.encode()}
 
 
 def test_archiving_twice_gives_the_same_bytes(archived: Path, study: str, command: Command) -> None:

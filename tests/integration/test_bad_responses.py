@@ -34,13 +34,18 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
         1,
         "has a header line and no rows",
     ),
-    "binary": ("a.csv", random.Random(0).randbytes(3000), 1, "a.csv is a binary file, not text"),
+    "binary": (
+        "a.csv",
+        random.Random(0).randbytes(3000),
+        1,
+        "a.csv is a binary file, not a table of answers",
+    ),
     "control characters": ("a.csv", HEADER + ROW.replace("x", "\x01"), 1, "it contains control characters"),
     "zeros": (
         "a.csv",
         HEADER + ROW.replace("x", "\0"),
         1,
-        "this is not text, or it is UTF-16 without a byte order mark",
+        "a.csv is not text: it contains zero bytes",
     ),
     "a damaged workbook": (
         "a.xlsx",
@@ -62,8 +67,8 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
     "Windows-1252": (
         "a.csv",
         (HEADER + ROW.replace("x", "Zoë’s")).encode("cp1252"),
-        1,
-        "line 2: this is not UTF-8 text",
+        0,
+        "the file is not UTF-8 and was read as cp1252",
     ),
     "a web page": ("a.csv", "<!DOCTYPE html><html></html>", 1, "a web page or XML"),
     "a huge cell": (
@@ -166,7 +171,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(command: Command, tmp
         (["--value", "pick", "--replaced-by", "a.csv"], "--item COLUMN"),
         (["--value", "pick", "--format", "nothing"], "there is no format 'nothing'"),
         (["--value", "pick", "--time-zone", "Nowhere/Else"], "is not a known time zone"),
-        (["--value", "pick", "--encoding", "nothing"], "nothing is not an encoding"),
+        (["--value", "pick", "--encoding", "nothing"], "'nothing' is not an encoding"),
         (
             ["--value", "pick", "--show", "agreement", "--item", "item", "--by", "model"],
             "--by does not go with",

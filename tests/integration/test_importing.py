@@ -158,15 +158,21 @@ def test_options_about_tables_do_not_go_with_a_study_nor_the_other_way_round(
     assert "--all goes with a study" in said.err
 
 
-def test_a_table_of_ours_in_another_encoding_is_imported_first(command: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le"])
+def test_X53_a_table_in_another_encoding_is_read_and_a_guess_is_said(
+    command: Command, tmp_path: Path, encoding: str
+) -> None:
     rows = [["worker", "story", "generator", "position", "choice"], ["w", "Zoë’s", "ilm", 1, 2]]
-    path = table(tmp_path / "t.csv", rows, encoding="cp1252")
-    flags = ["--missed-control", "none"]
-    refused = command("score", "--responses", path, *flags)
-    assert refused.code == 1
-    assert "`humaneval responses import` reads it with this option. " in refused.err
-    assert command("responses", "import", path, "--encoding", "cp1252", "--out", "o.csv").code == 0
-    assert command("score", "--responses", "o.csv", *flags).code == 0
+    path = table(tmp_path / "t.csv", rows, encoding=encoding)
+    for verb in (
+        ("score", "--missed-control", "none", "--responses", path),
+        ("responses", "import", path, "--out", "o.csv", "--yes"),
+        ("responses", "summarise", path, "--value", "choice", "--by", "story"),
+    ):
+        said = command(*verb)
+        assert said.code == 0, said.err
+        assert ("was read as cp1252" in said.err) == (encoding == "cp1252")
+    assert "Zoë’s" in said.out
 
 
 @pytest.mark.parametrize(

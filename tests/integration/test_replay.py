@@ -74,13 +74,26 @@ LINES = [
         TABLE.encode(),
         TABLE.encode("utf-8-sig"),
         TABLE.encode("utf-16"),
+        TABLE.encode("cp1252"),
+        TABLE.replace("story,", " Story ,").encode(),
         TABLE.replace("\n", "\r\n").encode(),
         TABLE.replace(",", ";").replace("“Cake!” she cried; é.", '"“Cake!” she cried; é."').encode(),
         TABLE.replace(",", "\t").encode(),
         "\n".join(json.dumps(line) for line in LINES).encode(),
         ("\ufeff" + "\n\n".join(json.dumps(line, ensure_ascii=False) for line in LINES)).encode(),
     ],
-    ids=["csv", "bom", "utf-16", "crlf", "semicolons", "tabs", "jsonl", "jsonl with bom"],
+    ids=[
+        "csv",
+        "bom",
+        "utf-16",
+        "cp1252",
+        "capitals",
+        "crlf",
+        "semicolons",
+        "tabs",
+        "jsonl",
+        "jsonl with bom",
+    ],
 )
 def test_C61_a_file_of_many_generators_gives_each_its_own_lines_whatever_its_form(
     sqlite_engine: Engine, tmp_path: Path, content: bytes
@@ -126,7 +139,7 @@ HEADER = "story,position,generator,text\n"
         ("id;pos\n", "lacks the columns story, position, generator, text"),
         (HEADER, "has no lines"),
         ("", "lacks the columns|has no lines"),
-        (HEADER.encode() + "s1,1,lm,café\n".encode("cp1252"), "infills:2: not UTF-8"),
+        (HEADER.encode() + b"s1,1,lm,caf\x81\n", "infills, line 2: byte 0x81"),
     ],
 )
 def test_a_replay_file_with_a_fault_is_refused_with_its_line(

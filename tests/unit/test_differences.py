@@ -8,12 +8,12 @@ import pytest
 from humaneval.errors import InputError, UsageError
 from humaneval.foreign import Sheet
 from humaneval.foreign.differences import METHODS, differences
-from humaneval.foreign.summaries import judged
+from humaneval.foreign.judged import judged
 
 
 def frame(rows: list[tuple[str, str, str, str]]) -> pd.DataFrame:
     cells = pd.DataFrame(rows, columns=["w", "item", "g", "ok"], dtype=object)
-    return judged(Sheet("table", cells), ["ok"], items=["item"], by=["g"], worker="w")
+    return judged(Sheet("table", cells), ["ok"], items=["item"], by=["g"], worker="w").frame
 
 
 def answers(groups: str = "ab") -> pd.DataFrame:

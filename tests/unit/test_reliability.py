@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from humaneval.errors import UsageError
+from humaneval.foreign.judged import ITEM, VALUE, WORKER
 from humaneval.foreign.reliability import reliability
-from humaneval.foreign.summaries import COLUMN, ITEM, VALUE, WORKER
 
 
 def crowd(items: int = 120, seed: int = 3) -> pd.DataFrame:
@@ -19,8 +19,7 @@ def crowd(items: int = 120, seed: int = 3) -> pd.DataFrame:
     said = {name: np.where(rng.random(items) < 0.9, truth, other) for name in ("ann", "bea", "cyd")}
     said |= {"dan": rng.choice(["yes", "no"], items), "eve": np.full(items, "yes")}
     return pd.concat(
-        pd.DataFrame({ITEM: np.arange(items), COLUMN: "answer", VALUE: answers, WORKER: name})
-        for name, answers in said.items()
+        pd.DataFrame({ITEM: np.arange(items), VALUE: answers, WORKER: name}) for name, answers in said.items()
     ).reset_index(drop=True)
 
 
@@ -49,7 +48,7 @@ def test_the_order_of_the_rows_changes_nothing() -> None:
 
 def test_items_with_one_answer_are_said_and_workers_must_be_known() -> None:
     answers = crowd(10)
-    alone = pd.DataFrame({ITEM: [99], COLUMN: "answer", VALUE: ["no"], WORKER: ["ann"]})
+    alone = pd.DataFrame({ITEM: [99], VALUE: ["no"], WORKER: ["ann"]})
     assert any(
         "1 item with a single answer" in note for note in reliability(pd.concat([answers, alone])).notes
     )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from humaneval.errors import InputError
+from humaneval.errors import InputError, UsageError
 from humaneval.scoring.response_table import COLUMNS, read_responses, write_responses
 
 CSV = "worker,story,generator,position,choice\nw1,Zoë’s “day”,ILM,2,3\nw2,s2,Human,5,5\n"
@@ -50,18 +50,16 @@ def test_c61_tables_read_the_same_however_they_were_saved(
     assert [str(frame[name].dtype) for name in ("position", "choice")] == ["int64", "int64"]
 
 
-def test_c61_another_encoding_is_named_or_asked_for(tmp_path: Path) -> None:
+def test_c61_another_encoding_is_recognised_or_named(tmp_path: Path) -> None:
     path = file(tmp_path, CSV, encoding="cp1252")
-    with pytest.raises(InputError, match=r"table.csv, line 2: this is not UTF-8 text") as error:
-        read_responses(path)
-    assert "--encoding cp1252" in error.value.hint
-    assert read_responses(path, encoding="cp1252")["story"][0] == "Zoë’s “day”"
+    for encoding in (None, "cp1252"):
+        assert read_responses(path, encoding=encoding)["story"][0] == "Zoë’s “day”"
     headless = file(tmp_path, CSV.replace("’", ""), "headless.csv", "utf-16-le")
-    with pytest.raises(InputError, match=r"not text, or it is UTF-16 without|not UTF-8") as error:
-        read_responses(headless)
-    assert "--encoding" in error.value.hint
-    assert len(read_responses(headless, encoding="utf-16-le")) == 2
-    with pytest.raises(InputError, match="klingon is not an encoding"):
+    assert len(read_responses(headless)) == len(read_responses(headless, encoding="utf-16-le")) == 2
+    damaged = file(tmp_path, CSV + "w3,\0,ILM,1,1\n", "zeros.csv")
+    with pytest.raises(InputError, match=r"zeros\.csv is not text"):
+        read_responses(damaged)
+    with pytest.raises(UsageError, match="'klingon' is not an encoding"):
         read_responses(path, encoding="klingon")
 
 
@@ -187,7 +185,8 @@ def test_c63_columns_are_written_in_the_documented_order(tmp_path: Path) -> None
     lines = (tmp_path / "t.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].split(",") == [*COLUMNS, "extra"]
     assert (
-        lines[-1] == "w2,s2,Human,2,2,human,zoë,local,h2,a2,2,,f2,,,,2026-03-01T10:05:00.250000+00:00,true,"
+        lines[-1] == '"w2","s2","Human",2,2,"human","zoë","local","h2","a2","2",,"f2",,,,'
+        '"2026-03-01T10:05:00.250000+00:00",true,'
     )
     write_responses(whole(), tmp_path / "t.tsv")
     assert (tmp_path / "t.tsv").read_text(encoding="utf-8").startswith("worker\tstory\t")

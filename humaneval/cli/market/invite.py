@@ -50,7 +50,9 @@ def invite(
     its link until the link is revoked, and then gets a new one. The person's work and earnings stay theirs.
     """
     with existing_market(database) as engine:
-        people = read_names(names, file)
+        people, notes = read_names(names, file)
+        for note in notes:
+            say(f"Note: {note}.", err=True)
         if revoke:
             if not people:
                 raise UsageError("no name was given, so no link can be revoked", "Give names, or --file.")

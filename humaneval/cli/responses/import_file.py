@@ -22,7 +22,7 @@ from humaneval.foreign import (
     ColumnMapping,
     Imported,
     Sheet,
-    passing_pseudonyms,
+    file_pseudonyms,
     propose,
     pseudonymised,
     responses,
@@ -127,7 +127,7 @@ def import_(
             contradictions=contradictions,
         )
 
-    table(passing_pseudonyms())  # whatever is wrong with the file is said before a database is opened
+    table(file_pseudonyms(sheet))  # whatever is wrong with the file is said before a database is opened
     made = table(_pseudonyms(app, name))
     document = _document(source, made, name)
     write_whole(out, table_bytes(made.frame, out))

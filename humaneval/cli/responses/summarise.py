@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
-import pandas as pd
 from rich.table import Table
 
 from humaneval.cli.responses.file_options import FILE, Source, account, file_options, pairs
 from humaneval.cli.run import console, emit, json_option, say
 from humaneval.errors import UsageError
-from humaneval.foreign import Options, Sheet, passing_pseudonyms, pseudonymised, read_sheet, summaries
+from humaneval.foreign import (
+    Options,
+    Sheet,
+    are_ours,
+    file_pseudonyms,
+    pseudonymised,
+    read_sheet,
+    summaries,
+)
 from humaneval.foreign.differences import differences
 from humaneval.foreign.header import column
+from humaneval.foreign.judged import ITEM, WORKER, Judged, correct, judged, where
 from humaneval.foreign.mapping import PLACE, likely
 from humaneval.foreign.reliability import reliability
 from humaneval.foreign.summaries import Summary
@@ -42,7 +51,10 @@ from humaneval.foreign.summaries import Summary
     "--by",
     multiple=True,
     metavar="COLUMN",
-    help="Column to group by: one line for each of its values. Repeatable.",
+    help=(
+        "Column to group by: one line for each of its values. {} stands for the number of --value."
+        " Repeatable."
+    ),
 )
 @click.option(
     "--where",
@@ -80,6 +92,11 @@ from humaneval.foreign.summaries import Summary
 )
 @click.option("--ignore-case", is_flag=True, help="Treat answers that differ only in case as the same.")
 @click.option("--worker", help="Column that says who answered, if it is not recognised.")
+@click.option(
+    "--reveal",
+    is_flag=True,
+    help="Show worker ids as they are in the file, for your own eyes. [default: pseudonyms]",
+)
 @json_option
 def summarise(
     source: Source,
@@ -95,6 +112,7 @@ def summarise(
     methods: tuple[str, ...],
     ignore_case: bool,
     worker: str | None,
+    reveal: bool,
     as_json: bool,
 ) -> None:
     """Summarise the judgments in FILE: means, counts, majorities, agreement, workload.
@@ -102,9 +120,9 @@ def summarise(
     Reads the same formats as `responses import`, and changes nothing. Rejected and unfinished work is left
     out; what was left out is said on stderr.
     """
-    sheet, known = _hidden(source, worker)
-    sheet = summaries.where(sheet, pairs(conditions, "--where"))
-    frame = summaries.judged(
+    sheet, known = _workers(source, worker, reveal)
+    sheet = where(sheet, pairs(conditions, "--where"))
+    made = judged(
         sheet,
         values,
         items=source.items,
@@ -116,21 +134,28 @@ def summarise(
     if (gold is None) != (gold_column is None):
         raise UsageError("--gold and --gold-column go together")
     if gold is not None and gold_column is not None:
-        frame = summaries.correct(frame, sheet, _gold(gold, gold_column, source))
-    kind = show or ("means" if summaries.all_numbers(frame) else "counts")
+        frame = correct(made.frame, sheet, _gold(gold, gold_column, source))
+        made = replace(made, frame=frame)
+    kind = show or ("means" if summaries.all_numbers(made.frame) else "counts")
     chosen = pairs(options, "--option")
+    if ignore_case:
+        chosen = dict(zip(made.spelt(list(chosen)), chosen.values(), strict=True))
+        valid = tuple(made.spelt(valid))
     _check(kind, by, chosen, methods)
-    made = _summary(kind, sheet, frame, by, chosen, valid, methods)
+    made = made.complete(*_needed(kind, made.by))
+    summary = _summary(kind, made, chosen, valid, methods)
+    if reveal:
+        say("Worker ids are shown as they are in the file: do not publish this.", err=True)
     if as_json:
-        emit(_document(source, sheet, kind, made))
+        emit(_document(source, made.sheet, kind, summary))
         return
-    account(sheet)
+    account(made.sheet)
     say(
         f"{source.file.name} ({sheet.format}): {sheet.rows_read} rows, {len(sheet.frame.columns)} columns;"
         f" {kind}"
     )
-    _print(made)
-    for note in made.notes:
+    _print(summary)
+    for note in summary.notes:
         say(note)
 
 
@@ -157,27 +182,35 @@ def _document(source: Source, sheet: Sheet, kind: str, made: Summary) -> dict[st
         "columns": len(sheet.frame.columns),
         "show": kind,
         "table": made.to_json(),
-        "left_out": [{"cause": left.cause, "rows": len(left.lines)} for left in sheet.left_out],
+        "left_out": [
+            {"cause": left.cause, "rows": len(left.lines)} | ({"of": left.of} if left.of is not None else {})
+            for left in sheet.left_out
+        ],
         "notes": [*sheet.notes, *made.notes],
     }
 
 
-def _summary(
-    kind: str,
-    sheet: Sheet,
-    frame: pd.DataFrame,
-    by: Sequence[str],
-    options: dict[str, str],
-    valid: Sequence[str],
-    methods: Sequence[str],
-) -> Summary:
+def _needed(kind: str, by: Sequence[str]) -> tuple[str, ...]:
+    """What every judgment has to have for this kind of summary, if the file has it at all."""
+    return {
+        "majority": (ITEM,),
+        "agreement": (ITEM, WORKER),
+        "workers": (ITEM, WORKER),
+        "workload": (WORKER,),
+        "differences": (ITEM, WORKER, *by),
+    }.get(kind, ())
 
+
+def _summary(
+    kind: str, judged: Judged, options: dict[str, str], valid: Sequence[str], methods: Sequence[str]
+) -> Summary:
+    frame, by = judged.frame, judged.by
     made: dict[str, Callable[[], Summary]] = {
         "means": lambda: summaries.means(frame, by),
         "counts": lambda: summaries.counts(frame, by),
         "majority": lambda: summaries.majority(frame, by),
         "agreement": lambda: summaries.agreement(frame, valid),
-        "preference": lambda: summaries.preference(sheet, frame, options),
+        "preference": lambda: summaries.preference(judged.sheet, frame, options),
         "workload": lambda: summaries.workload(frame),
         "workers": lambda: reliability(frame),
         "differences": lambda: differences(frame, by, methods),
@@ -185,23 +218,25 @@ def _summary(
     return made[kind]()
 
 
-def _hidden(source: Source, told: str | None) -> tuple[Sheet, str | None]:
-    """The sheet with every column that could hold workers' ids hashed, and the column that does."""
-
+def _workers(source: Source, told: str | None, reveal: bool) -> tuple[Sheet, str | None]:
+    """The sheet, and the column that says who answered. Every column that could hold workers' ids is hashed,
+    unless `reveal`, or unless its ids are pseudonyms of ours already."""
     sheet = source.sheet()
     known = column(sheet.frame, told, "--worker") if told else sheet.roles.get("worker")
     possible = [name for name in likely(sheet.frame, "worker") if PLACE not in name]
     known = known or (possible[0] if len(possible) == 1 else None)
     sheet = source.counted(sheet, known)
-    rename = passing_pseudonyms()
     for name in dict.fromkeys([*([known] if known else []), *possible]):
-        sheet = pseudonymised(sheet, name, rename)
+        if not reveal and not are_ours(sheet, name):
+            sheet = pseudonymised(sheet, name, file_pseudonyms(sheet))
     return sheet, known
 
 
 def _gold(file: Path, name: str, source: Source) -> list[str | None]:
 
     sheet = read_sheet(file, Options(encoding=source.options.encoding))
+    for left in sheet.left_out:
+        say(f"{file.name}: {left}", err=True)
     return list(sheet.frame[column(sheet.frame, name, "--gold-column")])
 
 
@@ -224,6 +259,8 @@ def _print(summary: Summary) -> None:
 def _cell(cell: object, digits: int | None) -> str:
     if cell is None:
         return "—"
+    if cell == "":
+        return "(blank)"
     if isinstance(cell, float) and digits is not None:
         return f"{cell:.{digits}f}"
     if isinstance(cell, float):

@@ -78,10 +78,10 @@ def only_counted(sheet: Sheet, column: str, export: Path, options: Options) -> S
         raise UsageError(f"{export} is not Prolific's export of submissions: {cause}")
     made = submissions(document)
     state = {
-        str(one).strip(): str(word).strip().casefold()
+        str(one).strip().casefold(): str(word).strip().casefold()
         for one, word in zip(made.frame[made.roles["worker"]], made.frame[made.roles["status"]], strict=True)
     }
-    ids = sheet.frame[column].map(lambda cell: str(cell).strip())
+    ids = sheet.frame[column].map(lambda cell: str(cell).strip().casefold())
     unknown = set(ids) - set(state)
     if unknown and unknown == set(ids):
         raise InputError(

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine
 
+from humaneval.csv_file import csv_rows, has_header, is_column_word
+from humaneval.encodings import decode
 from humaneval.errors import InputError, UsageError
 from humaneval.market.protocol.addresses import check_site
 from humaneval.market.protocol.refusals import NotPossibleError
@@ -18,22 +20,43 @@ from humaneval.market.workers import find_named, pass_for, sign_up
 from humaneval.store.types import now
 
 
-def read_names(given: Sequence[str], file: Path | None) -> list[str]:
+class Names(NamedTuple):
+    """Names of people, and what there is to say about the file that they came from."""
+
+    people: list[str]
+    notes: tuple[str, ...] = ()
+
+
+def read_names(given: Sequence[str], file: Path | None) -> Names:
     """The names in `given`, then those in `file`, which has one on each line and may have empty lines.
 
-    Raises UsageError for a name that is empty: with no name at all, everybody would be invited. Raises
-    InputError for a file that is not UTF-8.
+    A heading such as `name` above them is no person. Raises UsageError for a name that is empty: with no name
+    at all, everybody would be invited. Raises InputError for a file that is not text, or has several columns.
     """
-    try:
-        listed = file.read_text(encoding="utf-8-sig").splitlines() if file is not None else []
-    except UnicodeDecodeError:
-        raise InputError(f"{file} is not UTF-8", "Save the list as UTF-8.") from None
+    listed, notes = _listed(file) if file is not None else ([], [])
     people = [*given, *filter(None, listed)]
     if not all(name.strip() for name in people):
         raise UsageError("a name is empty or has only spaces", "No link was printed or revoked.")
     if file is not None and not any(listed):
         raise UsageError(f"{file} has no names", "Write one name on each line.")
-    return people
+    return Names(people, tuple(notes))
+
+
+def _listed(file: Path) -> tuple[list[str], list[str]]:
+    decoded = decode(file.read_bytes(), str(file), what="a list of names")
+    lines = decoded.text.splitlines()
+    notes = [f"{file}: {decoded.note}"] if decoded.guessed else []
+    rows = csv_rows(decoded.text, str(file)).rows if '"' not in decoded.text else []
+    widths = {len(row) for row in rows}
+    if len(widths) == 1 and len(rows[0]) > 1 and has_header(rows) is not None:
+        raise InputError(
+            f"{file} has {len(rows[0])} columns", "Give a file with names only, one on each line."
+        )
+    first = next((place for place, line in enumerate(lines) if line.strip()), None)
+    if first is not None and is_column_word(lines[first]):
+        notes.append(f"{file}: its first line, {lines[first].strip()}, is read as a heading, not as a person")
+        del lines[first]
+    return lines, notes
 
 
 def personal_links(engine: Engine, names: Iterable[str], public_url: str) -> dict[str, str]:

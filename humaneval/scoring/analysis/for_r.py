@@ -3,24 +3,39 @@ formula."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pandas as pd
 
 from humaneval.domain import Role
 from humaneval.scoring.exclusions import Rule, select
 from humaneval.scoring.judgments import judgments
 
+
+class RColumn(NamedTuple):
+    """The class that R gives a column, and what it holds."""
+
+    type: str
+    meaning: str
+
+
 COLUMNS = {
-    "identified": "1 if the annotator marked the machine’s sentence (for Human: the held-out one), else 0",
-    "generator": "the generator; R takes the first in the alphabet as its baseline",
-    "role": "system or human; without Control, because by the rule every annotator who is left noticed it",
-    "worker": "the annotator’s pseudonym",
-    "story": "the story’s key",
-    "position": "the position of the sentence, 1 to 5",
-    "choice": "which sentence was marked, 1 to 5",
-    "order": "the place of the passage in its form, from 1; empty if unknown",
-    "seconds": "time on the passage by the page’s timer; empty if unknown",
+    "identified": RColumn(
+        "integer", "1 if the annotator marked the machine’s sentence (for Human: the held-out one), else 0"
+    ),
+    "generator": RColumn("factor", "the generator; R takes the first in the alphabet as its baseline"),
+    "role": RColumn(
+        "factor",
+        "system or human; without Control, because by the rule every annotator who is left noticed it",
+    ),
+    "worker": RColumn("factor", "the annotator’s pseudonym"),
+    "story": RColumn("factor", "the story’s key"),
+    "position": RColumn("integer", "the position of the sentence, 1 to 5"),
+    "choice": RColumn("integer", "which sentence was marked, 1 to 5"),
+    "order": RColumn("integer", "the place of the passage in its form, from 1; empty if unknown"),
+    "seconds": RColumn("numeric", "time on the passage by the page’s timer; empty if unknown"),
 }
-"""Column: its meaning."""
+"""Every column of `responses_r.csv`."""
 
 FORMULA = "identified ~ generator + (1 | worker) + (1 | story)"
 
@@ -43,18 +58,24 @@ def rows_for_models(frame: pd.DataFrame, rule: Rule | None = None) -> pd.DataFra
             "story": lines["story"],
             "position": answers.position[kept],
             "choice": answers.choice[kept],
-            "order": lines.get("order", nothing),
+            "order": pd.to_numeric(lines.get("order", nothing)).astype("Int64"),
             "seconds": lines.get("seconds", nothing),
         }
     )
 
 
 def script(seed: int) -> str:
-    """An R script that fits the model to `responses_r.csv`."""
+    """An R script that fits the model to `responses_r.csv`. It names the class of each column: R would take
+    generators, stories or workers that are numbers for amounts."""
+    classes = ",\n".join(f'  {name} = "{column.type}"' for name, column in COLUMNS.items())
     return f"""# Needs the package lme4.
 library(lme4)
 set.seed({seed})
-responses <- read.csv("responses_r.csv", stringsAsFactors = TRUE)
+# R would take a generator called 125 for a number, and one called NA for a missing value.
+classes <- c(
+{classes}
+)
+responses <- read.csv("responses_r.csv", colClasses = classes, na.strings = "", encoding = "UTF-8")
 model <- glmer({FORMULA}, data = responses, family = binomial)
 print(summary(model))
 # Do the systems differ at all? Human is a ceiling, not a competitor.

@@ -74,7 +74,7 @@ def test_C08_only_what_is_named_is_rejected_once_and_its_worker_reads_why(
     assert spent(open_study(engine, "study")).total == 0
 
 
-def test_C08_rejected_work_is_left_out_of_scores_and_said_so(
+def test_C08_X06_rejected_work_is_left_out_of_scores_and_exports_and_said_so(
     sqlite_engine: Engine, work: Callable, platform: MTurk, verb: Callable
 ) -> None:
     first, _ = work(sqlite_engine, exclusions={"missed_control": "none"})
@@ -88,6 +88,11 @@ def test_C08_rejected_work_is_left_out_of_scores_and_said_so(
     assert (scored.document["forms_set_aside"], counted.document["forms_set_aside"]) == (1, 0)
     assert counted.document["annotators"]["collected"] == 1 + scored.document["annotators"]["collected"]
     assert "1 forms are left out: rejected" in verb("score", "study").out
+    exported = [
+        verb("export", "study", "--out", "e.csv", *flags, "--json").document for flags in ([], ["--all"])
+    ]
+    assert [one["forms_set_aside"] for one in exported] == [1, 0]
+    assert "1 form left out: rejected" in verb("export", "study", "--out", "e.csv").out
     (status,) = study_status(open_study(sqlite_engine, "study"))
     assert (status.rejected, status.submitted) == (1, 2)
 

@@ -208,6 +208,33 @@ def test_a_bonus_is_refused_in_words_and_leaves_nothing_due(
     assert command("approve", "study", work.external_id, "--to", "link").code == 0
 
 
+def test_X53_a_list_without_column_names_is_read_asked_about_or_refused(
+    commands: Callable, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands(link={"pay": "elsewhere"})
+    publish = ("publish", "study", "--to", "link", "--people", "people.csv", "--out", "links.csv")
+
+    def linked() -> list[list[str]]:
+        return pd.read_csv("links.csv", dtype=str)[lambda one: one.columns[:-1]].to_numpy().tolist()
+
+    Path("people.csv").write_text("a@example.org\nb@example.org\n")
+    said = command(*publish)
+    assert "no line of column names: its first line is read as a person" in said.err
+    assert linked() == [["a@example.org"], ["b@example.org"]]
+    Path("people.csv").write_bytes("email;name\r\njörg@example.org;Jörg\r\n".encode("cp1252"))
+    said = command(*publish)
+    assert (said.code, "was read as cp1252" in said.err) == (0, True)
+    assert "jörg@example.org" in Path("links.csv").read_text(encoding="utf-8-sig")
+    Path("people.csv").write_text("Ada\nBen\n")
+    said = command(*publish)
+    assert (said.code, "its first line is Ada" in said.err) == (2, True)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    for names_columns in (False, True):
+        monkeypatch.setattr("click.confirm", lambda *_, answer=names_columns, **__: answer)
+        assert command(*publish).code == 0
+        assert linked() == ([["Ben"]] if names_columns else [["Ada"], ["Ben"]])
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

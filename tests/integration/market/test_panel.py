@@ -196,10 +196,23 @@ def test_no_link_is_printed_that_would_lead_nowhere(
         assert "a marketplace cannot be reached at" in said.err
 
 
-def test_a_list_of_people_that_is_not_utf_8_is_refused_in_words(
-    command: Command, panel: MarketServer
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le"])
+def test_X53_names_in_another_encoding_are_read_and_a_guess_is_said(
+    command: Command, panel: MarketServer, encoding: str
 ) -> None:
-    Path("people.txt").write_bytes("Jörg\n".encode("latin-1"))
+    Path("people.txt").write_bytes("Jörg Müller\n".encode(encoding))
     said = command("market", "invite", "--file", "people.txt")
+    assert said.code == 0
+    assert said.out.startswith("Jörg Müller\t")
+    assert ("was read as cp1252" in said.err) == (encoding == "latin-1")
+
+
+def test_X53_a_heading_is_not_invited_and_a_table_is_refused(command: Command, panel: MarketServer) -> None:
+    Path("people.txt").write_text("Name\nAda\nO, Ben\n", encoding="utf-8")
+    said = command("market", "invite", "--file", "people.txt", "--json")
+    assert list(said.json["links"]) == ["Ada", "O, Ben"]
+    assert "its first line, Name, is read as a heading" in said.err
+    Path("people.csv").write_text("Ada,ada@example.org\nBen,ben@example.org\n", encoding="utf-8")
+    said = command("market", "invite", "--file", "people.csv")
     assert (said.code, said.out) == (1, "")
-    assert said.err.startswith("Error: people.txt is not UTF-8\n")
+    assert "people.csv has 2 columns" in said.err

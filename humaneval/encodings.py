@@ -24,11 +24,13 @@ _NOT_TEXT = (
     (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", "In Excel: Save as, CSV UTF-8."),
     (b"\x1f\x8b", "a gzip archive", "Unpack it first: gunzip FILE."),
     (b"BZh", "a bzip2 archive", "Unpack it first: bunzip2 FILE."),
-    (b"%PDF", "a PDF", "Save the stories as CSV, JSONL or plain text."),
+    (b"%PDF", "a PDF", "Save it as CSV, JSONL or plain text."),
     (b"PAR1", "a Parquet file", "Convert it to CSV or JSONL first."),
-    (b"SQLite format 3\x00", "an SQLite database", "Save the stories as CSV, JSONL or plain text."),
+    (b"SQLite format 3\x00", "an SQLite database", "Save it as CSV, JSONL or plain text."),
 )
 _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+MOST_CONTROL = 0.03
+"""Share of control bytes above which a file is no text in any encoding."""
 _UNDEFINED_BYTES = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _UTF8_SEQUENCES = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH_BYTES = re.compile(rb"[\x80-\xff]")
@@ -44,16 +46,21 @@ class Decoded:
     encoding: str
     guessed: bool = False
 
+    @property
+    def note(self) -> str:
+        """What there is to say about a guess; empty if the file names its encoding."""
+        return f"the file is not UTF-8 and was read as {self.encoding}" if self.guessed else ""
 
-def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
-    """The text of `data`. `name` is the file name, for messages.
+
+def decode(data: bytes, name: str, encoding: str | None = None, *, what: str) -> Decoded:
+    """The text of `data`. `name` is the file's, and `what` it should be ("a story file"), for messages.
 
     `encoding` (from `--encoding`) is used as given. Without it, these are tried: a byte order mark, UTF-16
     that is clearly recognisable, strict UTF-8, and Windows-1252 unless the bytes contradict it.
     """
-    for magic, what, hint in _NOT_TEXT:
+    for magic, found, hint in _NOT_TEXT:
         if data.startswith(magic):
-            raise InputError(f"{name} is {what}, not a story file", hint)
+            raise InputError(f"{name} is {found}, not {what}", hint)
     if encoding is not None:
         return _decode_as_told(data, name, encoding)
     for mark, codec in _BOMS:
@@ -64,6 +71,10 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> Decoded:
     try:
         return Decoded(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError as error:
+        if len(_CONTROL_BYTES.findall(data[:4096])) > MOST_CONTROL * len(data[:4096]):
+            raise InputError(
+                f"{name} is a binary file, not {what}", "Save it as CSV, JSONL or plain text."
+            ) from None
         return _decode_legacy(data, name, error.start)
 
 

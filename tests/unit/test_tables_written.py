@@ -1,0 +1,149 @@
+"""Tables that are written: their types stand in them or beside them, and pandas and R read the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from humaneval.csv_text import csv_text
+from humaneval.report.numbers_csv import r_files
+from humaneval.scoring.analysis.analyse import analyse
+from humaneval.scoring.response_table import read_responses, table_bytes, write_responses
+from tests.conftest import lacking
+
+IDS = [
+    "007",
+    "125",
+    "TRUE",
+    "NA",
+    "2026-03-01",
+    "1e5",
+    "3.0",
+    "null",
+    "-1",
+    " x ",
+    'a "b"',
+    "c\nd",
+    "#e",
+    "=",
+]
+ANNOTATORS = 12
+"""Annotators, each of whom judges the control and three systems."""
+
+
+def rscript() -> str:
+    return shutil.which("Rscript") or lacking("R", "install r-base-core and r-cran-lme4")
+
+
+def in_r(folder: Path, script: str) -> list[str]:
+    """What an R script prints in `folder`, by line."""
+    program = rscript()
+    (folder / "test.R").write_text(script, encoding="utf-8")
+    done = subprocess.run(
+        [program, "test.R"], cwd=folder, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def numeric_generators() -> pd.DataFrame:
+    names = ["control", "125", "355", "774"]
+    return pd.DataFrame(
+        {
+            "worker": f"w{worker:02}",
+            "story": f"{worker:02}{place}",
+            "generator": name,
+            "position": 2,
+            "choice": 2 if name == "control" or (worker * 7 + place * 5) % 3 else 4,
+        }
+        for worker in range(ANNOTATORS)
+        for place, name in enumerate(names)
+    )
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_X08_text_stands_in_quotes_and_numbers_and_missing_values_do_not(separator: str) -> None:
+    text = csv_text(["a", "b"], [["007", 7], ["", None], [True, 0.5]], separator)
+    assert text.splitlines() == [
+        separator.join(row) for row in ("ab", ['"007"', "7"], ['""', ""], ["true", "0.5"])
+    ]
+    rows = list(
+        csv.reader(io.StringIO(csv_text(["id"], [[one] for one in IDS], separator)), delimiter=separator)
+    )
+    assert [row[0] for row in rows[1:]] == IDS
+    assert csv_text(["a"], [[None], ["x"]]) == 'a\n""\n"x"\n'
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl"])
+def test_X08_our_readers_and_pandas_read_ids_as_they_were_written(tmp_path: Path, name: str) -> None:
+    ids = [one for one in IDS if one == one.strip()]
+    frame = pd.DataFrame(
+        {"worker": ids, "story": ids, "generator": ids, "position": 1, "choice": 2, "note": ids}, dtype=object
+    )
+    write_responses(frame, tmp_path / name)
+    again = read_responses(tmp_path / name)
+    if name == "t.jsonl":
+        plain = pd.read_json(tmp_path / name, lines=True, dtype=False)
+    else:
+        plain = pd.read_csv(
+            tmp_path / name,
+            sep="\t" if name == "t.tsv" else ",",
+            dtype=dict.fromkeys(["worker", "story", "generator", "note", "study"], str),
+            na_values=[""],
+            keep_default_na=False,
+        )
+    for column in ("worker", "story", "generator", "note"):
+        assert again[column].tolist() == plain[column].tolist() == ids
+    assert plain["choice"].tolist() == [2] * len(ids)
+
+
+def test_X08_r_reads_ids_as_they_were_written(tmp_path: Path) -> None:
+    ids = [one for one in IDS if "\n" not in one]
+    (tmp_path / "t.csv").write_text(csv_text(["id", "n"], [[one, 1] for one in ids]), encoding="utf-8")
+    said = in_r(
+        tmp_path,
+        'rows <- read.csv("t.csv", colClasses = c(id = "character"), na.strings = "", encoding = "UTF-8")\n'
+        "writeLines(rows$id)\n",
+    )
+    assert said == ids
+
+
+def test_X08_generators_stories_and_workers_that_are_numbers_are_factors_in_the_model(tmp_path: Path) -> None:
+    frame = numeric_generators()
+    files = r_files(frame, analyse(frame))
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert {
+        row["column"]: row["type"] for row in csv.DictReader(io.StringIO(files["responses_r_codebook.csv"]))
+    } == {
+        **dict.fromkeys(("generator", "role", "worker", "story"), "factor"),
+        **dict.fromkeys(("identified", "position", "choice", "order"), "integer"),
+        "seconds": "numeric",
+    }
+    reading = files["model.R"].partition("model <-")[0].replace("library(lme4)\n", "")
+    assert in_r(
+        tmp_path,
+        reading
+        + "cat(sapply(responses, class), sep = ' ')\n"
+        + "cat('\\n', levels(responses$generator), nrow(responses))\n",
+    ) == [
+        "integer factor factor factor factor integer integer integer numeric",
+        f" 125 355 774 {3 * ANNOTATORS}",
+    ]
+    if in_r(tmp_path, "cat(requireNamespace('lme4', quietly = TRUE))\n") == ["TRUE"]:
+        printed = in_r(tmp_path, files["model.R"])
+        assert any(re.fullmatch(r"among .*\s2\s*", line) for line in printed)  # two degrees of freedom
+
+
+def test_X08_a_generator_that_looks_like_a_formula_keeps_its_name_in_r(tmp_path: Path) -> None:
+    frame = numeric_generators().replace({"125": "-base"})
+    text = r_files(frame, analyse(frame))["responses_r.csv"]
+    assert set(pd.read_csv(io.StringIO(text))["generator"]) == {"-base", "355", "774"}
+    assert b'"-base"' in table_bytes(frame, tmp_path / "t.csv")
