@@ -105,7 +105,7 @@ def list_qualification_types(work: Transaction, params: Params) -> Reply:
         searched = " ".join(description.get(name, "") for name in names).casefold()
         return all(word in searched for word in words)
 
-    rows, envelope = page_of({place: each for place, each in found.items() if fits(each)}, "type", params)
+    rows, envelope = page_of({place: each for place, each in found.items() if fits(each)}, params)
     return {"QualificationTypes": rows, **envelope}
 
 
