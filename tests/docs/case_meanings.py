@@ -104,5 +104,12 @@ MEANINGS = {
     "G39": "Reading weights from elsewhere ran code.",
     "G40": "Chat models repeated the context or added remarks.",
     "G41": "Computing speed was compared with the wrong processor.",
+    "X42": "A list's last page had no token, and programs that read on until an empty page crashed.",
+    "X43": "Requirements were read back without what they guard, and good calls were refused.",
+    "X44": "Pages of HTMLQuestions had no storage and no cookies, so some never started.",
+    "X45": "Pages that build the address for answers in a script stored nothing.",
+    "X47": "An address that spells its ids in another way gave the preview to somebody who had accepted.",
+    "X48": "What a broken script writes instead of an id was taken for a person.",
+    "X52": "The worker site counted HITs that the worker could not do, and showed technical text.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

@@ -123,6 +123,14 @@ def canonical(requirement: Mapping[str, Any]) -> dict[str, Any]:
     return rest if guarded == "Accept" else {**rest, _NEWER: guarded}
 
 
+def is_lack(requirement: Mapping[str, Any]) -> bool:
+    """Whether it asks a worker not to hold one of the requester's qualifications.
+
+    Requesters give it to people who have done their part, so it says nothing to the others.
+    """
+    return requirement["Comparator"] == "DoesNotExist" and requirement["QualificationTypeId"] not in SYSTEM
+
+
 def find_type(work: Transaction, type_id: str) -> QualificationType:
     """The requester's qualification type with this id. Raises RefusedError."""
     found = work.session.scalar(

@@ -64,7 +64,7 @@ def _filled(mturk: Any, engine: Engine, clock: Any, new_hit: NewHit, new_type: C
     kinds = [new_type(f"Type {number}") for number in range(4)]
     asked = [{"QualificationTypeId": kinds[0], "Comparator": "DoesNotExist"}]
     hits = [new_hit(MaxAssignments=4, QualificationRequirements=asked)["HITId"] for _ in range(4)]
-    known = {"PolicyName": "ScoreMyKnownAnswers/2011-09-01"}
+    known: dict[str, Any] = {"PolicyName": "ScoreMyKnownAnswers/2011-09-01"}
     known["Parameters"] = [{"Key": "AnswerKey", "MapEntries": [{"Key": "choice", "Values": ["3"]}]}]
     policed = new_hit(MaxAssignments=4, AssignmentReviewPolicy=known)["HITId"]
     with Market(engine, Mode.LOCAL, clock).writing() as work:
@@ -146,7 +146,7 @@ def test_X42_a_token_belongs_to_one_operation_filter_and_hit(
             if giver != name:
                 with pytest.raises(mturk.exceptions.RequestError, match="did not give that NextToken"):
                     getattr(mturk, name)(**params, NextToken=token)
-    others = {
+    others: dict[str, list[dict[str, Any]]] = {
         "list_assignments_for_hit": [
             {"HITId": new_hit()["HITId"], "AssignmentStatuses": ["Submitted", "Approved"]},
             {**lists["list_assignments_for_hit"], "AssignmentStatuses": ["Submitted"]},
