@@ -111,9 +111,9 @@ def safe_path(path: str) -> str:
     return path if inside else "/hits"
 
 
-def protect_page(response: Response, frame_origin: str = "") -> Response:
-    """Headers for a page of the site. It may frame the question's origin, and no page may frame it."""
-    frames = " ".join(part for part in ("'self'", frame_origin) if part)
+def protect_page(response: Response, *frame_origins: str) -> Response:
+    """Headers for a page of the site. It may frame `frame_origins` and itself, and no page may frame it."""
+    frames = " ".join(dict.fromkeys(part for part in ("'self'", *frame_origins) if part))
     response.headers["Content-Security-Policy"] = (
         f"default-src 'self'; img-src 'self' data:; frame-src {frames}; frame-ancestors 'none'; form-action"
         " 'self'; base-uri 'none'; object-src 'none'"

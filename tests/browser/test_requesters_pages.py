@@ -178,11 +178,16 @@ def take(context: BrowserContext, mturk: Any, market: MarketServer, asked: str, 
     """A HIT with this question, accepted."""
     hit = mturk.create_hit(**{**HIT, "Question": asked, **values})["HIT"]
     page = context.new_page()
-    page.goto(f"{market.url}/hits/{hit['HITId']}")
+    accept(page, f"{market.url}/hits/{hit['HITId']}")
+    return page
+
+
+def accept(page: Page, address: str) -> None:
+    """Sign in at the address of a HIT and accept it."""
+    page.goto(address)
     page.get_by_label("Name").fill("Ada")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Accept").click()
-    return page
 
 
 def answers(page: Page, mturk: Any) -> list[tuple[str, str]]:
@@ -258,6 +263,28 @@ def test_X45_so_they_do_from_a_requesters_own_server(
     assert answers(page, mturk) == [("choice", "3")]
 
 
+@pytest.mark.parametrize("habit", ["fetch", "XMLHttpRequest", "sendBeacon", "form.submit()"])
+def test_X52_the_page_around_the_frame_knows_whatever_way_the_answers_went(
+    context: BrowserContext, mturk: Any, market: MarketServer, habit: str
+) -> None:
+    page = take(context, mturk, market, question(HABITS[habit]))
+    page.frame_locator("iframe").get_by_role("button", name="Send").click()
+    expect(page.get_by_text("Your work was submitted and is waiting for review.")).to_be_visible()
+    expect(page.get_by_role("button", name="Return this HIT")).to_have_count(0)
+
+
+@pytest.mark.parametrize("habit", ["an absolute address", "form.submit() to Amazon", "location.href"])
+def test_X45_so_they_do_if_the_worker_knows_this_machine_by_another_name(
+    context: BrowserContext, mturk: Any, market: MarketServer, habit: str
+) -> None:
+    hit = mturk.create_hit(**{**HIT, "Question": question(HABITS[habit])})["HIT"]
+    page = context.new_page()
+    accept(page, f"http://localhost:{market.port}/hits/{hit['HITId']}")
+    page.frame_locator("iframe").get_by_role("button", name="Send").click()
+    assert answers(page, mturk) == [("choice", "3")]
+    page.frame_locator("iframe").get_by_role("heading", name="Thank you").wait_for()
+
+
 STORING = """<script>
 localStorage.seen = Number(localStorage.seen || 0) + 1;
 sessionStorage.seen = Number(sessionStorage.seen || 0) + 1;
@@ -299,10 +326,7 @@ def test_X44_a_page_has_storage_and_cookies_of_its_own_and_none_of_the_worker_si
     hit = mturk.create_hit(**{**HIT, "Question": question(STORING)})["HIT"]
     site = f"http://{name}:{market.port}"
     page = context.new_page()
-    page.goto(f"{site}/hits/{hit['HITId']}")
-    page.get_by_label("Name").fill("Ada")
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("button", name="Accept").click()
+    accept(page, f"{site}/hits/{hit['HITId']}")
     frame = page.frame_locator("iframe")
     expect(frame.locator("#stored")).to_have_text("2,2,true")  # the preview was the first
     page.reload()

@@ -117,7 +117,8 @@ class WorkerSite:
             **values,
         )
         response = Response(html, status, content_type="text/html; charset=utf-8")
-        protect_page(response, frame.origin if frame else "")
+        # Answers go to the public address, also for a worker who came by another name of this machine.
+        protect_page(response, *([frame.origin, self.origin] if frame else []))
         if form is not None:
             _allow_pictures(response)
         return response
