@@ -49,8 +49,9 @@ def get_hit(work: Transaction, params: Params) -> Reply:
 
 
 def list_hits(work: Transaction, params: Params) -> Reply:
-    """ListHITs: all HITs that were not deleted, oldest first."""
-    rows, envelope = page(work.session, select(Hit).where(Hit.disposed.is_(False)), Hit.number, params)
+    """ListHITs: all HITs that were not deleted, newest first: programs take the first for the last made."""
+    kept = select(Hit).where(Hit.disposed.is_(False))
+    rows, envelope = page(work.session, kept, Hit.number, params, newest_first=True)
     return {"HITs": described(work, rows), **envelope}
 
 

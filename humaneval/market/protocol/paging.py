@@ -41,6 +41,8 @@ def page(
     query: Select[Item],
     key: InstrumentedAttribute[int] | InstrumentedAttribute[int | None],
     params: Mapping[str, Any],
+    *,
+    newest_first: bool = False,
 ) -> Page:
     """The page of `query` that `params` (NextToken, MaxResults) ask for, ordered by `key`, which only grows.
 
@@ -48,7 +50,12 @@ def page(
     with rows always has one, even if nothing follows. So the last page is empty, as in the real service.
     """
     size: int = params.get("MaxResults", DEFAULT_RESULTS)
-    rows = list(session.scalars(query.where(key > params.get(TOKEN, 0)).order_by(key).limit(size)))
+    if newest_first:
+        rest = query.where(key < params[TOKEN]) if params.get(TOKEN) else query
+        ordered = rest.order_by(key.desc())
+    else:
+        ordered = query.where(key > params.get(TOKEN, 0)).order_by(key)
+    rows = list(session.scalars(ordered.limit(size)))
     return Page(rows, _envelope([getattr(row, key.key) for row in rows]))
 
 

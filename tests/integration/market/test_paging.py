@@ -129,6 +129,18 @@ def test_X42_every_list_has_a_token_with_its_rows_and_ends_with_an_empty_page(
         assert ["NextToken" in page for page in pages] == [True] * (len(pages) - 1) + [False], name
 
 
+def test_X43_the_list_of_hits_begins_with_the_newest(mturk: Any, new_hit: NewHit) -> None:
+    """Programs take the first for the one that was made last."""
+    made = [new_hit()["HITId"] for _ in range(5)]
+    first = mturk.list_hits(MaxResults=2)
+    later = new_hit()["HITId"]
+    second = mturk.list_hits(MaxResults=2, NextToken=first["NextToken"])
+    last = mturk.list_hits(MaxResults=2, NextToken=second["NextToken"])
+    seen = [hit["HITId"] for page in (first, second, last) for hit in page["HITs"]]
+    assert seen == made[::-1], "what came in between neither hides a row nor shows one twice"
+    assert mturk.list_hits()["HITs"][0]["HITId"] == later
+
+
 def test_X42_a_list_without_rows_has_no_token(mturk: Any) -> None:
     assert "NextToken" not in mturk.list_hits()
     assert mturk.list_hits()["NumResults"] == 0
@@ -182,7 +194,7 @@ def test_X42_a_forged_or_stale_token_is_refused(mturk: Any, new_hit: NewHit, clo
         new_hit()
     token = mturk.list_hits(MaxResults=1)["NextToken"]
     text = base64.urlsafe_b64decode(token).decode()
-    forged = base64.urlsafe_b64encode(text.replace("1:", "2:", 1).encode()).decode()
+    forged = base64.urlsafe_b64encode(f"1{text}".encode()).decode()
     for wrong in (
         forged,
         token[:-4],
