@@ -60,11 +60,8 @@ class MarketServer:
             self.url = (public_url or f"http://{shown}:{self.port}").rstrip("/")
             if keys is None:
                 _refuse_others(host, self.url)
-            frames = FrameHost(frames_url or "")
-            if not frames_url and _is_direct(self.url, self.port):
-                self._sockets.append(_listen_beside(host, port and self.port + 1))
-                frames = FrameHost(port=self._sockets[1].getsockname()[1])
-            self.frames_url = frames.origin("http", f"{shown}:0")
+            frames = self._frames(host, port, frames_url)
+            self.frames_url = frames.origin("http", urlsplit(self.url).netloc)
             """Where HTML that is part of a HIT has its origin; empty if it has none."""
             app = create_market_app(
                 engine,
@@ -100,6 +97,13 @@ class MarketServer:
         ]
         self._stopping = False
         self._thread: Thread | None = None
+
+    def _frames(self, host: str, port: int, url: str | None) -> FrameHost:
+        """Where requesters' HTML comes from: at `url`, else at a second socket if browsers reach its port."""
+        if url or not _is_direct(self.url, self.port):
+            return FrameHost((url or "").rstrip("/"))
+        self._sockets.append(_listen_beside(host, port and self.port + 1))
+        return FrameHost(port=self._sockets[1].getsockname()[1])
 
     def __enter__(self) -> MarketServer:
         self._thread = Thread(target=self._serve, name="market", daemon=True)

@@ -78,6 +78,9 @@ def test_X44_without_a_host_of_their_own_pages_are_boxed_and_have_no_storage(
     assert _framed(app, html, site).startswith("/question/")
     with closing(MarketServer(engine, mode=Mode.LOCAL, keys=KEYS, public_url=site)) as server:
         assert server.frames_url == ""
+    how = {"mode": Mode.LOCAL, "keys": KEYS}
+    with closing(MarketServer(engine, **how, public_url=site, frames_url="https://f.example/")) as server:
+        assert server.frames_url == "https://f.example"
 
 
 @pytest.mark.parametrize(
