@@ -216,7 +216,9 @@ def test_X45_answers_arrive_whichever_way_a_page_sends_them(
     assert {urlsplit(url).hostname for url in elsewhere if url.startswith("http")} == {"127.0.0.1"}
 
 
+TO_AMAZON = "form.submit() to Amazon"
 ON_A_SERVER = (
+    TO_AMAZON,
     *("turkSubmitTo", "form.submit()", "form.submit() at the top", "fetch", "fetch with cookies"),
     *("fetch of JSON", "XMLHttpRequest of a text", "sendBeacon of a text", "location.href"),
     *("location.assign, escaped twice", "the top's location"),
@@ -251,7 +253,7 @@ def elsewhere() -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize("habit", ON_A_SERVER)
+@pytest.mark.parametrize("habit", ON_A_SERVER[1:])
 def test_X45_so_they_do_from_a_requesters_own_server(
     context: BrowserContext, mturk: Any, market: MarketServer, elsewhere: str, habit: str
 ) -> None:
@@ -261,6 +263,17 @@ def test_X45_so_they_do_from_a_requesters_own_server(
     page = take(context, mturk, market, asked)
     page.frame_locator("iframe").get_by_role("button", name="Send").click()
     assert answers(page, mturk) == [("choice", "3")]
+
+
+def test_X45_a_worker_is_told_if_a_page_elsewhere_sends_the_answers_to_amazon(
+    context: BrowserContext, mturk: Any, market: MarketServer, elsewhere: str
+) -> None:
+    asked = EXTERNAL.replace("https://lab.example/form?study=7", f"{elsewhere}/0?a=1")
+    page = take(context, mturk, market, asked)
+    told = page.get_by_text("what it sent was not stored")
+    expect(told).to_be_hidden()
+    page.frame_locator("iframe").get_by_role("button", name="Send").click()
+    expect(told).to_be_visible()
 
 
 @pytest.mark.parametrize("habit", ["fetch", "XMLHttpRequest", "sendBeacon", "form.submit()"])

@@ -20,6 +20,10 @@
     asking = false;
   };
   const timer = setInterval(ask, every);
+  // The page in the frame went elsewhere, most likely with its answers.
+  document.addEventListener("securitypolicyviolation", ({ effectiveDirective: what }) => {
+    if (what === "frame-src") document.querySelector("[data-blocked]").hidden = false;
+  });
   addEventListener("message", ask);
   addEventListener("focus", ask);
   document.addEventListener("visibilitychange", ask);
