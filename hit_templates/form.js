@@ -8,9 +8,9 @@
   const words = button.textContent;
   const chosen = (passage) => passage.querySelector(":checked");
 
-  // A static page learns from its address if the HIT is accepted. Until then it shows an example.
+  // A static page learns from its address if it is accepted. Until then it is an example.
   if ("static" in form.dataset) {
-    const id = new URLSearchParams(location.search).get("assignmentId");
+    const [, id] = [...new URLSearchParams(location.search)].findLast(([name]) => /assignment_?id$/i.test(name)) ?? [];
     if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {
       for (const field of fields) field.disabled = true;
       for (const part of document.querySelectorAll("[id^=preview-]")) part.hidden = false;
@@ -19,8 +19,8 @@
     fields.assignmentId.value = id;
   }
 
-  // Restore answers after a reload, unless storage is blocked in frames.
-  const key = (fields.token ?? fields.form).value;
+  // Restore answers after a reload, unless storage is blocked.
+  const key = fields.form.value + (fields.token ?? fields.assignmentId).value;
   const save = () => {
     try { sessionStorage[key] = JSON.stringify(Object.fromEntries(new FormData(form))); } catch { /* blocked */ }
   };
@@ -32,7 +32,7 @@
     }
   } catch { /* blocked */ }
 
-  // Seconds for which each passage was in view before its first choice.
+  // Seconds each passage was in view before its first choice.
   const clocks = passages.map(() => ({ seen: false, since: 0 }));
   const tick = (index, seen = clocks[index].seen) => {
     const clock = clocks[index];
@@ -41,7 +41,7 @@
     clock.seen = seen;
     clock.since = seen && !document.hidden && !chosen(passages[index]) ? performance.now() : 0;
   };
-  // In view: a third of it, or much of a small window.
+  // A third in view, or much of a small window.
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, intersectionRatio: part, intersectionRect: { height } } of entries) {
       tick(passages.indexOf(target), part > 0.3 || height > 150);
@@ -59,7 +59,7 @@
     say();
   });
 
-  // The keys 1 to 5 choose a sentence in the story with the focus.
+  // Keys 1 to 5 choose in the story with the focus.
   form.addEventListener("keydown", (event) => {
     const passage = event.target.closest(".passage");
     if (!passage || event.ctrlKey || event.metaKey || event.altKey || !/^[1-5]$/.test(event.key)) return;
@@ -76,7 +76,7 @@
     if (first) {
       event.preventDefault();
       first.focus();
-      const open = passages.flatMap((passage, index) => (chosen(passage) ? [] : index + 1));
+      const open = passages.flatMap((each, index) => (chosen(each) ? [] : index + 1));
       progress.textContent = open.length ? `Not answered yet: ${open.length > 1 ? "stories" : "story"} ${open.join(", ")}.` : "Please tick the box if you agree.";
       return;
     }

@@ -27,8 +27,8 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
     """List the workers of STUDY, with what became of their forms and whether they are kept out.
 
     "Done" counts the forms that a worker has done, of those that the worker may do. "Not counted" counts the
-    forms that the study's own rule leaves out of the scores. A worker who has done all forms is put on the
-    study's exclusion list.
+    forms that the study's own rule leaves out of the scores. Workers who have done all their forms get no
+    more; "excluded" are those whom `worker exclude` keeps out before that.
     """
     people = list_workers(app.study(study), endpoint)
     if as_json:
@@ -40,7 +40,8 @@ def list_them(app: App, study: str, endpoint: str, as_json: bool) -> None:
         table.add_column(heading, justify="right")
     table.add_column("Kept out")
     for one in people:
-        kept_out = [name for name, on in (("blocked", one.blocked), ("on exclusion list", one.on_list)) if on]
+        excluded = one.on_list and one.forms < one.allowed
+        kept_out = [name for name, on in (("blocked", one.blocked), ("excluded", excluded)) if on]
         table.add_row(
             one.worker,
             f"{one.forms} of {one.allowed}",

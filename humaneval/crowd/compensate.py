@@ -220,7 +220,7 @@ def _put_up(at: StudyAtPlatform, order: _Order) -> Published:
 def _publish(platform: Platform, order: _Order) -> Published:
     """Each step finds what an earlier try has done: the list by its name, the worker on it, the HIT by its
     token or key."""
-    name = f"Compensation {order.intent.token[:16]}"
+    name = f"Payment for work that was lost, no. {order.intent.number}"
     only = platform.make_list(name, "For one person, whose work was lost.")
     platform.put_on_list(only, order.worker)
     key = order.offer.key

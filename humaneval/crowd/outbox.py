@@ -32,6 +32,11 @@ class Intent(NamedTuple):
     token: str
     attempted: bool
 
+    @property
+    def number(self) -> str:
+        """Nine digits of the token, for a name that people read and that no other write has."""
+        return str(int.from_bytes(hashlib.sha256(self.token.encode()).digest()[:8]) % 10**9).zfill(9)
+
 
 def intent_of(row: OutboxRow) -> Intent:
     """The write that a row of the outbox stands for."""

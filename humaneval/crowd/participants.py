@@ -249,13 +249,13 @@ def make_list(at: StudyAtPlatform) -> str:
         if row.state == "confirmed" and row.answer:
             return str(row.answer["id"])
         intent = intent_of(row)
-    # The token is random enough that no other database has a list of this name.
-    title = f"Took part in study {intent.token[:16]} ({at.endpoint})"
+    # Workers read the name. No other database has a list of this number.
+    title = f"Took part in “{at.settings.hit.title}”, no. {intent.number}"
     made: str = perform(
         at.engine,
         intent,
         lambda: at.platform.make_list(
-            title, "Given to workers who have taken part in a study that each person does once."
+            title, "You have taken part in this study. Each person can do it once."
         ),
         lambda _, external_id: {"id": external_id},
     )

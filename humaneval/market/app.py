@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from flask import Flask, current_app
 from sqlalchemy import Engine
@@ -16,17 +19,24 @@ from humaneval.market.faults.plan import Faults
 from humaneval.market.faults.unseen_form import unseen_blueprint
 from humaneval.market.keys import Keys
 from humaneval.market.operations import Market
-from humaneval.market.pages import frames, requesters, worker_site
-from humaneval.market.pages.site import WorkerSite, current_site
-from humaneval.market.protocol.addresses import check_site
+from humaneval.market.pages import frames as frame_pages
+from humaneval.market.pages import requesters, worker_site
+from humaneval.market.pages.frames import APART
+from humaneval.market.pages.site import NO_FRAMES, FrameHost, WorkerSite, current_site
+from humaneval.market.protocol.addresses import check_frames, check_site, origin_of
 from humaneval.market.security import Seals
 from humaneval.market.tables.database import BUSY, Clock, Mode, open_account
 from humaneval.market.wire import wire_blueprint
 from humaneval.market.wording import TOO_LARGE, duration_text, moment_text, money_text
 from humaneval.store.types import now
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
 MOST_BYTES = 4 * 1024 * 1024
 MOST_FIELDS = 5000
+
+_BESIDE = "market.frames"
 
 _OTHER_WORDS = "This site cannot do what the browser asked for."
 _WORDS = {
@@ -52,6 +62,7 @@ def create_market_app(
     trouble: TroubleSource | None = None,
     invited: bool = False,
     balance: Decimal | None = None,
+    frames: FrameHost = NO_FRAMES,
 ) -> Flask:
     """The application over an opened market.
 
@@ -62,30 +73,67 @@ def create_market_app(
             can be replaced while the application runs.
         invited: Workers come by invitation, not by name alone.
         balance: What a new account opens with. Nothing is made before everything else was found right.
+        frames: Where HTML that is part of a HIT has an origin of its own. If it is an address, this
+            application answers there, too; if it is a port, `frames_of` it must be served at that port.
     """
     check_site(public_url)
+    if frames.url:
+        check_frames(frames.url, public_url)
+        frames = FrameHost(origin_of(frames.url))
     if isinstance(trouble, Faults):
         clock = trouble.moved(clock)
     seals = Seals(open_account(engine, mode, balance=balance, public_url=public_url, clock=clock))
     market = Market(engine, mode, clock)
+    site = WorkerSite(market, seals, public_url, invited=invited, frames=frames)
+    app = _application(site, {TOKEN: "", requesters.SIGNED: keys is not None, APART: False})
+    app.register_blueprint(wire_blueprint(market, keys, clock))
+    for pages in (worker_site, requesters):
+        app.register_blueprint(pages.blueprint)
+    beside = _application(site, {APART: True})
+    app.extensions[_BESIDE] = beside
+    if trouble is not None:
+        _bring_about(app, market, trouble, seals, public_url)
+        beside.wsgi_app = WithTrouble(beside.wsgi_app, trouble)  # type: ignore[method-assign]  # as Flask says to do it
+    if frames.url:
+        app.wsgi_app = _ByHost(urlsplit(frames.url).netloc, beside, app.wsgi_app)  # type: ignore[method-assign]  # as above
+    app.register_error_handler(HTTPException, _refused)
+    for kind in BUSY:
+        app.register_error_handler(kind, _busy)
+    return app
+
+
+def frames_of(app: Flask) -> Flask:
+    """The application that gives requesters' HTML an origin of its own, beside the worker site's `app`.
+
+    It knows nobody, and has nothing but that HTML and the address that takes its answers.
+    """
+    beside: Flask = app.extensions[_BESIDE]
+    return beside
+
+
+def _application(site: WorkerSite, config: Mapping[str, object]) -> Flask:
     app = Flask(__name__)
     app.config.update(
-        {TOKEN: "", requesters.SIGNED: keys is not None},
+        config,
         MAX_CONTENT_LENGTH=MOST_BYTES,
         MAX_FORM_MEMORY_SIZE=MOST_BYTES,
         MAX_FORM_PARTS=MOST_FIELDS,
     )
     app.jinja_env.filters.update(money=money_text, duration=duration_text, moment=moment_text)
-    WorkerSite(market, seals, public_url, invited=invited).serve(app)
-    app.register_blueprint(wire_blueprint(market, keys, clock))
-    for pages in (frames, worker_site, requesters):
-        app.register_blueprint(pages.blueprint)
-    if trouble is not None:
-        _bring_about(app, market, trouble, seals, public_url)
-    app.register_error_handler(HTTPException, _refused)
-    for kind in BUSY:
-        app.register_error_handler(kind, _busy)
+    site.serve(app)
+    app.register_blueprint(frame_pages.blueprint)
     return app
+
+
+class _ByHost:
+    """One application for requests to `host`, another for all others."""
+
+    def __init__(self, host: str, there: WSGIApplication, elsewhere: WSGIApplication) -> None:
+        self._host, self._there, self._elsewhere = host, there, elsewhere
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        app = self._there if environ.get("HTTP_HOST", "").lower() == self._host.lower() else self._elsewhere
+        return app(environ, start_response)
 
 
 def _bring_about(app: Flask, market: Market, trouble: TroubleSource, seals: Seals, public_url: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from typing import Any
 
 from sqlalchemy import select
@@ -11,7 +12,7 @@ from sqlalchemy import select
 from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.refusals import RefusedError
 from humaneval.market.protocol.values import YEAR, Params, Reply, amount, seconds, text
-from humaneval.market.qualifications.requirements import check_requirements
+from humaneval.market.qualifications.requirements import canonical, check_requirements
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import HitType, Requires
 
@@ -41,10 +42,12 @@ def hit_type_of(work: Transaction, params: Params) -> HitType:
             0,
             MOST_AUTO_APPROVAL,
         ),
-        # Their order makes no difference.
-        "qualifications": sorted(requirements, key=lambda each: json.dumps(each, sort_keys=True)),
+        "qualifications": list(requirements),
     }
-    fingerprint = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    # The order of requirements makes no difference, nor which of two names they use.
+    compared = sorted((canonical(each) for each in requirements), key=partial(json.dumps, sort_keys=True))
+    facts = json.dumps({**values, "qualifications": compared}, sort_keys=True)
+    fingerprint = hashlib.sha256(facts.encode()).hexdigest()
     found = work.session.scalar(select(HitType).where(HitType.fingerprint == fingerprint))
     return found or _new(work, fingerprint, values)
 

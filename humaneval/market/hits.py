@@ -18,7 +18,7 @@ from humaneval.market.protocol.identifiers import new_entity_id
 from humaneval.market.protocol.paging import page
 from humaneval.market.protocol.refusals import RefusedError, invalid, no_such_hit, wrong_hit_state
 from humaneval.market.protocol.values import YEAR, Params, Reply, seconds, text
-from humaneval.market.qualifications.requirements import SYSTEM, find_type
+from humaneval.market.qualifications.requirements import SYSTEM, find_type, read_back
 from humaneval.market.questions.question import read_question
 from humaneval.market.request_tokens import refuse_repeat, remember
 from humaneval.market.tables.database import Transaction
@@ -49,8 +49,9 @@ def get_hit(work: Transaction, params: Params) -> Reply:
 
 
 def list_hits(work: Transaction, params: Params) -> Reply:
-    """ListHITs: all HITs that were not deleted, oldest first."""
-    rows, envelope = page(work.session, select(Hit).where(Hit.disposed.is_(False)), Hit.number, params)
+    """ListHITs: all HITs that were not deleted, newest first: programs take the first for the last made."""
+    kept = select(Hit).where(Hit.disposed.is_(False))
+    rows, envelope = page(work.session, kept, Hit.number, params, newest_first=True)
     return {"HITs": described(work, rows), **envelope}
 
 
@@ -236,7 +237,7 @@ def _description(hit: Hit, count: Counts) -> dict[str, Any]:
         "AutoApprovalDelayInSeconds": kind.auto_approval_seconds,
         "Expiration": hit.expires_at,
         "AssignmentDurationInSeconds": kind.assignment_seconds,
-        "QualificationRequirements": kind.qualifications,
+        "QualificationRequirements": [read_back(each) for each in kind.qualifications],
         "HITReviewStatus": "NotReviewed",
         "NumberOfAssignmentsPending": count.accepted,
         "NumberOfAssignmentsAvailable": open_places,

@@ -10,7 +10,14 @@ from sqlalchemy import func, select
 
 from humaneval.market.blocks import is_blocked
 from humaneval.market.protocol.refusals import NotPossibleError
-from humaneval.market.qualifications.requirements import Obstacle, obstacles, record_of, types_of, unmet
+from humaneval.market.qualifications.requirements import (
+    Obstacle,
+    is_lack,
+    obstacles,
+    record_of,
+    types_of,
+    unmet,
+)
 from humaneval.market.tables.assignments import TAKEN, Assignment
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit
@@ -19,10 +26,15 @@ from humaneval.market.tables.workers import Worker
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A group of HITs of one type as a worker sees it: the next HIT for them, and the number of HITs."""
+    """A group of HITs of one type as a worker sees it: the next HIT for them, and the number of HITs.
+
+    `once`: those who hold some qualification may do none, and one HIT may be enough to get it. Then nobody
+    knows how many of them this worker may do.
+    """
 
     hit: Hit
     available: int
+    once: bool
     obstacles: Sequence[Obstacle]
 
 
@@ -54,7 +66,12 @@ def offers(work: Transaction, worker: Worker) -> list[Offer]:
     record = record_of(work.session, worker)
     known = types_of(work.session, [each for hit, _ in rows for each in hit.hit_type.qualifications])
     return [
-        Offer(hit, available, obstacles(hit.hit_type.qualifications, record, "accept", known))
+        Offer(
+            hit,
+            available,
+            any(map(is_lack, hit.hit_type.qualifications)),
+            obstacles(hit.hit_type.qualifications, record, "accept", known),
+        )
         for hit, available in rows
         if not unmet(hit.hit_type.qualifications, record, "discover")
     ]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from humaneval.market import (
     blocks,
@@ -20,7 +20,9 @@ from humaneval.market import (
     uploads,
 )
 from humaneval.market.deadlines import let_time_pass, something_is_due, turning_points
+from humaneval.market.protocol.paging import Bookmarks
 from humaneval.market.qualifications import holders, qualification_types
+from humaneval.market.tables.account import Account
 from humaneval.market.tables.database import Clock, Mode, Transaction, transaction
 from humaneval.store.types import now
 
@@ -85,14 +87,25 @@ class Market:
         self.site = ""
         """The worker site's address, once there is one."""
 
-    def perform(self, name: str, params: Mapping[str, Any], request_id: str = "") -> dict[str, Any]:
+    def perform(
+        self, name: str, params: Mapping[str, Any], request_id: str = "", *, without_rows: bool = False
+    ) -> dict[str, Any]:
         """Carry out one requester operation. Raises RefusedError; then nothing was changed.
 
-        `request_id` is the id of this call that the caller is told.
+        `request_id` is the id of this call that the caller is told. `without_rows`: if it is a list, its page
+        comes empty, with a token for its rows.
         """
         operation = OPERATIONS[name]
         with self.writing() if operation.writes else self.reading() as work:
-            return operation.run(replace(work, request_id=request_id), params)
+            work = replace(work, request_id=request_id)
+            if not name.startswith("List"):
+                return operation.run(work, params)
+            key = work.session.scalars(select(Account.signing_key)).one_or_none() or ""
+            bookmarks = Bookmarks(key, name, params, work.now)
+            reply = operation.run(work, bookmarks.place())
+            if without_rows and "NumResults" in reply:
+                return bookmarks.emptied(reply)
+            return bookmarks.marked(reply)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:

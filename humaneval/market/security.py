@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from flask import Request, Response
@@ -9,15 +11,21 @@ from itsdangerous import BadSignature, Signer, URLSafeSerializer, URLSafeTimedSe
 
 from humaneval.market.protocol.addresses import origin_of
 
-COOKIE = "market_worker"
-
 LINK_PATH = "/come/"
 """A worker's own token follows it. Anyone who has the link is that worker, so no page shows it to others."""
 
 SIGNED_IN_SECONDS = 30 * 24 * 3600
 
-FRAME_SANDBOX = "allow-scripts allow-forms allow-modals allow-popups allow-top-navigation-by-user-activation"
-"""What a requester's own HTML may do in its frame. No allow-same-origin: it must not act as the worker."""
+BOXED = (
+    "allow-scripts allow-forms allow-modals allow-popups allow-popups-to-escape-sandbox allow-downloads"
+    " allow-top-navigation"
+)
+"""What a requester's page may do if it comes from the worker site's own address. It has no origin and no
+storage: it must not act as the worker. It may leave its frame, as pages do that send their answers from the
+top."""
+
+APART = f"{BOXED} allow-same-origin"
+"""What it may do at an address that is not the worker site's: it has that origin, with storage."""
 
 
 class Pass(NamedTuple):
@@ -36,6 +44,8 @@ class Seals:
         self._form = URLSafeTimedSerializer(key, salt="market-form")
         self._link = URLSafeSerializer(key, salt="market-link")
         self._invitation = URLSafeSerializer(key, salt="market-invitation")
+        # Cookies do not know ports, and a page in a frame can set one of any name. It cannot know this name.
+        self.cookie_name = "market_worker_" + hmac.digest(key.encode(), b"cookie name", "sha256").hex()[:16]
         self.admin_token = Signer(key, salt="market-admin").get_signature(b"faults").decode()
 
     def cookie(self, bearer: Pass) -> str:
@@ -64,7 +74,7 @@ class Seals:
 
     def pass_of(self, request: Request) -> Pass | None:
         """What the request's cookie says; None without a valid one."""
-        return _pass(_unsealed(self._cookie, request.cookies.get(COOKIE, "")))
+        return _pass(_unsealed(self._cookie, request.cookies.get(self.cookie_name, "")))
 
     def form_is_from(self, request: Request, worker_id: str) -> bool:
         """Whether the posted form was on a page that this worker was shown."""
@@ -101,9 +111,9 @@ def safe_path(path: str) -> str:
     return path if inside else "/hits"
 
 
-def protect_page(response: Response, frame_origin: str = "") -> Response:
-    """Headers for a page of the site. It may frame the question's origin, and no page may frame it."""
-    frames = " ".join(part for part in ("'self'", frame_origin) if part)
+def protect_page(response: Response, *frame_origins: str) -> Response:
+    """Headers for a page of the site. It may frame `frame_origins` and itself, and no page may frame it."""
+    frames = " ".join(dict.fromkeys(part for part in ("'self'", *frame_origins) if part))
     response.headers["Content-Security-Policy"] = (
         f"default-src 'self'; img-src 'self' data:; frame-src {frames}; frame-ancestors 'none'; form-action"
         " 'self'; base-uri 'none'; object-src 'none'"
@@ -114,8 +124,8 @@ def protect_page(response: Response, frame_origin: str = "") -> Response:
 def protect_answer(response: Response, public_origin: str) -> Response:
     """Headers for the answer to a submission. Our page frames it, or the requester's page in ours."""
     response.headers["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src {public_origin}; frame-ancestors *; form-action 'none'; base-uri"
-        " 'none'"
+        f"default-src 'none'; style-src {public_origin}; script-src {public_origin}; frame-ancestors *;"
+        " form-action 'none'; base-uri 'none'"
     )
     return _common(response)
 
@@ -129,10 +139,26 @@ def protect_hand_on(response: Response, public_origin: str) -> Response:
     return _common(response)
 
 
-def protect_content(response: Response) -> Response:
-    """Headers for a requester's own HTML. It is sandboxed even if it is opened outside the frame."""
-    response.headers["Content-Security-Policy"] = f"sandbox {FRAME_SANDBOX}; frame-ancestors 'self'"
+def protect_content(response: Response, *, framed_by: Sequence[str] = (), apart: bool = False) -> Response:
+    """Headers for a requester's own HTML. It is sandboxed even if it is opened outside the frame.
+
+    `framed_by`: the origins of the worker site, if this is not one of them. `apart`: it has its own origin.
+    """
+    sites = " ".join(dict.fromkeys(("'self'", *framed_by)))
+    response.headers["Content-Security-Policy"] = (
+        f"sandbox {APART if apart else BOXED}; frame-ancestors {sites}"
+    )
     return _common(response)
+
+
+def open_to_scripts(response: Response, asked_by: str) -> Response:
+    """Let a page of any origin read what came of its answers: a submission needs no cookie, only its id."""
+    response.headers["Access-Control-Allow-Origin"] = asked_by or "*"
+    response.headers["Access-Control-Allow-Headers"] = "Content-Type, X-Requested-With"
+    if asked_by:
+        response.headers["Access-Control-Allow-Credentials"] = "true"
+        response.headers["Vary"] = "Origin"
+    return response
 
 
 def _common(response: Response) -> Response:

@@ -16,10 +16,11 @@ from waitress import wasyncore
 from waitress.server import create_server
 
 from humaneval.errors import PrerequisiteError, SettingsError
-from humaneval.market.app import create_market_app
+from humaneval.market.app import create_market_app, frames_of
 from humaneval.market.faults import admin
 from humaneval.market.faults.kinds import TroubleSource
 from humaneval.market.keys import REGION, Keys
+from humaneval.market.pages.site import FrameHost
 from humaneval.market.protocol.addresses import is_loopback
 from humaneval.market.tables.database import Clock, Mode
 from humaneval.store.types import now
@@ -49,14 +50,20 @@ class MarketServer:
         trouble: TroubleSource | None = None,
         invited: bool = False,
         balance: Decimal | None = None,
+        frames_url: str | None = None,
     ) -> None:
-        self._socket = _listen(host, port)
+        """`frames_url`: the address of requesters' HTML, if a proxy stands before this server. Without it,
+        and without a proxy, a second port is that address."""
+        self._sockets = [_listen(host, port)]
         try:
-            self.port: int = self._socket.getsockname()[1]
+            self.port: int = self._sockets[0].getsockname()[1]
             shown = f"[{host}]" if ":" in host else host
             self.url = (public_url or f"http://{shown}:{self.port}").rstrip("/")
             if keys is None:
                 _refuse_others(host, self.url)
+            frames = self._frames(host, port, frames_url)
+            self.frames_url = frames.origin("http", urlsplit(self.url).netloc)
+            """Where HTML that is part of a HIT has its origin; empty if it has none."""
             app = create_market_app(
                 engine,
                 mode=mode,
@@ -66,26 +73,38 @@ class MarketServer:
                 trouble=trouble,
                 invited=invited,
                 balance=balance,
+                frames=frames,
             )
         except BaseException:
-            self._socket.close()
+            for each in self._sockets:
+                each.close()
             raise
         self.faults_url = f"http://{shown if is_loopback(host) else '127.0.0.1'}:{self.port}{admin.PATH}"
         self.faults_token: str = app.config[admin.TOKEN]
         """For programs that change the faults while the server runs; empty if there is no plan of faults."""
         self._map: dict[int, object] = {}
-        self._server = create_server(
-            app,
-            map=self._map,
-            sockets=[self._socket],
-            threads=THREADS,
-            connection_limit=CONNECTIONS,
-            ident=None,
-            # Behind a proxy, --public-url gives the public address; no header can change it.
-            url_scheme=urlsplit(self.url).scheme,
-        )
+        self._servers = [
+            create_server(
+                each,
+                map=self._map,
+                sockets=[listening],
+                threads=THREADS,
+                connection_limit=CONNECTIONS,
+                ident=None,
+                # Behind a proxy, --public-url gives the public address; no header can change it.
+                url_scheme=urlsplit(self.url).scheme,
+            )
+            for each, listening in zip((app, frames_of(app)), self._sockets, strict=False)
+        ]
         self._stopping = False
         self._thread: Thread | None = None
+
+    def _frames(self, host: str, port: int, url: str | None) -> FrameHost:
+        """Where requesters' HTML comes from: at `url`, else at a second socket if browsers reach its port."""
+        if url or not _is_direct(self.url, self.port):
+            return FrameHost((url or "").rstrip("/"))
+        self._sockets.append(_listen_beside(host, port and self.port + 1))
+        return FrameHost(port=self._sockets[1].getsockname()[1])
 
     def __enter__(self) -> MarketServer:
         self._thread = Thread(target=self._serve, name="market", daemon=True)
@@ -114,16 +133,18 @@ class MarketServer:
         """Finish the requests in hand and stop. The engine stays open: it belongs to the caller."""
         self._stopping = True
         if self._thread is not None:
-            self._server.pull_trigger()
+            self._servers[0].pull_trigger()
             self._thread.join()
             self._thread = None
         # Only now: if the thread closed its own sockets, no trigger could wake it.
         self._release()
 
     def _release(self) -> None:
-        self._server.task_dispatcher.shutdown()
+        for server in self._servers:
+            server.task_dispatcher.shutdown()
         wasyncore.close_all(self._map)
-        self._socket.close()
+        for each in self._sockets:
+            each.close()
 
 
 def is_local(host: str, public_url: str | None) -> bool:
@@ -151,6 +172,20 @@ def _refuse_others(host: str, url: str) -> None:
                 f"Make a key pair with `{command('market', 'key', '--out', 'FILE')}` and serve with"
                 " --keys FILE.",
             )
+
+
+def _is_direct(url: str, port: int) -> bool:
+    """Whether browsers reach this server itself at `url`, and so its other ports, too."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and (parts.port or 80) == port
+
+
+def _listen_beside(host: str, port: int) -> socket.socket:
+    """A second socket: at `port` if it is free, else at any port."""
+    try:
+        return _listen(host, port if port < 65536 else 0)
+    except PrerequisiteError:
+        return _listen(host, 0)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -21,7 +21,6 @@ from humaneval.market.keys import Keys, NotSignedError
 from humaneval.market.operations import Market
 from humaneval.market.protocol.http import CONTENT_TYPE, REQUEST_ID, TARGET, error_body
 from humaneval.market.protocol.identifiers import new_request_id
-from humaneval.market.protocol.paging import emptied
 from humaneval.market.protocol.refusals import RefusedError
 from humaneval.market.protocol.shapes import faults, operation_model, read_times, write_times
 from humaneval.market.tables.database import BUSY, Clock
@@ -70,7 +69,12 @@ def _perform(market: Market, request_id: str) -> Any:
     operation = _operation()
     params = _params(operation)
     try:
-        reply = market.perform(operation.name, params, request_id)
+        reply = market.perform(
+            operation.name,
+            params,
+            request_id,
+            without_rows=happening(request.environ) is Trouble.EMPTY_PAGE,
+        )
     except RefusedError as refusal:
         raise _WireError(400, "RequestError", refusal.message, refusal.code) from None
     except BUSY as error:
@@ -81,8 +85,6 @@ def _perform(market: Market, request_id: str) -> Any:
     except Exception:
         _log.exception("%s failed", operation.name)
         _fail()
-    if happening(request.environ) is Trouble.EMPTY_PAGE and "NumResults" in reply:
-        reply = emptied(reply, params)
     wrong = faults(reply, operation.output_shape) if operation.output_shape is not None else []
     if wrong:
         _log.error("%s gave a reply that breaks the model: %s", operation.name, "; ".join(wrong))

@@ -10,6 +10,7 @@ from flask import Blueprint, Response, current_app, g, request
 from itsdangerous import BadSignature
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
+from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
@@ -25,13 +26,15 @@ from humaneval.store.tables import HitRow
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
-from humaneval.text import refused_characters
 from humaneval.web import messages
 from humaneval.web.forms import by_program, context, form_page, known_fields, only_looking, with_gaps
+from humaneval.web.ids import is_id, read_ids
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("hit_forms", __name__)
 
+PARAMETERS = ("assignmentId", "workerId", "hitId", "turkSubmitTo")
+"""What a marketplace adds to the address of a form."""
 NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"
 ASSETS = {"form.css": "text/css", "form.js": "text/javascript", "handover.js": "text/javascript"}
 MAX_ID = 64
@@ -89,18 +92,21 @@ def show(hit_key: str) -> Response:
     if hit is None:
         return messages.unknown()
     _frames(hit.endpoint)
-    assignment, worker = request.args.get("assignmentId", ""), request.args.get("workerId", "")
+    ids = read_ids(request.args, PARAMETERS)
+    assignment, worker = ids["assignmentId"], ids["workerId"]
     if only_looking():
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
         return messages.page("preview.html", example=EXAMPLE, simulated=hit.simulated, test=hit.test)
-    if not worker or max(len(assignment), len(worker)) > MAX_ID or refused_characters(assignment + worker):
+    if max(len(assignment), len(worker)) > MAX_ID or not all(
+        is_id(id, PARAMETERS) for id in (assignment, worker)
+    ):
         return messages.incomplete()
     engine = context().engine
     opened = open_form(
         engine,
         hit_key=hit_key,
-        external_hit=request.args.get("hitId", ""),
+        external_hit=ids["hitId"],
         assignment=assignment,
         worker=worker,
         now=now(),
@@ -110,7 +116,7 @@ def show(hit_key: str) -> Response:
     if refusal is not None:
         return refusal
     place = load_form(engine, opened.assignment_id)
-    origin = _submit_origin(hit.endpoint, request.args.get("turkSubmitTo", ""))
+    origin = _submit_origin(hit.endpoint, ids["turkSubmitTo"])
     if opened.outcome is Outcome.ANSWERED:
         return _hand_over(place.external_id, place.answered or {}, origin)
     return form_page(place.form, _delivery(place, origin))
@@ -129,11 +135,11 @@ def move(hit_key: str) -> Response:
         return messages.invalid()
     if signed_for != hit_key:
         return messages.invalid()
-    asked = dict(parse_qsl(query))
+    asked = read_ids(MultiDict(parse_qsl(query)), PARAMETERS)
     open_form(
         context().engine,
         hit_key=hit_key,
-        external_hit=asked.get("hitId", ""),
+        external_hit=asked["hitId"],
         assignment=asked["assignmentId"],
         worker=asked["workerId"],
         now=now(),

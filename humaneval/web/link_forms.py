@@ -17,6 +17,7 @@ from flask import Blueprint, Response, g, redirect, request
 from itsdangerous import BadSignature
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
+from werkzeug.datastructures import MultiDict
 
 from humaneval.crowd.claims import Opened, Outcome, has_begun, keep_answers, open_form, reopen_form
 from humaneval.crowd.form_of_row import load_form
@@ -26,17 +27,14 @@ from humaneval.store.tables import HitRow
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
-from humaneval.text import refused_characters
 from humaneval.web.forms import by_program, context, form_page, known_fields, only_looking, with_gaps
+from humaneval.web.ids import is_id, read_ids
 from humaneval.web.messages import message, page, root, times
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("links", __name__)
 
-LONGEST_ID = 128
 TICKET = re.compile(r"[0-9a-f]{32}")
-NO_ID = re.compile(r"[\s{}\[\]<>$%\ufffd]")
-"""Characters of an unfilled placeholder of the panel, or that no panel has in an id."""
 
 
 class _LinkHit(NamedTuple):
@@ -64,7 +62,7 @@ def welcome(key: str) -> Response:
     if only_looking():
         return Response(status=204)
     # Each page of an open link stands for one person: pressing its button twice claims one row.
-    given = {"ticket": secrets.token_hex(16)} if hit.audience == "open" else request.args
+    given = {"ticket": secrets.token_hex(16)} if hit.audience == "open" else _given(hit, request.args)
     visitor = _visitor(hit, given)
     if visitor is None:
         return _no_panel_id(hit.study)
@@ -78,7 +76,7 @@ def welcome(key: str) -> Response:
         test="This is a pilot." if hit.pilot else "",
         begun=begun,
         action=f"{root()}take/{key}",
-        fields={name: given[name] for name in _parameters(hit) if name in given},
+        fields=given,
     )
 
 
@@ -88,7 +86,7 @@ def begin(key: str) -> Response:
     hit = _find(key)
     if hit is None:
         return _unknown()
-    visitor = _visitor(hit, request.form)
+    visitor = _visitor(hit, _given(hit, request.form))
     if visitor is None:
         return _no_panel_id(hit.study)
     opened = open_form(
@@ -159,11 +157,11 @@ def _allow_completion(study: StudyFile) -> None:
     allow_frames([], [f"{parts.scheme}://{parts.netloc}"] if parts.netloc else [])
 
 
-def _parameters(hit: _LinkHit) -> list[str]:
-    """The query parameters that the opening page passes on to its button."""
+def _given(hit: _LinkHit, fields: MultiDict[str, str]) -> dict[str, str]:
+    """The parameters that say whom the link stands for. The opening page passes them on to its button."""
     if hit.audience == "open":
-        return ["ticket"]
-    return _panel_parameters(hit.study) if hit.audience == "panel" else []
+        return read_ids(fields, ["ticket"])
+    return read_ids(fields, _panel_parameters(hit.study)) if hit.audience == "panel" else {}
 
 
 def _panel_parameters(study: StudyFile) -> list[str]:
@@ -173,7 +171,7 @@ def _panel_parameters(study: StudyFile) -> list[str]:
 def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
     """The person of a personal link, the reader of an open link's page, or the ids that a panel supplies.
 
-    None if one of those ids is missing, too long, or still the placeholder that the panel should have filled.
+    None if one of those ids is missing or can be nobody's: a placeholder, or what a broken script wrote.
     """
     if hit.audience == "personal":
         return _Visitor(f"person {hit.key}", _assignment(hit.key))
@@ -183,8 +181,8 @@ def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
             ticket = secrets.token_hex(16)
         return _Visitor(f"visitor {ticket}", _assignment(hit.key, ticket))
     names = _panel_parameters(hit.study)
-    ids = [given.get(name, "").strip() for name in names]
-    if any(not _is_id(id, name) for id, name in zip(ids, names, strict=True)):
+    ids = [given[name] for name in names]
+    if not all(is_id(id, names) for id in ids):
         return None
     return _Visitor(ids[0], "-".join([*ids[1:], _assignment(hit.key, *ids)]))
 
@@ -192,10 +190,6 @@ def _visitor(hit: _LinkHit, given: Mapping[str, str]) -> _Visitor | None:
 def _assignment(key: str, *ids: str) -> str:
     """An id that exports may show: it reveals neither link nor person, and no other study has it."""
     return hashlib.sha256("\n".join((key, *ids)).encode()).hexdigest()[:16]
-
-
-def _is_id(id: str, name: str) -> bool:
-    return 0 < len(id) <= LONGEST_ID and id != name and not NO_ID.search(id) and not refused_characters(id)
 
 
 def _refusal(hit: _LinkHit, opened: Opened) -> Response | None:

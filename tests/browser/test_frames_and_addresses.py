@@ -139,6 +139,39 @@ def test_C35_an_address_without_a_worker_is_explained(page: Page, study: Publish
     assert study.stored() == (0, 0)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "amp;assignmentId=A1&amp;workerId=W1",
+        "amp;amp;assignmentId=A1&workerId=W1",
+        "AssignmentID=A1&WorkerID=W1",
+        "assignmentid=A1&workerid=W1",
+        "ASSIGNMENTID=A1&WORKERID=W1",
+        "assignment_id=A1&worker-id=W1",
+        "assignmentId=&workerId=&assignmentId=A1&workerId=W1",
+        "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&assignmentId=A1&workerId=W1",
+        "study=7&amp;assignmentId=A1&amp;workerId=W1",
+    ],
+)
+def test_X47_the_ids_are_understood_however_the_address_spells_them(
+    study: PublishedStudy, query: str
+) -> None:
+    client = Client(create_app(Settings(market_url=study.market_url), study.engine))
+    page = client.get(f"/form/{study.hit_keys()[0]}?{query}")
+    assert (page.status_code, "Story 1 of 4" in page.text) == (200, True)
+    with reading(study.engine) as session:
+        assert session.scalars(select(AssignmentRow.external_id)).all() == ["A1"]
+
+
+@pytest.mark.parametrize("id", ["undefined", "null", "NaN", "0", "{{workerId}}", "${workerId}", "workerId"])
+def test_X48_a_hit_is_for_somebody_too(study: PublishedStudy, id: str) -> None:
+    client = Client(create_app(Settings(market_url=study.market_url), study.engine))
+    for query in (f"assignmentId=A1&workerId={id}", f"assignmentId={id}&workerId=W1"):
+        page = client.get(f"/form/{study.hit_keys()[0]}?{query}")
+        assert (page.status_code, "This address is incomplete" in page.text) == (400, True)
+    assert study.stored() == (0, 0)
+
+
 def test_who_comes_again_or_too_late_reads_why(page: Page, publish: Callable[..., PublishedStudy]) -> None:
     study = publish(design={"annotators": 1})
     address = study.accept()

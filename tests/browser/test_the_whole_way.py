@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from time import monotonic
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.people import (
     PublishedStudy,
     agree,
     choose,
+    chosen,
     fill_in,
     passage,
     send,
@@ -141,6 +143,64 @@ def test_a_static_page_is_previewed_accepted_answered_and_collected(
     lines = study.responses()
     assert [line["choice"] for line in lines] == [2, 2, 4, 1]
     assert all(line["seconds"] is not None for line in lines)
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_X52_a_reload_inside_the_worker_site_keeps_what_was_ticked(
+    page: Page, publish: Callable[..., PublishedStudy], static: bool
+) -> None:
+    study = publish(static=static)
+    sign_in(page, study)
+    frame = page.frame_locator("iframe")
+    agree(frame)
+    choose(frame, 1, 2)
+    choose(frame, 3, 4)
+    for reload in (lambda: page.reload(), lambda: page.frames[1].evaluate("location.reload()")):
+        reload()
+        expect(frame.get_by_text("2 of 4 answered")).to_be_visible()
+        assert chosen(frame) == [2, 0, 4, 0]
+        assert frame.get_by_role("checkbox").is_checked()
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_X52_once_the_work_is_sent_there_is_no_return_and_no_clock(
+    page: Page, publish: Callable[..., PublishedStudy], static: bool
+) -> None:
+    study = publish(static=static)
+    sign_in(page, study)
+    told = page.get_by_text("Your work was submitted and is waiting for review.")
+    expect(page.get_by_text("left when this page was opened")).to_be_visible()
+    expect(page.get_by_role("button", name="Return this HIT")).to_be_visible()
+    expect(told).to_be_hidden()
+    _finish(page, [1, 2, 3, 4])
+    expect(told).to_be_visible()
+    expect(page.get_by_role("button", name="Return this HIT")).to_have_count(0)
+    expect(page.get_by_text("left when this page was opened")).to_have_count(0)
+    expect(page.get_by_role("link", name="See the HITs")).to_be_visible()
+
+
+def test_X52_the_list_counts_what_this_worker_may_do_and_shows_no_technical_text(
+    page: Page, publish: Callable[..., PublishedStudy]
+) -> None:
+    study = publish()
+    page.goto(study.group_url)
+    page.get_by_label("Name").fill("ann")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("This HIT requires")).to_have_count(0)
+    page.goto(f"{study.market_url}/hits")
+    expect(page.get_by_role("listitem")).to_have_count(1)
+    expect(page.get_by_text("for you", exact=False)).to_have_count(0)
+    page.get_by_role("button", name="Accept").click()
+    page.goto(f"{study.market_url}/hits")
+    expect(page.get_by_role("button", name="Accept")).to_have_count(0)
+    page.get_by_role("link", name="Continue").click()
+    _finish(page, [1, 2, 3, 4])
+    study.responses()
+    page.goto(f"{study.market_url}/hits")
+    expect(page.get_by_text("There are no HITs for you at the moment.")).to_be_visible()
+    page.goto(f"{study.market_url}/qualifications")
+    held = page.get_by_role("heading", level=2).inner_text()
+    assert re.fullmatch("Took part in “.+”, no. [0-9]{9}", held)
 
 
 AWKWARD = [

@@ -141,5 +141,12 @@ MEANINGS = {
     "X09": "Agreement took every scale for names of kinds.",
     "X10": "Pseudonyms changed with each run, and nobody could find a bad rater.",
     "X53": "A list of people without a header, or in another encoding, lost its first person or was refused.",
+    "X42": "A list's last page had no token, and programs that read on until an empty page crashed.",
+    "X43": "Requirements were read back without what they guard, and good calls were refused.",
+    "X44": "Pages of HTMLQuestions had no storage and no cookies, so some never started.",
+    "X45": "Pages that build the address for answers in a script stored nothing.",
+    "X47": "An address that spells its ids in another way gave the preview to somebody who had accepted.",
+    "X48": "What a broken script writes instead of an id was taken for a person.",
+    "X52": "The worker site counted HITs that the worker could not do, and showed technical text.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

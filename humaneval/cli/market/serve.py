@@ -46,6 +46,11 @@ DEFAULT_PORT = 8731
     "--public-url", help="Address at which workers' browsers reach it, if not the one it listens on."
 )
 @click.option(
+    "--frames-url",
+    help="Address at which browsers find the pages of HTMLQuestions, behind a proxy: a host of their own that"
+    " leads here, too. [default: a second port, without a proxy]",
+)
+@click.option(
     "--keys",
     "keys_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -74,6 +79,7 @@ def serve(
     database: str,
     balance: Decimal | None,
     public_url: str | None,
+    frames_url: str | None,
     keys_file: Path | None,
     registration: str | None,
     faults: str | None,
@@ -100,6 +106,7 @@ def serve(
             host=host,
             port=urlsplit(app.settings.market_url).port or DEFAULT_PORT if port is None else port,
             public_url=public_url,
+            frames_url=frames_url,
             keys=keys,
             trouble=trouble,
             invited=not is_local(host, public_url) if registration is None else registration == "invited",
@@ -139,12 +146,17 @@ def _announce(
     """Print what a program of one's own needs. Secrets are not printed, only where they are."""
     environment = client_environment(server.url, signed=keys is not None, keys_file=keys_file)
     document = {"worker_site": f"{server.url}/", "mode": mode, "environment": environment}
+    document["frames"] = server.frames_url
     if server.faults_token:
         document["faults"] = {"url": server.faults_url, "header": TOKEN_HEADER, "token": server.faults_token}
     if as_json:
         click.echo(json.dumps(document))  # on one line: programs read it while the server runs
         return
     say(f"Worker site: {server.url}/")
+    if server.frames_url:
+        say(f"Pages of HTMLQuestions: {server.frames_url}/")
+    else:
+        say("Pages of HTMLQuestions have no storage. Give them a host of their own with --frames-url.")
     say("For a program of your own:")
     for name, value in environment.items():
         say(f"  export {name}={value}")

@@ -6,33 +6,48 @@ None of these routes needs a cookie, since in a frame on another site there is n
 from __future__ import annotations
 
 import re
+from html import escape
 
-from flask import Blueprint, Response, render_template, request, url_for
-from werkzeug.exceptions import RequestEntityTooLarge
+from flask import Blueprint, Response, current_app, render_template, request, url_for
+from werkzeug.datastructures import MultiDict
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from humaneval.market.hits import find_hit
+from humaneval.market.pages.sent import read_sent
 from humaneval.market.pages.site import current_site
-from humaneval.market.protocol.answer_xml import Field, UnusableAnswerError
-from humaneval.market.protocol.http import NOT_ACCEPTED, SUBMIT_PATH
+from humaneval.market.protocol.answer_xml import UnusableAnswerError
+from humaneval.market.protocol.http import SUBMIT_PATH
 from humaneval.market.protocol.refusals import NotPossibleError, RefusedError
 from humaneval.market.questions.question import HtmlQuestion, read_question
-from humaneval.market.security import protect_answer, protect_content, protect_hand_on
+from humaneval.market.security import open_to_scripts, protect_answer, protect_content, protect_hand_on
 from humaneval.market.submissions import submit
+from humaneval.market.tables.database import BUSY
 from humaneval.market.wording import TOO_LARGE
+
+APART = "FRAMES_ARE_APART"
+"""Where the configuration says that this application is not the worker site, but the frames' own."""
 
 blueprint = Blueprint("frames", __name__)
 
-_CLOSED_SUBMIT = re.compile(r"(https?:)?//(www|worker|workersandbox)\.mturk\.com/mturk/externalSubmit")
-"""Where HTML written for the real MTurk sends its form. Nobody answers there now."""
+_CLOSED_SITE = re.compile(
+    r"(?P<scheme>https?:)?//(?:www|worker|workersandbox)\.mturk\.com(?=/mturk/|/?[\"'`])", re.IGNORECASE
+)
+"""Where HTML written for the real MTurk sends its form, whole or as a part that its scripts complete. Nobody
+answers there now."""
 
 _CLOSED_SCRIPT = re.compile(
-    r"(https?:)?//(s3\.amazonaws\.com/mturk-public|mturk-public\.s3\.amazonaws\.com)/externalHIT_v1\.js"
+    r"(https?:)?//(s3\.amazonaws\.com/mturk-public|mturk-public\.s3\.amazonaws\.com)/externalHIT(_v1)?\.js"
 )
 """MTurk's own script, which puts the assignment's id into such a form. Answers without the id belong to no
 work."""
 
+_BEGINNING = re.compile(
+    r"(?:\s|<!--.*?-->)*".join(["", r"(?:<!doctype[^>]*>)?", r"(?:<html\b[^>]*>)?", r"(?:<head\b[^>]*>)?"]),
+    re.IGNORECASE | re.DOTALL,
+)
 
-@blueprint.get("/question/<hit_id>")
+
+@blueprint.get("/question/<hit_id>", provide_automatic_options=False)
 def question(hit_id: str) -> Response:
     """A requester's own HTML, with MTurk's closed addresses replaced by this marketplace's."""
     site = current_site()
@@ -40,24 +55,25 @@ def question(hit_id: str) -> Response:
         with site.market.reading() as work:
             asked = read_question(find_hit(work, hit_id).question, work.mode)
     except RefusedError:
-        return protect_content(_plain("There is no such HIT."))
+        return _content(_plain("There is no such HIT."))
     if not isinstance(asked, HtmlQuestion):
-        return protect_content(_plain("This HIT's page is on another server."))
+        return _content(_plain("This HIT's page is on another server."))
     script = site.origin + url_for("static", filename="external-hit.js")
-    html = _CLOSED_SUBMIT.sub(lambda _: site.origin + SUBMIT_PATH, asked.html)
-    html = _CLOSED_SCRIPT.sub(lambda _: script, html)
-    return protect_content(Response(html, content_type="text/html; charset=utf-8"))
+    html = _CLOSED_SCRIPT.sub(lambda _: script, _with_our_script(asked.html))
+    html = _CLOSED_SITE.sub(_our_site, html)
+    return _content(Response(html, content_type="text/html; charset=utf-8"))
 
 
-@blueprint.get(SUBMIT_PATH)
-def hand_on() -> Response:
+def submit_by_address(before: str = "") -> Response:
     """A page that posts the answers in its address. MTurk took such answers; here no GET stores anything."""
     origin = current_site().origin
+    if request.headers.get("Sec-Fetch-Dest", "document") not in ("document", "iframe", "frame"):
+        # A script that fetches would take any page for success.
+        return _shown("Nothing was stored: a script must send answers by POST.", 405)
     try:
-        assignment_id = _assignment_id()
+        assignment_id, fields = read_sent(request)
     except NotPossibleError as error:
         return _shown(error.message, error.status)
-    fields = [(name, value) for name, value in request.args.items(multi=True) if name != "assignmentId"]
     page = render_template(
         "hand_on.html",
         action=origin + SUBMIT_PATH,
@@ -68,11 +84,15 @@ def hand_on() -> Response:
     return protect_hand_on(Response(page, content_type="text/html; charset=utf-8"), origin)
 
 
-@blueprint.post(SUBMIT_PATH)
-def external_submit() -> Response:
+def external_submit(before: str = "") -> Response:
     """Store the answers."""
+    if request.method == "OPTIONS":
+        return _shown("", 200)
     try:
-        _store()
+        assignment_id, fields = read_sent(request)
+        files = MultiDict((name, file) for name, file in request.files.items(multi=True) if file.filename)
+        with current_site().market.writing() as work:
+            submit(work, assignment_id, fields, files)
     except NotPossibleError as error:
         return _shown(error.message, error.status)
     except UnusableAnswerError as error:
@@ -82,30 +102,56 @@ def external_submit() -> Response:
     return _shown("", 200)
 
 
-def _store() -> None:
-    assignment_id = _assignment_id()
-    fields = [Field(name, value) for name, value in request.form.items(multi=True) if name != "assignmentId"]
-    with current_site().market.writing() as work:
-        submit(work, assignment_id, fields, request.files)
+# A page that names no address for its form sends it to its own; one with a relative address, below that.
+for _path in (SUBMIT_PATH, f"/question/<path:before>{SUBMIT_PATH}"):
+    blueprint.get(_path, provide_automatic_options=False)(submit_by_address)
+for _path in (SUBMIT_PATH, f"/question/<path:before>{SUBMIT_PATH}", "/question/<before>"):
+    blueprint.route(_path, methods=["POST", "OPTIONS"])(external_submit)
+
+
+@blueprint.errorhandler(HTTPException)
+def refused(error: HTTPException) -> Response:
+    """In words that a frame can show: the worker site's own pages cannot be framed."""
+    return _shown("Your answer could not be read. Go back and send it again.", error.code or 500)
+
+
+def busy(error: Exception) -> Response:
+    """The database did not answer in time."""
+    current_app.logger.warning("The database is busy: %s", getattr(error, "orig", error))
+    return _shown("The marketplace is busy. Go back and send your answer again in a moment.", 503)
+
+
+for _kind in BUSY:
+    blueprint.register_error_handler(_kind, busy)
 
 
 def _shown(problem: str, status: int) -> Response:
     origin = current_site().origin
     page = render_template("submitted.html", problem=problem, origin=origin)
-    return protect_answer(Response(page, status, content_type="text/html; charset=utf-8"), origin)
+    response = Response(page, status, content_type="text/html; charset=utf-8")
+    return open_to_scripts(protect_answer(response, origin), request.headers.get("Origin", ""))
+
+
+def _content(response: Response) -> Response:
+    if not current_app.config[APART]:
+        return protect_content(response)
+    return protect_content(response, framed_by=current_site().origins_at(request.host), apart=True)
+
+
+def _with_our_script(html: str) -> str:
+    """The page with a script before its own that sends to us what they send to MTurk's addresses."""
+    site = current_site()
+    source = site.origin + url_for("static", filename="inside.js")
+    script = f'<script data-site="{escape(site.origin)}" src="{escape(source)}"></script>'
+    found = _BEGINNING.match(html)
+    at = found.end() if found else 0
+    return html[:at] + script + html[at:]
+
+
+def _our_site(closed: re.Match[str]) -> str:
+    scheme, _, rest = current_site().origin.partition("//")
+    return f"{scheme if closed['scheme'] else ''}//{rest}"
 
 
 def _plain(message: str) -> Response:
     return Response(message, 404, content_type="text/plain; charset=utf-8")
-
-
-def _assignment_id() -> str:
-    """The assignment that is answered. Raises NotPossibleError if there is none, or in a preview."""
-    assignment_id = request.form.get("assignmentId") or request.args.get("assignmentId", "")
-    if not assignment_id:
-        raise NotPossibleError(
-            "The form has no assignmentId, so the marketplace cannot tell which HIT it answers.", 400
-        )
-    if assignment_id == NOT_ACCEPTED:
-        raise NotPossibleError("This was a preview. Accept the HIT first; then your answer is stored.", 400)
-    return assignment_id

@@ -15,13 +15,13 @@ from humaneval.market.pages.site import Answer, Frame, Visit, signed_in
 from humaneval.market.protocol.answer_xml import UnusableAnswerError
 from humaneval.market.protocol.http import NOT_ACCEPTED
 from humaneval.market.protocol.refusals import NotPossibleError
-from humaneval.market.qualifications.requirements import describe, types_of
+from humaneval.market.qualifications.requirements import describe, is_lack, types_of
 from humaneval.market.questions.form_answers import Filled
 from humaneval.market.questions.question import read_question
 from humaneval.market.questions.question_form import QuestionForm
-from humaneval.market.security import FRAME_SANDBOX
+from humaneval.market.security import BOXED
 from humaneval.market.submissions import fill_in
-from humaneval.market.tables.assignments import Assignment, State
+from humaneval.market.tables.assignments import FINISHED, Assignment, State
 from humaneval.market.wording import time_left
 
 blueprint = Blueprint("hits", __name__)
@@ -38,10 +38,17 @@ def home() -> Answer:
 def show_list(visit: Visit) -> Answer:
     """What the worker has in hand, and what they can take."""
     mine = assignments.work_of(visit.work, visit.worker)
+    in_hand = [item for item in mine if item.assignment.state is State.ACCEPTED]
+    begun = {item.assignment.hit.hit_type_number for item in in_hand}
     return visit.page(
         "hits.html",
-        offers=offers.offers(visit.work, visit.worker),
-        in_hand=[item for item in mine if item.assignment.state is State.ACCEPTED],
+        # What each person does once is not offered again beside the one in hand.
+        offers=[
+            each
+            for each in offers.offers(visit.work, visit.worker)
+            if not (each.once and each.hit.hit_type_number in begun)
+        ],
+        in_hand=in_hand,
         now=visit.work.now,
         time_left=time_left,
     )
@@ -77,7 +84,7 @@ def preview(visit: Visit, hit_id: str) -> Answer:
         hit=hit,
         available=counts(work.session, [hit])[hit.number].free if hit.status == "Assignable" else 0,
         obstacles=obstacles,
-        requirements=[describe(each, known) for each in asked],
+        requirements=[describe(each, known) for each in asked if not is_lack(each)],
         in_hand=assignments.open_assignment(work, visit.worker, hit_id),
     )
 
@@ -98,6 +105,14 @@ def accept(visit: Visit, hit_id: str) -> Answer:
 def show_work(visit: Visit, assignment_id: str) -> Answer:
     """The HIT in hand, or what became of it."""
     return _work_page(visit, assignments.find_own(visit.work, visit.worker, assignment_id))
+
+
+@blueprint.get("/assignments/<assignment_id>/state")
+@signed_in
+def show_state(visit: Visit, assignment_id: str) -> Answer:
+    """What became of the HIT in hand, for the page around its frame."""
+    state = assignments.find_own(visit.work, visit.worker, assignment_id).state
+    return visit.site.note((State.SUBMITTED if state in FINISHED else state).value)
 
 
 @blueprint.post("/assignments/<assignment_id>/answer")
@@ -158,7 +173,7 @@ def _work_page(
                 turkSubmitTo=visit.site.origin,
             )
             if happening(request.environ) is Trouble.UNSEEN and frame.origin:
-                frame = Frame(f"{UNSEEN_PATH}/{assignment.id}", frame.height, "", FRAME_SANDBOX)
+                frame = Frame(f"{UNSEEN_PATH}/{assignment.id}", frame.height, "", BOXED)
     return visit.page(
         "work.html",
         status,

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, redirect, request
 from humaneval.market.pages.site import Answer, Visit, WorkerSite, current_site, signed_in
 from humaneval.market.protocol.countries import countries
 from humaneval.market.protocol.refusals import NotPossibleError
-from humaneval.market.security import COOKIE, LINK_PATH, SIGNED_IN_SECONDS, safe_path
+from humaneval.market.security import LINK_PATH, SIGNED_IN_SECONDS, safe_path
 from humaneval.market.tables.workers import Worker
 from humaneval.market.workers import find_bearer, pass_for, sign_up
 
@@ -70,7 +70,8 @@ def link(visit: Visit) -> Answer:
 def sign_out(visit: Visit) -> Answer:
     """Sign out."""
     answer = redirect("/signin", 303)
-    answer.delete_cookie(COOKIE, httponly=True, samesite="Lax", secure=visit.site.https)
+    name = visit.site.seals.cookie_name
+    answer.delete_cookie(name, httponly=True, samesite="Lax", secure=visit.site.https)
     return answer
 
 
@@ -86,7 +87,7 @@ def _worker_of_link(site: WorkerSite, token: str) -> Worker | None:
 def _signed_in(site: WorkerSite, target: str, worker: Worker) -> Answer:
     answer = redirect(target, 303)
     answer.set_cookie(
-        COOKIE,
+        site.seals.cookie_name,
         site.seals.cookie(pass_for(worker)),
         max_age=SIGNED_IN_SECONDS,
         httponly=True,

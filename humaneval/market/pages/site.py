@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
+from urllib.parse import urlsplit
 
 from flask import Flask, Response, current_app, g, redirect, render_template, request
 from werkzeug.wrappers import Response as WerkzeugResponse
@@ -16,7 +17,7 @@ from humaneval.market.protocol.addresses import origin_of, with_query
 from humaneval.market.protocol.refusals import NotPossibleError
 from humaneval.market.questions.question import ExternalQuestion, HtmlQuestion
 from humaneval.market.questions.question_form import QuestionForm
-from humaneval.market.security import FRAME_SANDBOX, LINK_PATH, Seals, protect_page
+from humaneval.market.security import APART, BOXED, LINK_PATH, Seals, protect_page
 from humaneval.market.tables.database import Transaction
 from humaneval.market.tables.hits import Hit
 from humaneval.market.tables.workers import Worker
@@ -38,16 +39,56 @@ class Frame:
     sandbox: str
 
 
+@dataclass(frozen=True, slots=True)
+class FrameHost:
+    """Where a requester's own HTML has its origin: a whole address, or a port beside the worker site's.
+
+    Without either there is none, and such pages have no storage.
+    """
+
+    url: str = ""
+    port: int = 0
+
+    def origin(self, scheme: str, host: str) -> str:
+        """The origin for a worker who reached this server at `host`. The same name makes it the same site,
+        so that browsers keep the cookies of its pages."""
+        if self.url or not self.port:
+            return self.url
+        return f"{scheme}://{_without_port(host)}:{self.port}"
+
+
+NO_FRAMES = FrameHost()
+
+
 class WorkerSite:
     """The market, the seals on cookies and forms, and the site's own address. One for each application."""
 
-    def __init__(self, market: Market, seals: Seals, public_url: str, *, invited: bool = False) -> None:
+    def __init__(
+        self,
+        market: Market,
+        seals: Seals,
+        public_url: str,
+        *,
+        invited: bool = False,
+        frames: FrameHost = NO_FRAMES,
+    ) -> None:
         """`invited`: workers come by a link of their own or by invitation, not by name alone."""
         self.invited = invited
+        self.frames = frames
         self.market = market
         self.seals = seals
         self.origin = market.site = origin_of(public_url)
         self.https = public_url.startswith("https://")
+
+    def origins_at(self, host: str) -> list[str]:
+        """The origins whose pages may frame a requester's HTML that was asked for at `host`.
+
+        With a second port, the worker may know this machine by another name than the public address has.
+        """
+        parts = urlsplit(self.origin)
+        port = f":{parts.port}" if parts.port else ""
+        beside = [f"{parts.scheme}://{_without_port(host)}{port}"] if self.frames.port else []
+        return [self.origin, *beside]
 
     def serve(self, app: Flask) -> None:
         """Let the views of `app` find this site."""
@@ -76,10 +117,15 @@ class WorkerSite:
             **values,
         )
         response = Response(html, status, content_type="text/html; charset=utf-8")
-        protect_page(response, frame.origin if frame else "")
+        # Answers go to the public address, also for a worker who came by another name of this machine.
+        protect_page(response, *([frame.origin, self.origin] if frame else []))
         if form is not None:
             _allow_pictures(response)
         return response
+
+    def note(self, text: str) -> Response:
+        """A word for a script of our own pages."""
+        return protect_page(Response(text, content_type="text/plain; charset=utf-8"))
 
     def link_of(self, worker: Worker) -> str:
         """The address by which this worker comes in."""
@@ -94,9 +140,9 @@ class WorkerSite:
         """The frame for a HIT, with MTurk's parameters in its address."""
         if isinstance(question, ExternalQuestion):
             return Frame(question.address(**parameters), question.frame_height, question.origin, "")
-        return Frame(
-            with_query(f"/question/{hit.id}", **parameters), question.frame_height, "", FRAME_SANDBOX
-        )
+        origin = self.frames.origin(urlsplit(self.origin).scheme, request.host)
+        address = with_query(f"{origin}/question/{hit.id}", **parameters)
+        return Frame(address, question.frame_height, origin, APART if origin else BOXED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +199,11 @@ def signed_in(view: Callable[Concatenate[Visit, Arguments], Answer]) -> Callable
                 return site.problem(error.message, error.status, find_bearer(work, bearer))
 
     return guarded
+
+
+def _without_port(host: str) -> str:
+    name = urlsplit(f"//{host}").hostname or ""
+    return f"[{name}]" if ":" in name else name
 
 
 def _allow_pictures(response: Response) -> None:

@@ -34,6 +34,20 @@ def check_site(url: str) -> None:
         )
 
 
+def check_frames(url: str, public_url: str) -> None:
+    """Raises SettingsError if `url` is not a site of its own beside the worker site at `public_url`."""
+    if not is_site(url):
+        raise SettingsError(
+            f"frames cannot be reached at {url!r}",
+            "Give scheme, host and port only, for example https://frames.panel.lab.example.",
+        )
+    if origin_of(url).lower() == origin_of(public_url).lower():
+        raise SettingsError(
+            f"{url} is the worker site itself, and a HIT's page there could act as the worker",
+            "Give another host, or another port.",
+        )
+
+
 def with_query(url: str, **parameters: str) -> str:
     """`url` with `parameters` added to its query. The query that it already has stays exactly as it is.
 

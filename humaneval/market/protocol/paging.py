@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import hashlib
+import hmac
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Select
@@ -13,6 +17,14 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from humaneval.market.protocol.refusals import invalid
 
 DEFAULT_RESULTS = 10
+
+TOKEN = "NextToken"
+
+TOKEN_LIFE = timedelta(days=1)
+"""How long a token leads to the next page."""
+
+_NOT_BOUND = (TOKEN, "MaxResults")
+"""The parameters that may differ from page to page."""
 
 Item = TypeVar("Item")
 
@@ -29,69 +41,88 @@ def page(
     query: Select[Item],
     key: InstrumentedAttribute[int] | InstrumentedAttribute[int | None],
     params: Mapping[str, Any],
+    *,
+    newest_first: bool = False,
 ) -> Page:
     """The page of `query` that `params` (NextToken, MaxResults) ask for, ordered by `key`, which only grows.
 
-    A full page always has a NextToken, even if nothing follows. So the last page may be empty, as in the
-    real service.
+    NextToken is the place of a row here; `Bookmarks` makes tokens of places and places of tokens. A page
+    with rows always has one, even if nothing follows. So the last page is empty, as in the real service.
     """
     size: int = params.get("MaxResults", DEFAULT_RESULTS)
-    name = f"{key.class_.__tablename__}.{key.key}"
-    after = _after(params["NextToken"], name) if "NextToken" in params else 0
-    rows = list(session.scalars(query.where(key > after).order_by(key).limit(size)))
-    last = getattr(rows[-1], key.key) if len(rows) == size else None
-    return Page(rows, _envelope(len(rows), last, name))
+    if newest_first:
+        rest = query.where(key < params[TOKEN]) if params.get(TOKEN) else query
+        ordered = rest.order_by(key.desc())
+    else:
+        ordered = query.where(key > params.get(TOKEN, 0)).order_by(key)
+    rows = list(session.scalars(ordered.limit(size)))
+    return Page(rows, _envelope([getattr(row, key.key) for row in rows]))
 
 
-def page_of(rows: Mapping[int, Any], name: str, params: Mapping[str, Any]) -> Page:
-    """The page of `rows` that `params` ask for. Their keys grow. `name` identifies this list's tokens."""
+def page_of(rows: Mapping[int, Any], params: Mapping[str, Any]) -> Page:
+    """The page of `rows` that `params` ask for. Their keys grow."""
     size: int = params.get("MaxResults", DEFAULT_RESULTS)
-    after = _after(params["NextToken"], name) if "NextToken" in params else 0
-    keys = [key for key in rows if key > after][:size]
-    last = keys[-1] if len(keys) == size else None
-    return Page([rows[key] for key in keys], _envelope(len(keys), last, name))
+    keys = [key for key in rows if key > params.get(TOKEN, 0)][:size]
+    return Page([rows[key] for key in keys], _envelope(keys))
 
 
-def _envelope(count: int, last: int | None, name: str) -> dict[str, Any]:
-    token = {} if last is None else {"NextToken": _token(last, name)}
-    return {"NumResults": count, **token}
+def _envelope(keys: list[int]) -> dict[str, Any]:
+    return {"NumResults": len(keys), **({TOKEN: keys[-1]} if keys else {})}
 
 
-def emptied(reply: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
-    """A page without its rows, and with a token that gets them. It never happens twice at one place.
+@dataclass(frozen=True, slots=True)
+class Bookmarks:
+    """The tokens of one list: of one operation with one set of parameters. No other list takes them."""
 
-    The real service gave such pages in the middle of lists, so a client must go on until there is no token.
-    """
-    version, key, after = _parts(params["NextToken"]) if "NextToken" in params else (_FULL, "", "0")
-    if version == _AGAIN:
-        return dict(reply)
-    rows: dict[str, Any] = {name: [] for name, value in reply.items() if isinstance(value, list)}
-    return {**reply, **rows, "NumResults": 0, "NextToken": _token(int(after), key, _AGAIN)}
+    key: str
+    operation: str
+    params: Mapping[str, Any]
+    now: datetime
 
+    def place(self) -> dict[str, Any]:
+        """The parameters, with the place of a row as NextToken. Raises RefusedError for a token that this
+        list did not give, or gave too long ago."""
+        return {**self.params, TOKEN: self._opened()[0]} if TOKEN in self.params else dict(self.params)
 
-_FULL, _AGAIN = "1", "2"
-"""The versions of a token: the end of a page, and the beginning of a page that came without its rows."""
+    def marked(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        """The reply, with a token in place of the place of its last row."""
+        return {**reply, TOKEN: self._token(reply[TOKEN])} if TOKEN in reply else dict(reply)
 
+    def emptied(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        """A page without its rows, and with a token that gets them. It never happens twice at one place.
 
-def _token(after: int, key: str, version: str = _FULL) -> str:
-    return base64.urlsafe_b64encode(f"{version}:{key}:{after}".encode()).decode()
+        The real service gave such pages in the middle of lists, so a client must go on until there is no
+        token.
+        """
+        after, again = self._opened() if TOKEN in self.params else (0, False)
+        if again or TOKEN not in reply:
+            return self.marked(reply)
+        rows: dict[str, Any] = {name: [] for name, value in reply.items() if isinstance(value, list)}
+        return {**reply, **rows, "NumResults": 0, TOKEN: self._token(after, again=True)}
 
+    def _token(self, after: int, *, again: bool = False) -> str:
+        text = f"{after}:{again:d}:{int(self.now.timestamp())}"
+        return base64.urlsafe_b64encode(f"{text}:{self._seal(text)}".encode()).decode()
 
-def _parts(token: str) -> list[str]:
-    """Version, key and last row of a token. Raises RefusedError if no list gave it."""
-    try:
-        parts = base64.b64decode(token, altchars=b"-_", validate=True).decode().split(":")
-        known = len(parts) == 3 and parts[0] in (_FULL, _AGAIN) and 0 <= int(parts[2]) < 2**63
-    except (binascii.Error, ValueError):
-        known = False
-    if not known:
-        raise invalid("This list did not give that NextToken.")
-    return parts
+    def _opened(self) -> tuple[int, bool]:
+        """The place that the token stands for, and if it is for a page that came without its rows."""
+        try:
+            text = base64.b64decode(self.params[TOKEN], altchars=b"-_", validate=True).decode("ascii")
+        except ValueError:
+            text = ""
+        text, _, seal = text.rpartition(":")
+        if not hmac.compare_digest(seal, self._seal(text)):
+            raise invalid("This list did not give that NextToken. Begin again without one.")
+        after, again, given = map(int, text.split(":"))
+        if self.now.timestamp() - given > TOKEN_LIFE.total_seconds():
+            raise invalid("That NextToken is too old. Begin again without one.")
+        return after, bool(again)
 
-
-def _after(token: str, key: str) -> int:
-    version, name, after = _parts(token)
-    # The first page has no token, so the token for its missing rows names no key.
-    if name != key and (version, name) != (_AGAIN, ""):
-        raise invalid("This list did not give that NextToken.")
-    return int(after)
+    def _seal(self, text: str) -> str:
+        filters = {
+            name: sorted(value) if isinstance(value, list) else value
+            for name, value in self.params.items()
+            if name not in _NOT_BOUND
+        }
+        of_list = json.dumps([self.operation, filters, text], sort_keys=True, default=str)
+        return hmac.digest(self.key.encode(), f"next token {of_list}".encode(), hashlib.sha256).hex()[:32]

@@ -105,7 +105,7 @@ def list_qualification_types(work: Transaction, params: Params) -> Reply:
         searched = " ".join(description.get(name, "") for name in names).casefold()
         return all(word in searched for word in words)
 
-    rows, envelope = page_of({place: each for place, each in found.items() if fits(each)}, "type", params)
+    rows, envelope = page_of({place: each for place, each in found.items() if fits(each)}, params)
     return {"QualificationTypes": rows, **envelope}
 
 
@@ -127,12 +127,16 @@ def _refuse_taken_name(work: Transaction, name: str) -> None:
 
 
 def _set_test(kind: QualificationType, params: Params) -> None:
+    name = "TestDurationInSeconds"
+    allowed = seconds(params, name, 1, YEAR) if name in params else None
+    if kind.test is not None and allowed is not None:
+        kind.test_seconds = allowed
+    # Without any Test, a duration is taken and means nothing.
     if "Test" not in params:
-        for name in ("AnswerKey", "TestDurationInSeconds"):
-            if name in params:
-                raise invalid(f"{name} can be given only with a Test.")
+        if "AnswerKey" in params:
+            raise invalid("AnswerKey can be given only with a Test.")
         return
-    if "TestDurationInSeconds" not in params:
+    if allowed is None:
         raise invalid("TestDurationInSeconds must be given with a Test.")
     if kind.auto_value is not None and "AutoGranted" not in params:
         raise invalid("A qualification that is granted automatically can have no Test.")
@@ -140,8 +144,7 @@ def _set_test(kind: QualificationType, params: Params) -> None:
     if "AnswerKey" in params:
         read_answer_key(params["AnswerKey"], form)
     kind.auto_value = None
-    kind.test, kind.answer_key = params["Test"], params.get("AnswerKey")
-    kind.test_seconds = seconds(params, "TestDurationInSeconds", 1, YEAR)
+    kind.test, kind.answer_key, kind.test_seconds = params["Test"], params.get("AnswerKey"), allowed
 
 
 def _set_automatic(kind: QualificationType, params: Params) -> None:

@@ -46,6 +46,8 @@ _GUARDS = {
     "PreviewAndAccept": ("accept", "preview"),
     "DiscoverPreviewAndAccept": ("accept", "preview", "discover"),
 }
+_NEWER, _OLDER = "ActionsGuarded", "RequiredToPreview"
+"""Two names for one thing: the older is true where the newer is more than Accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,27 @@ def check_requirements(work: Transaction, requirements: Sequence[Mapping[str, An
         _check(requirement)
 
 
+def read_back(requirement: Mapping[str, Any]) -> dict[str, Any]:
+    """A requirement as the service shows it: with both names of what it guards, whichever was sent."""
+    guarded = _guards(requirement)
+    return {**requirement, _OLDER: guarded != "Accept", _NEWER: guarded}
+
+
+def canonical(requirement: Mapping[str, Any]) -> dict[str, Any]:
+    """A requirement in one form, however it was written: what is compared to know a HIT type again."""
+    guarded = _guards(requirement)
+    rest = {name: value for name, value in requirement.items() if name not in (_OLDER, _NEWER)}
+    return rest if guarded == "Accept" else {**rest, _NEWER: guarded}
+
+
+def is_lack(requirement: Mapping[str, Any]) -> bool:
+    """Whether it asks a worker not to hold one of the requester's qualifications.
+
+    Requesters give it to people who have done their part, so it says nothing to the others.
+    """
+    return requirement["Comparator"] == "DoesNotExist" and requirement["QualificationTypeId"] not in SYSTEM
+
+
 def find_type(work: Transaction, type_id: str) -> QualificationType:
     """The requester's qualification type with this id. Raises RefusedError."""
     found = work.session.scalar(
@@ -132,7 +155,7 @@ def unmet(requirements: Sequence[Mapping[str, Any]], record: Record, action: str
     return [
         requirement
         for requirement in requirements
-        if action in _guarded(requirement) and not _meets(requirement, record)
+        if action in _GUARDS[_guards(requirement)] and not _meets(requirement, record)
     ]
 
 
@@ -196,10 +219,9 @@ def _can_be_asked_for(requirement: Mapping[str, Any], known: Mapping[str, Qualif
     )
 
 
-def _guarded(requirement: Mapping[str, Any]) -> tuple[str, ...]:
-    if requirement.get("RequiredToPreview"):
-        return _GUARDS["PreviewAndAccept"]
-    return _GUARDS[requirement.get("ActionsGuarded", "Accept")]
+def _guards(requirement: Mapping[str, Any]) -> str:
+    guarded: str | None = requirement.get(_NEWER)
+    return guarded or ("PreviewAndAccept" if requirement.get(_OLDER) else "Accept")
 
 
 def _values(requirement: Mapping[str, Any]) -> list[Any]:
@@ -214,8 +236,11 @@ def _check(requirement: Mapping[str, Any]) -> None:
     values = requirement.get(right, [])
     if requirement.get(wrong):
         raise invalid(f"{wrong} cannot be used with QualificationType {kind}.")
-    if "RequiredToPreview" in requirement and "ActionsGuarded" in requirement:
-        raise invalid("RequiredToPreview and ActionsGuarded cannot be used together.")
+    if _OLDER in requirement and requirement[_OLDER] != (_guards(requirement) != "Accept"):
+        raise invalid(
+            f"{_OLDER} {str(requirement[_OLDER]).lower()} contradicts {_NEWER} {requirement[_NEWER]}. Leave"
+            f" out {_OLDER}."
+        )
     if comparator in _PRESENCE:
         if values:
             raise invalid(f"{right} must be left out with the Comparator {comparator}.")

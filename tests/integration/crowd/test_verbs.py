@@ -319,3 +319,23 @@ def test_what_is_no_marketplace_is_told_in_a_line_and_not_with_its_page(
     assert refused.code == 1
     assert "answered HTTP 405 with a page, which no marketplace does" in refused.err
     assert "<" not in refused.err
+
+
+def test_X52_who_took_part_is_not_listed_as_kept_out(
+    sqlite_engine: Engine,
+    put_up: Callable,
+    answer: Callable,
+    verb: Callable,
+    market: MarketServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HUMANEVAL_MARKET_URL", market.url)
+    answer(put_up(sqlite_engine, design={"annotators": 20}))
+    verb("collect", "study")
+    (listed,) = verb("worker", "list", "study", "--json").document["workers"]
+    assert (listed["forms"], listed["allowed"], listed["on_list"]) == (1, 1, True)
+    shown = verb("worker", "list", "study").out.splitlines()
+    assert shown[1].split()[-1] == "—"
+    assert "1 readmitted at local" in verb("worker", "include", "study", listed["worker"]).out
+    assert "1 excluded at local" in verb("worker", "exclude", "study", listed["worker"]).out
+    assert verb("worker", "list", "study").out.splitlines()[1].split()[-1] == "excluded"

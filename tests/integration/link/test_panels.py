@@ -133,9 +133,6 @@ def test_ids_that_are_none_get_a_clear_page_and_claim_nothing(
     link = study.panel_link()
     for query in (f"PROLIFIC_PID={quote(id)}&SESSION_ID=S1", f"SESSION_ID={quote(id)}&PROLIFIC_PID=P1"):
         page = Browser().get(f"{link}?{query}")
-        if "SESSION_ID=PROLIFIC_PID" in query:
-            assert page.status == 200  # strange, but not the placeholder of this parameter
-            continue
         assert (page.status, heading(page)) == (400, "This address is incomplete")
         assert "PROLIFIC_PID and SESSION_ID" in page.html
         assert not page.forms
@@ -143,6 +140,70 @@ def test_ids_that_are_none_get_a_clear_page_and_claim_nothing(
     posted = Browser().submit(good, good.forms[0], {"PROLIFIC_PID": id})
     assert (posted.status, heading(posted)) == (400, "This address is incomplete")
     assert not study.states()
+
+
+NOBODY = [
+    *(
+        "undefined",
+        "null",
+        "NaN",
+        "None",
+        "0",
+        "[object Object]",
+        "{{PID}}",
+        "${PID}",
+        "%%PID%%",
+        "UNDEFINED",
+    ),
+    *("nan", "false", "N/A", "-", "000000000000", "00000000-0000-0000-0000-000000000000", "P-undefined"),
+    *(
+        "undefined_undefined",
+        "null.null",
+        "__PROLIFIC_PID__",
+        "prolific_pid",
+        "session-id",
+        "#SESSION_ID#",
+        "?",
+    ),
+    *("%7B%7BPID%7D%7D", "<%= pid %>", "@@PROLIFIC_PID@@", "None-0"),
+]
+
+
+@pytest.mark.parametrize("id", NOBODY)
+def test_X48_what_a_broken_script_writes_is_nobodys_id(
+    sqlite_engine: Engine, by_link: Callable, id: str
+) -> None:
+    study = by_link(sqlite_engine)
+    link = study.panel_link()
+    for query in (f"PROLIFIC_PID={quote(id)}&SESSION_ID=S1", f"SESSION_ID={quote(id)}&PROLIFIC_PID=P1"):
+        page = Browser().get(f"{link}?{query}")
+        assert (page.status, heading(page), page.forms) == (400, "This address is incomplete", [])
+    assert not study.states()
+
+
+@pytest.mark.parametrize("id", ["0a", "nullify", "nano", "10", "None1", "A0000", "-1", "nobody"])
+def test_X48_an_id_that_only_resembles_one_of_those_is_somebodys(
+    sqlite_engine: Engine, by_link: Callable, id: str
+) -> None:
+    page = Browser().get(panel(by_link(sqlite_engine).panel_link(), id, "S1"))
+    assert (page.status, len(page.forms)) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "amp;PROLIFIC_PID=P1&amp;SESSION_ID=S1",
+        "prolific_pid=P1&sessionId=S1",
+        "PROLIFIC_PID=&PROLIFIC_PID=P1&SESSION_ID=S1",
+    ],
+)
+def test_X47_a_panels_ids_are_understood_however_they_are_spelt(
+    sqlite_engine: Engine, by_link: Callable, query: str
+) -> None:
+    study = by_link(sqlite_engine)
+    assert heading(take(f"{study.panel_link()}?{query}")) == "Thank you"
+    with reading(sqlite_engine) as session:
+        assert session.scalars(select(WorkerIdentityRow.external_id)).all() == ["P1"]
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,61 @@ class TestTypes:
             assert mturk.create_hit_type(**{**same, name: other})["HITTypeId"] != first
 
     @pytest.mark.parametrize(
+        ("sent", "required", "guarded"),
+        [
+            ({}, False, "Accept"),
+            ({"RequiredToPreview": False}, False, "Accept"),
+            ({"RequiredToPreview": True}, True, "PreviewAndAccept"),
+            ({"ActionsGuarded": "Accept"}, False, "Accept"),
+            ({"ActionsGuarded": "PreviewAndAccept"}, True, "PreviewAndAccept"),
+            ({"ActionsGuarded": "DiscoverPreviewAndAccept"}, True, "DiscoverPreviewAndAccept"),
+            ({"ActionsGuarded": "Accept", "RequiredToPreview": False}, False, "Accept"),
+            ({"ActionsGuarded": "PreviewAndAccept", "RequiredToPreview": True}, True, "PreviewAndAccept"),
+            (
+                {"ActionsGuarded": "DiscoverPreviewAndAccept", "RequiredToPreview": True},
+                True,
+                "DiscoverPreviewAndAccept",
+            ),
+        ],
+    )
+    def test_X43_a_requirement_is_read_back_with_both_names_of_what_it_guards(
+        self, mturk: Any, new_hit: NewHit, sent: dict[str, Any], required: bool, guarded: str
+    ) -> None:
+        where = {"QualificationTypeId": "00000000000000000071", "Comparator": "In"}
+        asked = [
+            {**where, "LocaleValues": [{"Country": "US"}, {"Country": "CA"}], **sent},
+            {
+                "QualificationTypeId": "000000000000000000L0",
+                "Comparator": "GreaterThan",
+                "IntegerValues": [9],
+            },
+            {"QualificationTypeId": "00000000000000000040", "Comparator": "LessThan", "IntegerValues": [5]},
+        ]
+        plain = {"RequiredToPreview": False, "ActionsGuarded": "Accept"}
+        shown = [
+            {**asked[0], "RequiredToPreview": required, "ActionsGuarded": guarded},
+            {**asked[1], **plain},
+            {**asked[2], **plain},
+        ]
+        hit = new_hit(QualificationRequirements=asked)
+        assert hit["QualificationRequirements"] == shown
+        assert mturk.get_hit(HITId=hit["HITId"])["HIT"]["QualificationRequirements"] == shown
+        assert mturk.list_hits()["HITs"][0]["QualificationRequirements"] == shown
+        assert new_hit(QualificationRequirements=shown)["HITTypeId"] == hit["HITTypeId"]
+
+    @pytest.mark.parametrize(
+        ("guarded", "required"),
+        [("Accept", True), ("PreviewAndAccept", False), ("DiscoverPreviewAndAccept", False)],
+    )
+    def test_X43_two_names_that_contradict_each_other_are_refused(
+        self, mturk: Any, new_hit: NewHit, guarded: str, required: bool
+    ) -> None:
+        known = {"QualificationTypeId": "00000000000000000071", "Comparator": "Exists"}
+        both = {**known, "ActionsGuarded": guarded, "RequiredToPreview": required}
+        with pytest.raises(mturk.exceptions.RequestError, match="contradicts ActionsGuarded"):
+            new_hit(QualificationRequirements=[both])
+
+    @pytest.mark.parametrize(
         ("written", "cents"),
         [("5", "5.00"), ("5.", "5.00"), ("0.1", "0.10"), ("007.25", "7.25"), ("0", "0.00")],
     )

@@ -110,8 +110,8 @@ def test_C26_pages_that_come_back_empty_in_the_middle_lose_nothing_to_who_reads_
     ids = [new_hit(Title=f"HIT {number}")["HITId"] for number in range(5)]
     plan.replace(read_line("empty-page"), 0)
     pages = list(mturk.get_paginator("list_hits").paginate(PaginationConfig={"PageSize": 2}))
-    assert [hit["HITId"] for page in pages for hit in page["HITs"]] == ids
-    assert [page["NumResults"] for page in pages] == [0, 2, 0, 2, 0, 1]
+    assert [hit["HITId"] for page in pages for hit in page["HITs"]] == ids[::-1]
+    assert [page["NumResults"] for page in pages] == [0, 2, 0, 2, 0, 1, 0]
     assert "NextToken" not in pages[-1]
     with pytest.raises(ClientError, match="NextToken"):
         mturk.list_assignments_for_hit(HITId=ids[0], NextToken=pages[2]["NextToken"])

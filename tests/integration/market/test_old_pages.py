@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html as markup
 import re
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +40,8 @@ def test_a_form_for_any_of_amazons_addresses_is_sent_here(
 ) -> None:
     hit = new_hit(Question=page_of(f'method="post" action="{address}"'))
     shown = person().get(f"/question/{hit['HITId']}").text
-    assert f'action="{server.url}/mturk/externalSubmit"' in shown
+    scheme = "http:" if "http" in address else ""
+    assert f'action="{scheme}{server.url.removeprefix("http:")}/mturk/externalSubmit"' in shown
     assert "mturk.com" not in shown
 
 
@@ -83,6 +85,57 @@ def test_answers_in_an_address_are_stored_when_the_page_there_sends_them_on(
     assert fields == [("assignmentId", assignment), ("words", '"a" < b'), ("c", "1"), ("c", "2")]
     assert submit_raw(fields).status == 200
     assert mturk.get_assignment(AssignmentId=assignment)["Assignment"]["AssignmentStatus"] == "Submitted"
+
+
+@pytest.mark.parametrize(
+    "name", ["AssignmentID", "assignmentid", "ASSIGNMENTID", "assignment_id", "amp;assignmentId"]
+)
+@pytest.mark.parametrize("empty", [(), (("assignmentId", ""),)])
+def test_X47_the_id_of_an_answer_is_understood_however_it_is_spelt(
+    name: str, empty: Any, mturk: Any, new_hit: Any, person: Any, submit_raw: Callable[..., Any]
+) -> None:
+    assignment = person().accept(new_hit()["HITId"])
+    assert submit_raw([*empty, ("a", "1"), (name, assignment), ("b", "2")]).status == 200
+    answer = mturk.get_assignment(AssignmentId=assignment)["Assignment"]["Answer"]
+    assert re.findall("<(?:QuestionIdentifier|FreeText)>(.*?)<", answer) == ["a", "1", "b", "2"]
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "body"),
+    [
+        ("?amp;assignmentId={0}&amp;hitId=H&amp;a=1", "application/x-www-form-urlencoded", "b=2"),
+        ("", "text/plain;charset=UTF-8", "assignmentId={0}&a=1&b=2"),
+        ("?assignmentId={0}&workerId=W&turkSubmitTo=x", "application/json", '{{"a": 1, "b": "2"}}'),
+        ("", "application/json; charset=utf-8", '{{"assignmentId": "{0}", "a": [1], "b": 2}}'),
+        ("?assignmentId={0}&a=3", "application/x-www-form-urlencoded", "a=1&b=2"),
+    ],
+)
+def test_X45_answers_of_a_script_are_read_from_body_and_address(
+    query: str, kind: str, body: str, mturk: Any, new_hit: Any, person: Any, server: Any
+) -> None:
+    assignment = person().accept(new_hit()["HITId"])
+    request = urllib.request.Request(
+        f"{server.frames_url}/mturk/externalSubmit{query.format(assignment)}",
+        body.format(assignment).encode(),
+        {"Content-Type": kind, "Origin": "https://lab.example"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        assert reply.headers["Access-Control-Allow-Origin"] == "https://lab.example"
+    answer = mturk.get_assignment(AssignmentId=assignment)["Assignment"]["Answer"]
+    found = re.findall("<QuestionIdentifier>(.*?)</QuestionIdentifier><FreeText>(.*?)<", answer)
+    assert sorted(found) == [("a", "1"), ("b", "2")]
+
+
+def test_X45_a_script_that_asks_by_get_is_told_that_nothing_was_stored(
+    mturk: Any, new_hit: Any, person: Any, server: Any
+) -> None:
+    assignment = person().accept(new_hit()["HITId"])
+    address = f"{server.url}/mturk/externalSubmit?assignmentId={assignment}&a=1"
+    asked = urllib.request.Request(address, headers={"Sec-Fetch-Dest": "empty"})
+    with pytest.raises(urllib.error.HTTPError, match="405") as refused:
+        urllib.request.urlopen(asked, timeout=30)
+    assert "by POST" in refused.value.read().decode()
+    assert mturk.list_assignments_for_hit(HITId=mturk.list_hits()["HITs"][0]["HITId"])["NumResults"] == 0
 
 
 @pytest.mark.parametrize(

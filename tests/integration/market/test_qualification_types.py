@@ -22,7 +22,7 @@ class TestTypes:
         ("values", "words"),
         [
             ({"Test": TEST}, "TestDurationInSeconds must"),
-            ({"TestDurationInSeconds": 60}, "only with a Test"),
+            ({"TestDurationInSeconds": 0}, "from 1"),
             ({"AnswerKey": KEY}, "only with a Test"),
             ({"Test": TEST, "TestDurationInSeconds": 60, "AutoGranted": True}, "cannot be granted"),
             ({"Test": TEST, "TestDurationInSeconds": 0}, "from 1"),
@@ -87,6 +87,16 @@ class TestTypes:
         with pytest.raises(mturk.exceptions.RequestError, match=words):
             new_type(**values)
         assert mturk.list_qualification_types(MustBeRequestable=True)["NumResults"] == 0
+
+    def test_X43_a_duration_is_taken_without_a_test(self, mturk: Any, new_type: NewType) -> None:
+        kind = new_type(TestDurationInSeconds=3600, AutoGranted=True, AutoGrantedValue=7)
+        update = mturk.update_qualification_type
+        of_it = {"QualificationTypeId": kind}
+        assert "Test" not in update(**of_it, TestDurationInSeconds=60)["QualificationType"]
+        timed = update(**of_it, Test=TEST, TestDurationInSeconds=60, AutoGranted=False)["QualificationType"]
+        assert timed["TestDurationInSeconds"] == 60
+        longer = update(**of_it, TestDurationInSeconds=90)["QualificationType"]
+        assert (longer["Test"], longer["TestDurationInSeconds"]) == (TEST, 90)
 
     def test_an_update_keeps_what_it_does_not_name(self, mturk: Any, new_type: NewType) -> None:
         kind = new_type(Keywords="k", AutoGranted=True, AutoGrantedValue=0)
