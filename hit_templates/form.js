@@ -50,7 +50,11 @@
   passages.forEach((passage) => watcher.observe(passage));
   document.addEventListener("visibilitychange", () => { passages.forEach((_, index) => tick(index)); save(); });
 
-  const say = () => { progress.textContent = `${passages.filter(chosen).length} of ${passages.length} answered`; };
+  // The words come from the page, in its language.
+  const inWords = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  const say = () => {
+    progress.textContent = inWords(form.dataset.answered, { done: passages.filter(chosen).length, total: passages.length });
+  };
   form.addEventListener("change", ({ target }) => {
     const index = passages.findIndex((passage) => passage.contains(target));
     if (index >= 0) tick(index);
@@ -77,12 +81,12 @@
       event.preventDefault();
       first.focus();
       const open = passages.flatMap((passage, index) => (chosen(passage) ? [] : index + 1));
-      progress.textContent = open.length ? `Not answered yet: ${open.length > 1 ? "stories" : "story"} ${open.join(", ")}.` : "Please tick the box if you agree.";
+      progress.textContent = open.length ? inWords(form.dataset.open, { stories: open.join(form.dataset.separator) }) : form.dataset.tick;
       return;
     }
     save();
     button.disabled = true;
-    button.textContent = "Sending…";
+    button.textContent = form.dataset.sending;
     setTimeout(ready, 10000);
   });
   addEventListener("pageshow", ready);

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
 from humaneval.crowd.adopt import orphans
-from humaneval.crowd.form_page import Delivery, templates
+from humaneval.crowd.form_page import Delivery, render
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
@@ -30,6 +30,7 @@ from humaneval.fees import money
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
+from humaneval.study.words import words_of
 
 COMPENSATE = "compensate"
 DAYS = 30
@@ -191,16 +192,17 @@ def _put_up(at: StudyAtPlatform, order: _Order) -> Published:
     return perform(
         at.engine,
         order.intent,
-        lambda: _publish(at.platform, order),
+        lambda: _publish(at, order),
         lambda _, made: {"external_id": made.external_id, "group": made.group},
     )
 
 
-def _publish(platform: Platform, order: _Order) -> Published:
+def _publish(at: StudyAtPlatform, order: _Order) -> Published:
     """Each step finds what an earlier try has done: the list by its name, the worker on it, the HIT by its
     token or key."""
+    platform = at.platform
     name = f"Compensation {order.intent.token[:16]}"
-    only = platform.make_list(name, "For one person, whose work was lost.")
+    only = platform.make_list(name, words_of(at.settings).plain("list_compensated"))
     platform.put_on_list(only, order.worker)
     key = order.offer.key
     if order.intent.attempted and (there := platform.find([key]).get(key)):
@@ -303,19 +305,17 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
 
 
 def _offer(at: StudyAtPlatform, key: str, amount: Decimal, reason: str) -> Offer:
-    page = templates().get_template("compensation.html")
+    words = words_of(at.settings)
     delivery = Delivery(action=at.platform.endpoint.submit_origin + "/mturk/externalSubmit", static=True)
     return Offer(
         key=key,
-        title=f"Payment for your work on: {at.settings.hit.title}"[:128],
-        description=(
-            "For one person, whose work on an earlier HIT was lost. There is nothing to do but submit it."
-        ),
+        title=words.compensation_title(at.settings),
+        description=words.plain("compensation_description"),
         keywords=(f"compensation {key[:7]}",),
         reward=amount,
         assignments=1,
         assignment_seconds=MINUTES * 60,
         lifetime_seconds=DAYS * 86_400,
         auto_approval_seconds=0,
-        page=page.render(study=at.settings, delivery=delivery, reason=reason),
+        page=render("compensation.html", at.settings, "hit", delivery=delivery, reason=reason),
     )

@@ -26,6 +26,7 @@ from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
 from humaneval.study.stored import Study
+from humaneval.study.words import words_of
 
 DONE = ("answered", "submitted", "approved", "rejected")
 """States of work that counts as having taken part: not work that was only opened, returned or expired."""
@@ -253,9 +254,7 @@ def make_list(at: StudyAtPlatform) -> str:
     made: str = perform(
         at.engine,
         intent,
-        lambda: at.platform.make_list(
-            title, "Given to workers who have taken part in a study that each person does once."
-        ),
+        lambda: at.platform.make_list(title, words_of(at.settings).plain("list_took_part")),
         lambda _, external_id: {"id": external_id},
     )
     return made

@@ -104,5 +104,8 @@ MEANINGS = {
     "G39": "Reading weights from elsewhere ran code.",
     "G40": "Chat models repeated the context or added remarks.",
     "G41": "Computing speed was compared with the wrong processor.",
+    "X25": "Two settings contradicted each other, and nobody objected.",
+    "X28": "Every page was in English, whatever the language of the study, and set from the wrong side.",
+    "X55": "A volunteer without pay read of $0.00, a worker id and returning the work.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

@@ -16,6 +16,7 @@ from humaneval.errors import HumanEvalError
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
+from humaneval.study.contradictions import doubts
 from humaneval.study.create import Created, create_study
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.plan import cues_of, plan_of_study
@@ -75,6 +76,9 @@ def create(
     if replaced := preset_over(file, preset, design):
         say(replaced, err=True)
     made = create_study(app.engine, name, settings, text)
+    found = [*doubts(settings), *made.doubts]
+    for doubt in found:
+        say(f"Please check: {doubt}.", err=True)
     if as_json:
         emit(
             {
@@ -86,6 +90,7 @@ def create(
                 "settings_hash": made.settings_hash,
                 "was_there": made.was_there,
                 "lacking": made.lacking,
+                "doubts": found,
                 "hourly": str(settings.hit.hourly),
                 **_plan_document(app, name),
             }
