@@ -153,7 +153,7 @@ def _doubts_of_people(study: StudyFile) -> Iterator[str]:
     elif design.rows_per_annotator > hits:
         yield (
             f"design.rows_per_annotator = {design.rows_per_annotator}, but design.annotators ="
-            f" {design.annotators} make {counted(hits, 'HIT')}, and a marketplace gives a person each HIT once"
+            f" {design.annotators} make {counted(hits, 'HIT')}, and a person gets each HIT once"
         )
     needed = design.rows_per_annotator * design.row_size
     if 0 < design.stories < needed:

@@ -26,7 +26,7 @@ from humaneval.store.tables import HitRow
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
-from humaneval.study.words import Channel
+from humaneval.study.words import Channel, words_of
 from humaneval.text import refused_characters
 from humaneval.web.forms import context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.messages import message, page, root
@@ -238,7 +238,7 @@ def _see(target: str) -> Response:
 
 
 def _no_panel_id(study: StudyFile) -> Response:
-    names = ", ".join(_panel_parameters(study))
+    names = words_of(study).plain("separator").join(_panel_parameters(study))
     return message("incomplete_heading", "incomplete_panel", status=400, names=names)
 
 

@@ -145,7 +145,7 @@ def _english(page: Page) -> list[str]:
 
 
 def _radios(page: Page, story: int) -> Locator:
-    return page.locator("fieldset.passage").nth(story).get_by_role("radio")
+    return page.locator("form > fieldset.passage").nth(story).get_by_role("radio")
 
 
 def _fill_in(page: Page) -> None:
