@@ -5,11 +5,11 @@
   const passages = [...form.querySelectorAll(".passage:not(#preview-example *)")];
   const progress = document.getElementById("progress");
   const button = form.querySelector("button");
-  const words = button.textContent;
+  const send = button.textContent, words = form.dataset;
   const chosen = (passage) => passage.querySelector(":checked");
 
-  // A static page learns from its address if the HIT is accepted. Until then it shows an example.
-  if ("static" in form.dataset) {
+  // A static page learns from its address if the HIT is accepted.
+  if ("static" in words) {
     const id = new URLSearchParams(location.search).get("assignmentId");
     if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {
       for (const field of fields) field.disabled = true;
@@ -50,11 +50,8 @@
   passages.forEach((passage) => watcher.observe(passage));
   document.addEventListener("visibilitychange", () => { passages.forEach((_, index) => tick(index)); save(); });
 
-  // The words come from the page, in its language.
-  const inWords = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
-  const say = () => {
-    progress.textContent = inWords(form.dataset.answered, { done: passages.filter(chosen).length, total: passages.length });
-  };
+  const tell = (text, values) => { progress.textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]); };
+  const say = () => tell(words.answered, { done: passages.filter(chosen).length, total: passages.length });
   form.addEventListener("change", ({ target }) => {
     const index = passages.findIndex((passage) => passage.contains(target));
     if (index >= 0) tick(index);
@@ -73,7 +70,7 @@
     event.preventDefault();
   });
 
-  const ready = () => { button.disabled = false; button.textContent = words; say(); };
+  const ready = () => { button.disabled = false; button.textContent = send; say(); };
   form.addEventListener("submit", (event) => {
     for (const group of [form.querySelector(".agree"), ...passages]) group.classList.toggle("missing", !chosen(group));
     const first = form.querySelector(".missing input");
@@ -81,12 +78,12 @@
       event.preventDefault();
       first.focus();
       const open = passages.flatMap((passage, index) => (chosen(passage) ? [] : index + 1));
-      progress.textContent = open.length ? inWords(form.dataset.open, { stories: open.join(form.dataset.separator) }) : form.dataset.tick;
+      tell(open.length ? words.open : words.tick, { stories: open.join(words.separator) });
       return;
     }
     save();
     button.disabled = true;
-    button.textContent = form.dataset.sending;
+    button.textContent = words.sending;
     setTimeout(ready, 10000);
   });
   addEventListener("pageshow", ready);
