@@ -83,7 +83,7 @@ def made(sqlite_engine: Engine, tmp_path: Path) -> Callable[..., None]:
         stories = [
             Story(
                 f"{language}-{name}",
-                tuple(text.format(name) for text in written.sentences),  # type: ignore[arg-type]  # five
+                tuple(text.format(name) for text in written.sentences),
                 written.title.format(name),
                 split="test",
             )

@@ -16,9 +16,12 @@ from humaneval.crowd.publish import publish_hits
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import open_study_at
 from humaneval.errors import UsageError
+from humaneval.simulated.annotator import Crowd, Skills
 from humaneval.simulated.browser import Browser, Page
+from humaneval.simulated.links import follow_links
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
+from humaneval.study.stored import open_study, study_key
 from tests.integration.link.people import LinkStudy, panel
 
 OF_HITS = re.compile(r"\bHITs?\b|worker id|marketplace|accept|return", re.I)
@@ -41,7 +44,7 @@ def answers(page: Page) -> dict[str, str]:
 
 def seen_by_link(study: LinkStudy, audience: str) -> dict[str, str]:
     """What people read in every state of a link: the opening page, the form, an error, thanks, and so on."""
-    invitation = Invitation(audience, f"{audience} link", 4)  # type: ignore[arg-type]  # each of them
+    invitation = Invitation(audience, f"{audience} link", 4)
     (address,) = study.invite(invitation)
     open_link = address if audience != "panel" else panel(address, "P1", "S1")
     browser, seen = Browser(), {}
@@ -147,3 +150,11 @@ def test_X28_a_language_without_words_gets_an_english_page_that_says_so(
     assert '<html lang="fa" dir="rtl">' in page.html
     assert ">شروع</button>" in page.html
     assert '<span lang="en" dir="ltr">About this study</span>' in page.html
+
+
+def test_X28_simulated_annotators_need_no_english_words(sqlite_engine: Engine, by_link: Callable) -> None:
+    study = by_link(sqlite_engine, page={"language": "ar", "story_language": "en"})
+    key = study_key(open_study(sqlite_engine, "study"))
+    worked = follow_links(Crowd(4, Skills()), [study.open_link()], key)
+    assert worked.submitted == 4
+    assert study.states() == {"answered": 4}
