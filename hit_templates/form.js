@@ -5,11 +5,11 @@
   const passages = [...form.querySelectorAll(".passage:not(#preview-example *)")];
   const progress = document.getElementById("progress");
   const button = form.querySelector("button");
-  const words = button.textContent;
+  const send = button.textContent, words = form.dataset;
   const chosen = (passage) => passage.querySelector(":checked");
 
   // A static page learns from its address if it is accepted. Until then it is an example.
-  if ("static" in form.dataset) {
+  if ("static" in words) {
     const [, id] = [...new URLSearchParams(location.search)].findLast(([name]) => /assignment_?id$/i.test(name)) ?? [];
     if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {
       for (const field of fields) field.disabled = true;
@@ -50,7 +50,8 @@
   passages.forEach((passage) => watcher.observe(passage));
   document.addEventListener("visibilitychange", () => { passages.forEach((_, index) => tick(index)); save(); });
 
-  const say = () => { progress.textContent = `${passages.filter(chosen).length} of ${passages.length} answered`; };
+  const tell = (text, values) => { progress.textContent = text.replace(/{(\w+)}/g, (_, name) => values[name]); };
+  const say = () => tell(words.answered, { done: passages.filter(chosen).length, total: passages.length });
   form.addEventListener("change", ({ target }) => {
     const index = passages.findIndex((passage) => passage.contains(target));
     if (index >= 0) tick(index);
@@ -69,20 +70,20 @@
     event.preventDefault();
   });
 
-  const ready = () => { button.disabled = false; button.textContent = words; say(); };
+  const ready = () => { button.disabled = false; button.textContent = send; say(); };
   form.addEventListener("submit", (event) => {
     for (const group of [form.querySelector(".agree"), ...passages]) group.classList.toggle("missing", !chosen(group));
     const first = form.querySelector(".missing input");
     if (first) {
       event.preventDefault();
       first.focus();
-      const open = passages.flatMap((each, index) => (chosen(each) ? [] : index + 1));
-      progress.textContent = open.length ? `Not answered yet: ${open.length > 1 ? "stories" : "story"} ${open.join(", ")}.` : "Please tick the box if you agree.";
+      const open = passages.flatMap((passage, index) => (chosen(passage) ? [] : index + 1));
+      tell(open.length ? words.open : words.tick, { stories: open.join(words.separator) });
       return;
     }
     save();
     button.disabled = true;
-    button.textContent = "Sending…";
+    button.textContent = words.sending;
     setTimeout(ready, 10000);
   });
   addEventListener("pageshow", ready);

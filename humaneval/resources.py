@@ -1,10 +1,15 @@
-"""Finds the files that travel with the package: templates, migrations, bundled stories."""
+"""Finds the files that travel with the package: templates, words, migrations, bundled stories."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+_TRADITIONAL = frozenset(("hant", "tw", "hk", "mo"))
+"""Subtags of Chinese that the words in simplified characters are not for."""
 
 
 def bundled(name: str) -> Path:
@@ -13,3 +18,24 @@ def bundled(name: str) -> Path:
         if (parent / name).exists():
             return parent / name
     raise FileNotFoundError(f"{name} is missing from the installation of humaneval at {_PACKAGE}")
+
+
+@cache
+def words_in(language: str) -> Mapping[str, str]:
+    """The words of the annotators' pages in `language`; none if there is no file for it.
+
+    Region and script may be missing from the file's name: `de-AT` finds `de.toml`.
+    """
+    parts = language.lower().split("-")
+    if parts[0] == "zh" and not _TRADITIONAL & set(parts):
+        parts = ["zh", "hans"]
+    files = {path.stem.lower(): path for path in bundled("hit_templates/words").glob("*.toml")}
+    for size in range(len(parts), 0, -1):
+        if path := files.get("-".join(parts[:size])):
+            return tomllib.loads(path.read_text(encoding="utf-8"))
+    return {}
+
+
+def word_languages() -> tuple[str, ...]:
+    """The languages that have words."""
+    return tuple(sorted(path.stem for path in bundled("hit_templates/words").glob("*.toml")))

@@ -112,6 +112,10 @@ def _refuse_together(links: LinkOptions) -> None:
 
 def _invitations(study: Study, links: LinkOptions, listed: People | None) -> list[Invitation]:
     if listed is None:
+        with reading(study.engine) as session:
+            rows = rows_in(session, study.id)
+        if links.places and links.places > rows:
+            say(f"{links.places} places for {rows} forms: the last to come find no form left.", err=True)
         return [panel_invitation(links.places) if links.panel else open_invitation(links.places)]
     with reading(study.engine) as session:
         rows = rows_in(session, study.id)

@@ -18,11 +18,11 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
 from humaneval.crowd.adopt import orphans
 from humaneval.crowd.as_planned import Difference, compare, figures, told
-from humaneval.crowd.form_page import Delivery, templates
+from humaneval.crowd.form_page import Delivery, render
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
-from humaneval.crowd.platform import Cost, Offer, Participants, Platform, Published, Qualified
+from humaneval.crowd.platform import Cost, Offer, Participants, Published, Qualified
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.workers import find_worker
@@ -31,6 +31,7 @@ from humaneval.fees import money
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
+from humaneval.study.words import words_of
 from humaneval.text import command
 
 COMPENSATE = "compensate"
@@ -210,18 +211,19 @@ def _put_up(at: StudyAtPlatform, order: _Order) -> Published:
     made: Published = perform(
         at.engine,
         order.intent,
-        lambda: _publish(at.platform, order),
+        lambda: _publish(at, order),
         lambda _, made: {"external_id": made.external_id, "group": made.group},
     )
     _refuse_other(at, order, made)
     return made
 
 
-def _publish(platform: Platform, order: _Order) -> Published:
+def _publish(at: StudyAtPlatform, order: _Order) -> Published:
     """Each step finds what an earlier try has done: the list by its name, the worker on it, the HIT by its
     token or key."""
+    platform = at.platform
     name = f"Payment for work that was lost, no. {order.intent.number}"
-    only = platform.make_list(name, "For one person, whose work was lost.")
+    only = platform.make_list(name, words_of(at.settings).plain("list_compensated"))
     platform.put_on_list(only, order.worker)
     key = order.offer.key
     if order.intent.attempted and (there := platform.find([key]).get(key)):
@@ -328,19 +330,17 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
 
 
 def _offer(at: StudyAtPlatform, key: str, amount: Decimal, reason: str) -> Offer:
-    page = templates().get_template("compensation.html")
+    words = words_of(at.settings)
     delivery = Delivery(action=at.platform.endpoint.submit_origin + "/mturk/externalSubmit", static=True)
     return Offer(
         key=key,
-        title=f"Payment for your work on: {at.settings.hit.title}"[:128],
-        description=(
-            "For one person, whose work on an earlier HIT was lost. There is nothing to do but submit it."
-        ),
+        title=words.compensation_title(at.settings),
+        description=words.plain("compensation_description"),
         keywords=(f"compensation {key[:7]}",),
         reward=amount,
         assignments=1,
         assignment_seconds=MINUTES * 60,
         lifetime_seconds=DAYS * 86_400,
         auto_approval_seconds=0,
-        page=page.render(study=at.settings, delivery=delivery, reason=reason),
+        page=render("compensation.html", at.settings, "hit", delivery=delivery, reason=reason),
     )

@@ -23,6 +23,7 @@ from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
+from humaneval.study.contradictions import doubts
 from humaneval.text import command, counted
 
 MOST_APART = timedelta(minutes=5)
@@ -42,6 +43,7 @@ class Finding(NamedTuple):
 def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
     """Check everything about publishing the study that can be checked without publishing it."""
     endpoint = at.platform.endpoint
+    yield _settings(at)
     yield _address(endpoint, public_url)
     yield from _form_server(endpoint, public_url)
     if endpoint.name == "link":
@@ -56,6 +58,12 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
     hits = up(at.study, at.endpoint)
     if hits:
         yield _tried("As planned", lambda: _as_planned(at, hits))
+
+
+def _settings(at: StudyAtPlatform) -> Finding:
+    """What in the study file hardly fits together, and words that are shown in English for want of others."""
+    found = doubts(at.settings)
+    return Finding("Settings", not found, False, "; ".join(found) or "they fit together")
 
 
 def _tried(what: str, check: Callable[[], str]) -> Finding:

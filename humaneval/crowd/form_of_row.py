@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session, joinedload, selectinload
@@ -22,6 +23,7 @@ from humaneval.store.tables import (
     StudyRow,
 )
 from humaneval.study.stored import settings_of
+from humaneval.study.words import Channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Place:
     external_id: str
     endpoint: str
     hit_key: str
+    channel: Channel
     answered: Mapping[str, str] | None
     """The answers that are already stored, as they came."""
     passed_on: bool
@@ -56,9 +59,15 @@ def load_form(engine: Engine, assignment_id: int) -> Place:
             assignment.external_id,
             assignment.endpoint,
             assignment.hit.key,
+            channel_of(assignment.hit),
             answer.fields if answer else None,
             is_passed_on(session, assignment),
         )
+
+
+def channel_of(hit: HitRow) -> Channel:
+    """How people come to the forms of `hit`."""
+    return cast(Channel, hit.audience or "hit")
 
 
 def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
@@ -75,12 +84,9 @@ def is_passed_on(session: Session, assignment: AssignmentRow) -> bool:
     return session.scalar(later.limit(1)) is not None
 
 
-def test_words(study: StudyRow, endpoint: str) -> str:
-    """What kind of test the study is at `endpoint`, for its pages; empty if it is no test."""
-    words = ["This is a pilot."] * study.is_test
-    if endpoint in TEST_ENDPOINTS:
-        words.append(f"This is a rehearsal in the {endpoint}: nobody is paid.")
-    return " ".join(words)
+def tests_of(study: StudyRow, endpoint: str) -> tuple[str, ...]:
+    """What kinds of test the study is at `endpoint`, as keys of words; empty if it is no test."""
+    return ("pilot",) * study.is_test + ("rehearsal",) * (endpoint in TEST_ENDPOINTS)
 
 
 def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str = "") -> Form:
@@ -88,9 +94,9 @@ def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str
     settings = settings_of(study)
     if endpoint == "link":
         settings = settings.by_link
-    test = test_words(study, endpoint)
+    tests = tests_of(study, endpoint)
     if row_id is None:
-        return Form(settings, (), "", study.simulated, test)
+        return Form(settings, (), "", study.simulated, tests)
     row = session.get_one(
         RowRow,
         row_id,
@@ -104,7 +110,7 @@ def form_of(session: Session, study: StudyRow, row_id: int | None, endpoint: str
         )
         for place in row.places
     )
-    return Form(settings, passages, row.shown_hash, study.simulated, test)
+    return Form(settings, passages, row.shown_hash, study.simulated, tests)
 
 
 def _five(sentences: list[str]) -> Sentences:

@@ -8,10 +8,12 @@ from xml.etree import ElementTree
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from humaneval.crowd.page_words import PageWords, isolated
 from humaneval.domain import Sentences
 from humaneval.errors import PlatformError
 from humaneval.resources import bundled
 from humaneval.study.file import StudyFile
+from humaneval.study.words import ENGLISH, Channel, example_of, words_of
 
 MAX_QUESTION_BYTES = 65_535
 FRAME_HEIGHT = 0
@@ -35,21 +37,6 @@ class ShownPassage:
     """How long it has been in sight so far, as the browser measured it."""
 
 
-EXAMPLE = ShownPassage(
-    1,
-    (
-        "Lena found an old key in her grandmother’s sewing box.",
-        "She tried it in every door of the house.",
-        "The stars are far away and they are very hot.",
-        "At last it opened a small cupboard behind the stairs.",
-        "Inside lay a bundle of letters tied with a blue ribbon.",
-    ),
-)
-"""Shown before a HIT is accepted. It is never a passage of the study."""
-
-_RIGHT_TO_LEFT = frozenset(("ar", "arc", "ckb", "dv", "fa", "he", "ku", "ps", "sd", "syr", "ug", "ur", "yi"))
-
-
 @dataclass(frozen=True, slots=True)
 class Form:
     """Everything a form shows."""
@@ -58,8 +45,8 @@ class Form:
     passages: tuple[ShownPassage, ...]
     form_hash: str
     simulated: bool = False
-    test: str = ""
-    """What kind of test this is, in words for the page; empty if it is no test."""
+    tests: tuple[str, ...] = ()
+    """What kinds of test this is, as keys of words."""
     consent_given: bool = False
     missing: tuple[int, ...] = ()
     consent_missing: bool = False
@@ -76,8 +63,8 @@ class Delivery:
     """Signed by us; empty on static pages."""
     static: bool = False
     """The platform shows the page itself: assets are inlined, and a script fills in the assignment."""
-    by_link: bool = False
-    """The person came by a link: there is no HIT to return."""
+    channel: Channel = "hit"
+    """How the person came."""
     root: str = "/"
     """Where our server's own addresses begin, as seen from the page."""
 
@@ -92,18 +79,8 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["asset"] = _asset
-    environment.filters["right_to_left"] = right_to_left
+    environment.globals.update(asset=_asset, isolated=isolated)
     return environment
-
-
-def right_to_left(language: str) -> bool:
-    """Whether `language` is written from right to left.
-
-    >>> right_to_left("ar-EG"), right_to_left("en")
-    (True, False)
-    """
-    return language.partition("-")[0].lower() in _RIGHT_TO_LEFT
 
 
 def _asset(name: str) -> str:
@@ -112,8 +89,32 @@ def _asset(name: str) -> str:
 
 def render_form(form: Form, delivery: Delivery) -> str:
     """The form as HTML."""
-    page = templates().get_template("detection.html")
-    return page.render(form=form, study=form.study, delivery=delivery, root=delivery.root, example=EXAMPLE)
+    return render(
+        "detection.html",
+        form.study,
+        delivery.channel,
+        form=form,
+        delivery=delivery,
+        root=delivery.root,
+    )
+
+
+def render(template: str, study: StudyFile | None, channel: Channel, **values: object) -> str:
+    """A page in the words of `study`, or in English without one, for people who come by `channel`."""
+    words = PageWords(words_of(study), study.page.language if study else ENGLISH)
+    about = {}
+    if study is not None:
+        example = example_of(study)
+        about = {
+            "consent": [line for line in words.words.consent(study, channel).splitlines() if line.strip()],
+            "example": ShownPassage(1, example.sentences),
+            "example_language": example.language,
+        }
+    return (
+        templates()
+        .get_template(template)
+        .render(study=study, words=words, channel=channel, by_link=channel != "hit", **about, **values)
+    )
 
 
 def external_question(url: str) -> str:

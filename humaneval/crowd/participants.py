@@ -26,6 +26,7 @@ from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import writing
 from humaneval.store.tables import AssignmentRow, HitRow, OutboxRow, PaymentRow, StudyRow
 from humaneval.study.stored import Study
+from humaneval.study.words import words_of
 from humaneval.text import command
 
 DONE = ("answered", "submitted", "approved", "rejected")
@@ -254,9 +255,7 @@ def make_list(at: StudyAtPlatform) -> str:
     made: str = perform(
         at.engine,
         intent,
-        lambda: at.platform.make_list(
-            title, "You have taken part in this study. Each person can do it once."
-        ),
+        lambda: at.platform.make_list(title, words_of(at.settings).plain("list_took_part")),
         lambda _, external_id: {"id": external_id},
     )
     return made

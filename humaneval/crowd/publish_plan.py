@@ -77,6 +77,8 @@ def plan_hits(
     `dry_run` stores nothing. By link, `invitations` are planned instead, each only once.
     """
     refuse_elsewhere(at)
+    if invitations:
+        _refuse_promise(at)
     # A real run has recorded them before it plans.
     unrecorded = {orphan.key for orphan in orphans(at).values()} if dry_run else set()
     with writing(at.engine) as session:
@@ -105,6 +107,15 @@ def plan_hits(
         if dry_run:
             session.rollback()
         return planned
+
+
+def _refuse_promise(at: StudyAtPlatform) -> None:
+    """Raise UsageError if the consent names a reward that nobody who comes by link is paid."""
+    if at.settings.link.pay == "none" and "{reward}" in at.settings.consent.text:
+        raise UsageError(
+            'consent.text names {reward}, but link.pay = "none": people who come by link would read $0.00',
+            'Make another study with {pay} instead, which says what is true, or with pay = "elsewhere".',
+        )
 
 
 def _planned(

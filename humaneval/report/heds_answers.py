@@ -56,7 +56,7 @@ def _systems(known: Dossier) -> dict[str, Answer]:
         "system-output_types": _tick(*([5, 13] if human else [5])),
         "system-tasks": _tick(20, text="Text infilling: writing the sentence that is missing from a story."),
     }
-    language = known.settings.page.language
+    language = known.settings.page.language_of_stories
     if language.split("-")[0].lower() == "en":
         found |= {"system-input_languages": _tick(41), "system-output_languages": _tick(41)}
     return found

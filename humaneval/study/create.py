@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
@@ -16,6 +16,7 @@ from humaneval.domain import Role
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.infills.generate import story_value
+from humaneval.resources import words_in
 from humaneval.store.engine import writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
@@ -29,6 +30,7 @@ from humaneval.store.tables import (
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import hash_of_rows
 from humaneval.study.usable_infills import Material, material_of, refuse_unequal_processing
+from humaneval.study.words import ENGLISH
 from humaneval.text import shown_hash
 
 
@@ -60,6 +62,8 @@ class Created:
     left_out: LeftOut
     doubtful: tuple[Doubtful, ...]
     """The shown infills that may be one sentence or several."""
+    doubts: tuple[str, ...] = ()
+    """Sentences about settings that hardly fit the stories and infills."""
 
 
 def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Created:
@@ -72,6 +76,11 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         raise UsageError(
             f"{name!r} cannot be the name of a study",
             "Use letters, digits, hyphens and dots: files are named after it.",
+        )
+    if name in study.participants.exclude_studies:
+        raise UsageError(
+            f"study {name!r} names itself in participants.exclude_studies",
+            "List earlier studies only; design.rows_per_annotator limits how often a person takes part.",
         )
     with writing_alone(engine, f"study {name!r}") as session:
         existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
@@ -102,7 +111,36 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
         left_out = LeftOut(
             common.stories, common.stories - len(common.blanks), common.same_text, common.lacking
         )
-        return _summary(session, row, left_out)
+        made = _summary(session, row, left_out)
+        return replace(made, doubts=tuple(_doubts(study, material, design)))
+
+
+def _doubts(study: StudyFile, material: Material, design: Design) -> Iterator[str]:
+    """What the settings say about the texts, and the texts do not bear out."""
+    cells = [cell for cells in design.rows for cell in cells]
+    shown = {cell.story for cell in cells}
+    untitled = sum(not material.stories[key].title for key in shown)
+    if study.page.show_titles and untitled:
+        yield f"page.show_titles = true, but {untitled} of the {len(shown)} stories have no title"
+    language, english = study.page.language_of_stories, words_in(ENGLISH)["control"]
+    controls = {material.filled[cell].text for cell in cells if cell.generator == study.design.control}
+    if english in controls and language.lower().split("-")[0] != ENGLISH:
+        yield (
+            f"the stories are in {language}, and the control says “{english}”: generate it with --option"
+            f" language={language}, or with --option wordings=TEXT"
+        )
+    limit, minutes = study.exclusions.words_per_second, study.hit.expected_minutes
+    words = sum(
+        len(" ".join((*material.stories[cell.story].sentences, material.filled[cell].text)).split())
+        - len(material.stories[cell.story].sentences[cell.position - 1].split())
+        for cell in cells
+    )
+    usual = words / len(design.rows) / (minutes * 60)
+    if 0 < limit < usual:
+        yield (
+            f"exclusions.words_per_second = {limit:g} excludes people who take hit.expected_minutes ="
+            f" {minutes:g}: they read {usual:.1f} words a second"
+        )
 
 
 def design_of(study: StudyFile, material: Material, rows: int) -> Design:

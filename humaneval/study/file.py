@@ -28,8 +28,10 @@ from humaneval.errors import HumanEvalError, SettingsError
 from humaneval.fees import money
 from humaneval.resources import bundled
 from humaneval.store.stories import AUTO
-from humaneval.study.file_errors import TogetherError, fault
-from humaneval.study.presets import PRESETS
+from humaneval.study.contradictions import refuse_contradictions
+from humaneval.study.file_errors import TogetherError, fault, together
+from humaneval.study.presets import laid_by, lay_over, noted
+from humaneval.study.words import refuse_words, with_texts
 from humaneval.text import command, refused_characters, unshowable
 
 
@@ -57,6 +59,12 @@ def _something(text: str) -> str:
     return text
 
 
+def _word(text: str, info: ValidationInfo) -> str:
+    """Unlike other texts, with the white space around it: some words stand between others."""
+    _something(_printable(text, info))
+    return text
+
+
 def rounded_up(number: int, unit: int) -> int:
     """The smallest multiple of `unit` that is not below `number`."""
     return -(-number // unit) * unit
@@ -67,6 +75,8 @@ Whole = Annotated[int, Field(strict=True)]
 """Without true, which pydantic would accept as 1."""
 Printable = Annotated[str, AfterValidator(_printable)]
 Required = Annotated[Printable, AfterValidator(_something)]
+Word = Annotated[str, AfterValidator(_word)]
+LANGUAGE = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$"
 SEEDS = 2**31
 """Seeds run from −SEEDS to SEEDS − 1, which every database can store."""
 MOST_ROWS = 100_000
@@ -150,7 +160,13 @@ class PageSection(_Section):
     question: Required = "Which sentence of this story was written by a machine?"
     instructions: Printable = ""
     show_titles: bool = False
-    language: str = Field("en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$")
+    language: str = Field("en", pattern=LANGUAGE)
+    story_language: str = Field("", pattern=f"^$|{LANGUAGE}")
+
+    @property
+    def language_of_stories(self) -> str:
+        """The language of the stories: the page's unless the file names another."""
+        return self.story_language or self.language
 
 
 class ConsentSection(_Section):
@@ -300,6 +316,7 @@ class StudyFile(_Section):
     consent: ConsentSection = ConsentSection()
     hit: HitSection = HitSection()
     link: LinkSection = LinkSection()
+    words: dict[str, Word] = {}
     participants: ParticipantsSection = ParticipantsSection()
     exclusions: ExclusionsSection = ExclusionsSection()
     analysis: AnalysisSection = AnalysisSection()
@@ -328,7 +345,11 @@ class StudyFile(_Section):
     @property
     def hash(self) -> str:
         """SHA-256 over every setting, whatever their order in the file."""
-        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        values = self.model_dump(mode="json")
+        for section, name in ((values, "words"), (values["page"], "story_language")):
+            if not section[name]:  # studies made before there was such a setting keep their hash
+                del section[name]
+        canonical = json.dumps(values, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     @property
@@ -337,12 +358,6 @@ class StudyFile(_Section):
         if self.link.pay == "elsewhere":
             return self
         return self.model_copy(update={"hit": self.hit.model_copy(update={"reward": Decimal("0.00")})})
-
-    @property
-    def consent_text(self) -> str:
-        """The consent with minutes and reward filled in."""
-        minutes = f"{self.hit.expected_minutes:g}"
-        return self.consent.text.replace("{minutes}", minutes).replace("{reward}", str(self.hit.reward))
 
 
 class ReadStudyFile(NamedTuple):
@@ -367,27 +382,18 @@ def read_study_file(
         raise SettingsError(f"{where}: {error.strerror}", f"Make one with `{command('init')}`.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{where} is not valid TOML: {error}") from None
-    if preset is not None and preset not in PRESETS:
-        raise SettingsError(f"there is no preset {preset!r}", f"Presets: {', '.join(PRESETS)}.")
-    laid = PRESETS[preset] if preset else {}
-    for layer in (laid, overrides or {}):
-        for section, settings in layer.items():
-            if settings and isinstance(
-                values.setdefault(section, {}), dict
-            ):  # else pydantic says what is wrong
-                values[section].update(settings)
-    if preset:
-        text = f"# preset: {preset}\n{text}"
-    if overrides and any(overrides.values()):
-        text += f"\n# from the command line: {json.dumps(overrides)}\n"
+    laid = laid_by(preset)
+    lay_over(values, laid)
+    lay_over(values, overrides or {})
+    with_texts(values)
     try:
         study = StudyFile.model_validate(values, context=NEW)
     except ValidationError as error:
         raise fault(error, where, preset, laid, overrides or {}) from None
-    # Not a rule of StudyFile, because stored studies must stay readable.
-    if any(study.design.role(name) is Role.HUMAN for pair in study.analysis.comparisons for name in pair):
-        raise SettingsError(
-            f"{where}: analysis.comparisons names the human, whose comparisons are a separate family",
-            "Set below_human = true to test whether each system scores below it.",
-        )
-    return ReadStudyFile(study, text)
+    # Not rules of StudyFile, because stored studies must stay readable.
+    refuse_words(study, where)
+    try:
+        refuse_contradictions(study)
+    except TogetherError as error:
+        raise together(error, where, preset, laid, overrides or {}) from None
+    return ReadStudyFile(study, noted(text, preset, overrides or {}))

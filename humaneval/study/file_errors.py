@@ -31,12 +31,33 @@ def fault(
     place, reason = _place(first["loc"]), _reason(first)
     cause = first.get("ctx", {}).get("error")
     settings = cause.settings if isinstance(cause, TogetherError) else (".".join(map(str, first["loc"][:2])),)
+    return _at(settings, place, reason, _item(first["loc"]), where, preset, laid, options)
+
+
+def together(
+    error: TogetherError, where: str, preset: str | None, laid: Layer, options: Layer
+) -> SettingsError:
+    """The same for settings that were found to contradict each other once all were read."""
+    return _at(error.settings, "", str(error), "", where, preset, laid, options)
+
+
+def _at(
+    settings: Sequence[str],
+    place: str,
+    reason: str,
+    item: str,
+    where: str,
+    preset: str | None,
+    laid: Layer,
+    options: Layer,
+) -> SettingsError:
+    """The error at the option, the preset or the file that one of `settings` comes from."""
     for setting in settings:
         if setting.startswith("design.") and _sets(options, setting):
-            item = f"{item} " if (item := _item(first["loc"])) else ""
             option = setting.rpartition(".")[2].replace("_", "-")
             return SettingsError(
-                f"--{option}: {item}{reason}", f"See {command('study', 'create', '--help')}."
+                f"--{option}: {f'{item} ' if item else ''}{reason}",
+                f"See {command('study', 'create', '--help')}.",
             )
     if preset and any(_sets(laid, setting) for setting in settings):
         return SettingsError(

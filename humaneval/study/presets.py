@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
+
+from humaneval.errors import SettingsError
 
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "acl2020": {
@@ -22,6 +24,29 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     }
 }
 """Designs by name. `acl2020`: Donahue, Lee and Liang (2020): 8 generators, 100 annotators, none replaced."""
+
+
+def laid_by(preset: str | None) -> Mapping[str, Mapping[str, Any]]:
+    """The settings of `preset`, by section; none for None."""
+    if preset is not None and preset not in PRESETS:
+        raise SettingsError(f"there is no preset {preset!r}", f"Presets: {', '.join(PRESETS)}.")
+    return PRESETS[preset] if preset else {}
+
+
+def noted(text: str, preset: str | None, overrides: Mapping[str, Mapping[str, Any]]) -> str:
+    """The text of a study file with a note of the preset and of what the command line sets."""
+    if preset:
+        text = f"# preset: {preset}\n{text}"
+    if any(overrides.values()):
+        text += f"\n# from the command line: {json.dumps(overrides)}\n"
+    return text
+
+
+def lay_over(values: dict[str, Any], layer: Mapping[str, Mapping[str, Any]]) -> None:
+    """Put the settings of `layer` over `values`, except into a section that is none: pydantic names it."""
+    for section, settings in layer.items():
+        if settings and isinstance(values.setdefault(section, {}), dict):
+            values[section].update(settings)
 
 
 def preset_over(path: Path | None, preset: str | None, options: Collection[str] = ()) -> str:

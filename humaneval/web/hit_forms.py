@@ -15,8 +15,8 @@ from werkzeug.exceptions import HTTPException
 
 from humaneval.crowd import endpoints
 from humaneval.crowd.claims import Outcome, keep_answers, open_form
-from humaneval.crowd.form_of_row import Place, load_form, test_words
-from humaneval.crowd.form_page import EXAMPLE, Delivery
+from humaneval.crowd.form_of_row import Place, load_form, tests_of
+from humaneval.crowd.form_page import Delivery
 from humaneval.crowd.platform import Endpoint
 from humaneval.errors import StoreError
 from humaneval.resources import bundled
@@ -48,7 +48,7 @@ class _Hit(NamedTuple):
     name: str
     study: StudyFile
     simulated: bool
-    test: str
+    tests: tuple[str, ...]
 
 
 @blueprint.before_request
@@ -61,9 +61,7 @@ def before_the_hit_is_known() -> None:
 
 @blueprint.get("/")
 def index() -> Response:
-    return messages.message(
-        "This is a form server", "Please open forms from the marketplace where the study is published."
-    )
+    return messages.message("server_heading", "server_text")
 
 
 @blueprint.get("/health")
@@ -80,7 +78,7 @@ def health() -> Response:
 @blueprint.get("/assets/<name>")
 def asset(name: str) -> Response:
     if name not in ASSETS:
-        return messages.message("Page not found", "There is no such file.", status=404)
+        return messages.message("not_found_heading", "no_file", status=404)
     content = (bundled("hit_templates") / name).read_bytes()
     return Response(content, mimetype=ASSETS[name], headers={"Cache-Control": "public, max-age=300"})
 
@@ -97,7 +95,7 @@ def show(hit_key: str) -> Response:
     if only_looking():
         return Response(status=204)
     if assignment in ("", NOT_ACCEPTED):
-        return messages.page("preview.html", example=EXAMPLE, simulated=hit.simulated, test=hit.test)
+        return messages.page("preview.html", simulated=hit.simulated, tests=hit.tests)
     if max(len(assignment), len(worker)) > MAX_ID or not all(
         is_id(id, PARAMETERS) for id in (assignment, worker)
     ):
@@ -163,9 +161,7 @@ def answer(hit_key: str) -> Response:
         return messages.invalid()
     place = load_form(engine, assignment_id)
     if place.hit_key != hit_key:
-        return messages.message(
-            "This form belongs to another HIT", "Please open the HIT again from the marketplace.", status=400
-        )
+        return messages.message("other_hit_heading", "open_hit", status=400)
     if place.answered is not None:
         return _sent(hit_key)
     fields = known_fields(request.form, place.form)
@@ -212,20 +208,16 @@ def busy(error: StoreError) -> Response:
             "retry.html", status=503, action=action, fields=dict(request.form), answers="form" in request.form
         )
     else:
-        response = messages.message(
-            "Please try again in a moment", "Our database is busy. Nothing is lost.", status=503
-        )
+        response = messages.message("busy_heading", "busy_text", status=503)
     response.headers["Retry-After"] = "5"
     return response
 
 
 @blueprint.app_errorhandler(HTTPException)
 def http_error(error: HTTPException) -> Response:
-    heading = {404: "Page not found", 413: "Your comment is too long"}.get(
-        error.code or 500, "Something went wrong"
-    )
-    where = "your link" if request.path.startswith("/take/") else "the HIT again from the marketplace"
-    return messages.message(heading, f"Please open {where}.", status=error.code or 500)
+    heading = {404: "not_found_heading", 413: "too_long_heading"}.get(error.code or 500, "wrong_heading")
+    again = "open_link" if request.path.startswith("/take/") else "open_hit"
+    return messages.message(heading, again, status=error.code or 500)
 
 
 def _find(hit_key: str) -> _Hit | None:
@@ -245,7 +237,7 @@ def _find(hit_key: str) -> _Hit | None:
             row.study.name,
             g.study,
             row.study.simulated,
-            test_words(row.study, row.endpoint),
+            tests_of(row.study, row.endpoint),
         )
 
 

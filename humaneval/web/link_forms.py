@@ -20,16 +20,17 @@ from sqlalchemy.orm import joinedload
 from werkzeug.datastructures import MultiDict
 
 from humaneval.crowd.claims import Opened, Outcome, has_begun, keep_answers, open_form, reopen_form
-from humaneval.crowd.form_of_row import load_form
-from humaneval.crowd.form_page import EXAMPLE, Delivery
+from humaneval.crowd.form_of_row import channel_of, load_form
+from humaneval.crowd.form_page import Delivery
 from humaneval.store.engine import reading
 from humaneval.store.tables import HitRow
 from humaneval.store.types import now
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import settings_of
+from humaneval.study.words import Channel, words_of
 from humaneval.web.forms import by_program, context, form_page, known_fields, only_looking, with_gaps
 from humaneval.web.ids import is_id, read_ids
-from humaneval.web.messages import message, page, root, times
+from humaneval.web.messages import message, page, root
 from humaneval.web.security import allow_frames
 
 blueprint = Blueprint("links", __name__)
@@ -71,9 +72,8 @@ def welcome(key: str) -> Response:
         return _closed()
     return page(
         "take.html",
-        example=EXAMPLE,
         simulated=hit.simulated,
-        test="This is a pilot." if hit.pilot else "",
+        tests=("pilot",) * hit.pilot,
         begun=begun,
         action=f"{root()}take/{key}",
         fields=given,
@@ -119,7 +119,8 @@ def show(key: str, token: str) -> Response:
         return refusal
     if opened.outcome is Outcome.ANSWERED:
         return page("done.html")
-    return form_page(load_form(context().engine, opened.assignment_id).form, _delivery(key, token))
+    place = load_form(context().engine, opened.assignment_id)
+    return form_page(place.form, _delivery(key, token, place.channel))
 
 
 @blueprint.post("/take/<key>/<token>")
@@ -134,7 +135,7 @@ def answer(key: str, token: str) -> Response:
         fields = known_fields(request.form, place.form)
         gaps = with_gaps(place.form, fields)
         if gaps is not None:
-            return form_page(gaps, _delivery(key, token), status=422)
+            return form_page(gaps, _delivery(key, token, place.channel), status=422)
         keep_answers(context().engine, assignment_id, fields, now(), program=by_program())
     return _see(hit.study.link.completion_url or f"{root()}take/{key}/{token}")
 
@@ -146,7 +147,7 @@ def _find(key: str) -> _LinkHit | None:
         )
         if row is None or row.external_id is None:
             return None
-        g.study = settings_of(row.study).by_link
+        g.study, g.channel = settings_of(row.study).by_link, channel_of(row)
         _allow_completion(g.study)
         expired = row.expires_at is not None and row.expires_at <= now()
         return _LinkHit(row.key, row.audience, g.study, row.study.simulated, row.study.is_test, expired)
@@ -198,28 +199,16 @@ def _refusal(hit: _LinkHit, opened: Opened) -> Response | None:
     if opened.outcome is Outcome.CLOSED:
         return _closed()
     if opened.outcome is Outcome.LIMIT:
-        return message(
-            "You have already taken part",
-            f"Thank you! Each person can take part {times(hit.study.design.rows_per_annotator)}.",
-        )
+        return message("limit_heading", "limit_link", forms=hit.study.design.rows_per_annotator)
     if opened.outcome is Outcome.KEPT_OUT:
-        return message(
-            "This study is not open to you",
-            "It is only for people who have not taken part in it, or in a similar study, before.",
-        )
+        return message("kept_out_heading", "kept_out_link")
     if opened.outcome is Outcome.FULL:
-        return message(
-            "All forms are taken",
-            "Thank you for your interest. Other people are working on the last ones. Please try again later:"
-            " one may become free.",
-        )
+        return message("full_heading", "full_link")
     return _unknown()
 
 
 def _closed() -> Response:
-    return message(
-        "This study has ended", "Thank you for your interest. It needs no more answers.", status=410
-    )
+    return message("ended_heading", "ended_text", status=410)
 
 
 def _token(key: str, assignment_id: int) -> str:
@@ -234,8 +223,8 @@ def _read_token(key: str, token: str) -> int | None:
         return None
 
 
-def _delivery(key: str, token: str) -> Delivery:
-    return Delivery(action=f"{root()}take/{key}/{token}", token=token, by_link=True, root=root())
+def _delivery(key: str, token: str, channel: Channel) -> Delivery:
+    return Delivery(action=f"{root()}take/{key}/{token}", token=token, channel=channel, root=root())
 
 
 def _see(target: str) -> Response:
@@ -244,13 +233,9 @@ def _see(target: str) -> Response:
 
 
 def _no_panel_id(study: StudyFile) -> Response:
-    names = " and ".join(_panel_parameters(study))
-    return message(
-        "This address is incomplete",
-        f"It should contain {names}. Please open the study from your panel's page.",
-        status=400,
-    )
+    names = words_of(study).plain("separator").join(_panel_parameters(study))
+    return message("incomplete_heading", "incomplete_panel", status=400, names=names)
 
 
 def _unknown() -> Response:
-    return message("There is no such link", "Please check that you have the whole address.", status=404)
+    return message("unknown_link_heading", "unknown_link_text", status=404)

@@ -185,7 +185,7 @@ def test_who_comes_again_or_too_late_reads_why(page: Page, publish: Callable[...
     page.get_by_role("heading", name="Thank you").wait_for()
     page.goto(address.replace(assignment_of(address), "A3"))
     expect(page.get_by_role("heading", name="You have already taken part")).to_be_visible()
-    expect(page.get_by_text("can take part in this study once")).to_be_visible()
+    expect(page.get_by_text("as many forms as one person can in this study (1)")).to_be_visible()
     page.goto(f"{study.forms_url}/form/{study.hit_keys()[0]}?assignmentId=A4&workerId=W4")
     expect(page.get_by_role("heading", name="All forms are taken")).to_be_visible()
 

@@ -87,7 +87,7 @@ def test_what_is_missing_gets_the_focus_and_what_was_answered_stays(
     send(page)
     expect(passage(page, 1).get_by_role("radio").first).to_be_focused()
     expect(page.get_by_role("group", name="Story 1 of 4")).to_be_in_viewport()
-    expect(page.get_by_role("status")).to_have_text("Not answered yet: stories 1, 3, 4.")
+    expect(page.get_by_role("status")).to_have_text("Not answered yet: 1, 3, 4.")
     assert page.get_by_role("group", name="Please mark one sentence").count() == 3
     assert chosen(page) == [0, 3, 0, 0]
     choose(page, 1, 1)

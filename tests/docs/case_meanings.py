@@ -148,5 +148,8 @@ MEANINGS = {
     "X47": "An address that spells its ids in another way gave the preview to somebody who had accepted.",
     "X48": "What a broken script writes instead of an id was taken for a person.",
     "X52": "The worker site counted HITs that the worker could not do, and showed technical text.",
+    "X25": "Two settings contradicted each other, and nobody objected.",
+    "X28": "Every page was in English, whatever the language of the study, and set from the wrong side.",
+    "X55": "A volunteer without pay read of $0.00, a worker id and returning the work.",
 }
 """Case → what went wrong. Numbers that are not here are not used."""

@@ -77,7 +77,9 @@ def test_every_setting_is_explained_in_the_file_that_init_writes(name: str) -> N
 def test_the_study_file_that_init_writes_has_every_setting_at_its_default() -> None:
     text = (bundled("bundled") / "study.toml").read_text(encoding="utf-8")
     written = tomllib.loads(text)
-    for section, field in StudyFile.model_fields.items():
+    assert written.pop("words") == {}
+    sections = {name: field for name, field in StudyFile.model_fields.items() if name != "words"}
+    for section, field in sections.items():
         model = field.annotation
         assert isinstance(model, type)
         assert issubclass(model, BaseModel)
@@ -85,7 +87,7 @@ def test_the_study_file_that_init_writes_has_every_setting_at_its_default() -> N
     settings = StudyFile.model_validate(written)
     free = {"generators": settings.design.generators}
     texts = ("instructions", "question", "text", "contact", "title", "description", "keywords", "version")
-    for section in StudyFile.model_fields:
+    for section in sections:
         stated = getattr(settings, section)
         default = type(stated)(**(free if section == "design" else {}))
         differing = {n for n in type(stated).model_fields if getattr(stated, n) != getattr(default, n)}

@@ -24,6 +24,7 @@ from humaneval.study.audit import audit
 from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.stored import get_study, open_study, study_key
+from humaneval.study.words import words_of
 from humaneval.text import shown_hash
 
 POSITIONS = (1, 2, 3, 4, 5)
@@ -318,7 +319,7 @@ def test_the_consent_names_minutes_and_reward(sqlite_engine: Engine, filled: Cal
         consent={"text": "About {minutes} minutes for ${reward}. {other} {{minutes}}"},
     )
     settings = open_study(sqlite_engine, "study").settings
-    assert settings.consent_text == "About 7.5 minutes for $1.25. {other} {7.5}"
+    assert words_of(settings).consent(settings, "hit") == "About 7.5 minutes for $1.25. {other} {7.5}"
     assert "About 7.5 minutes for $1.25." in page(sqlite_engine)
     assert str(settings.hit.hourly) == "10.00"
 

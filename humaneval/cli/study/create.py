@@ -17,6 +17,7 @@ from humaneval.infills.doubtful import told
 from humaneval.planning.cues import CueScore
 from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
+from humaneval.study.contradictions import doubts
 from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.file import StudyFile, read_study_file
 from humaneval.study.plan import cues_of, plan_of_study
@@ -76,6 +77,9 @@ def create(
     if replaced := preset_over(file, preset, design):
         say(replaced, err=True)
     made = create_study(app.engine, name, settings, text)
+    found = [*doubts(settings), *made.doubts]
+    for doubt in found:
+        say(f"Please check: {doubt}.", err=True)
     if as_json:
         emit(
             {
@@ -90,6 +94,7 @@ def create(
                 "stories_without_infills": made.left_out.without_infills,
                 "stories_with_the_same_text": made.left_out.same_text,
                 "doubtful": [one.to_json() for one in made.doubtful],
+                "doubts": found,
                 "hourly": str(settings.hit.hourly),
                 **_plan_document(app, name),
             }

@@ -18,6 +18,7 @@ from humaneval.planning.forecast import Outlook, outlook
 from humaneval.planning.plan import Plan
 from humaneval.planning.power import sd_of_icc
 from humaneval.planning.simulation import Power, simulate
+from humaneval.study.contradictions import doubts
 from humaneval.study.file import read_study_file
 from humaneval.study.plan import cues_of, draft, plan_of, plan_of_study
 from humaneval.study.presets import preset_over
@@ -92,7 +93,10 @@ def plan(
         say(replaced, err=True)
     cues: Sequence[CueScore] = ()
     if name is None:
-        planned = plan_of(read_study_file(file, preset=preset)[0])
+        settings = read_study_file(file, preset=preset).settings
+        for doubt in doubts(settings):
+            say(f"Please check: {doubt}.", err=True)
+        planned = plan_of(settings)
     else:
         study = app.study(name)
         planned, cues = plan_of_study(study), cues_of(study)

@@ -260,10 +260,10 @@ def test_C42_the_sandbox_and_a_pilot_do_not_count_against_anyone(
     study_factory(engine, "pilot", design={"annotators": 2, "pilot": True})
     plan_hits(open_study_at(engine, "pilot", platform))
     everywhere = Study(engine)
-    for hit, words in enumerate(("", "rehearsal in the sandbox", "This is a pilot.")):
+    for hit, kinds in enumerate(((), ("rehearsal",), ("pilot",))):
         opened = everywhere.open("W1", hit=hit, assignment=f"3AT{hit}")
         assert opened.outcome is Outcome.FORM
-        assert words in load_form(engine, opened.assignment_id).form.test
+        assert load_form(engine, opened.assignment_id).form.tests == kinds
         everywhere.answer(opened)
     assert study.open("W2").outcome is Outcome.FORM  # the other row of the study is still there
 

@@ -83,7 +83,7 @@ def test_the_names_of_the_parameters_are_the_studys_own(sqlite_engine: Engine, b
     assert heading(take(f"{link}?rid=R1&PROLIFIC_PID=P1")) == "Thank you"
     assert heading(begin(f"{link}?rid=R1")) == "Thank you"
     page = Browser().get(f"{link}?PROLIFIC_PID=P1&SESSION_ID=S1")
-    assert (page.status, "It should contain rid." in page.html) == (400, True)
+    assert (page.status, "It should contain: rid." in page.html) == (400, True)
 
 
 def test_the_same_member_takes_part_in_pilot_and_main_study(sqlite_engine: Engine, by_link: Callable) -> None:
@@ -102,7 +102,7 @@ def test_forms_for_one_person_as_many_as_the_study_says(sqlite_engine: Engine, b
     assert heading(take(panel(link, "P1", "S2"))) == "Thank you"
     page = begin(panel(link, "P1", "S3"))
     assert heading(page) == ONCE
-    assert "Each person can take part twice" in page.html
+    assert "as many forms as one person can in this study (2)" in page.html
 
 
 BAD = [
@@ -134,7 +134,7 @@ def test_ids_that_are_none_get_a_clear_page_and_claim_nothing(
     for query in (f"PROLIFIC_PID={quote(id)}&SESSION_ID=S1", f"SESSION_ID={quote(id)}&PROLIFIC_PID=P1"):
         page = Browser().get(f"{link}?{query}")
         assert (page.status, heading(page)) == (400, "This address is incomplete")
-        assert "PROLIFIC_PID and SESSION_ID" in page.html
+        assert "PROLIFIC_PID, SESSION_ID" in page.html
         assert not page.forms
     good = Browser().get(panel(link, "P1", "S1"))
     posted = Browser().submit(good, good.forms[0], {"PROLIFIC_PID": id})

@@ -1,0 +1,206 @@
+"""Settings of a study file that contradict each other: those that are refused, and those that are doubtful.
+
+A rule here names both settings and what follows from them. Stored studies are never refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from humaneval.domain import SENTENCES, Role
+from humaneval.study.file_errors import TogetherError
+from humaneval.study.words import CONSENT_PLACEHOLDERS, lacking_words
+from humaneval.text import counted
+
+if TYPE_CHECKING:
+    from humaneval.study.file import ExclusionRule, QualificationSection, StudyFile
+
+SHORTEST_LIFETIME = 30
+"""In seconds: what a marketplace accepts."""
+MOST_PLACES = 9
+"""How many people can take one HIT; each of them takes it once."""
+MANY_STRAIGHT = 0.2
+"""A limit on straight-lining that would exclude this share of careful annotators is doubtful."""
+
+
+def refuse_contradictions(study: StudyFile) -> None:
+    """Raise TogetherError for the first two settings that cannot both hold."""
+    _refuse_times(study)
+    for name, rule in _rules(study):
+        _refuse_rule(study, name, rule)
+    for one, other in combinations(study.participants.qualifications, 2):
+        _refuse_both(one, other)
+    if study.link.pay == "elsewhere" and not study.hit.reward:
+        raise TogetherError(
+            'link.pay = "elsewhere" records hit.reward as paid, and that is 0.00: set the reward, or pay ='
+            ' "none"',
+            "link.pay",
+            "hit.reward",
+        )
+    if study.analysis.power <= study.analysis.alpha:
+        raise TogetherError(
+            f"analysis.power = {study.analysis.power:g} is not above the allowed error of analysis.level ="
+            f" {study.analysis.level:g}, which is {study.analysis.alpha:.3g}",
+            "analysis.power",
+            "analysis.level",
+        )
+    if any(study.design.role(name) is Role.HUMAN for pair in study.analysis.comparisons for name in pair):
+        raise TogetherError(
+            "analysis.comparisons names the human, whose comparisons are a separate family: set below_human ="
+            " true to test whether each system scores below it",
+            "analysis.comparisons",
+            "design.human",
+        )
+
+
+def _refuse_times(study: StudyFile) -> None:
+    hit = study.hit
+    if hit.assignment_minutes < hit.expected_minutes:
+        raise TogetherError(
+            f"hit.assignment_minutes = {hit.assignment_minutes} leaves less time than hit.expected_minutes ="
+            f" {hit.expected_minutes:g}: allow at least twice what you expect",
+            "hit.assignment_minutes",
+            "hit.expected_minutes",
+        )
+    if hit.lifetime_seconds < max(SHORTEST_LIFETIME, hit.expected_minutes * 60):
+        raise TogetherError(
+            f"hit.lifetime_days = {hit.lifetime_days:g} ends before hit.expected_minutes ="
+            f" {hit.expected_minutes:g} are over (and is at least {SHORTEST_LIFETIME} seconds)",
+            "hit.lifetime_days",
+            "hit.expected_minutes",
+        )
+
+
+def _rules(study: StudyFile) -> Iterator[tuple[str, ExclusionRule]]:
+    yield "exclusions.", study.exclusions
+    for number, rule in enumerate(study.exclusions.also, 1):
+        yield f"exclusions.also, item {number}: ", rule
+
+
+def _refuse_rule(study: StudyFile, name: str, rule: ExclusionRule) -> None:
+    design = study.design
+    if design.control not in design.generators:
+        for setting, on, off in (
+            ("missed_control", rule.missed_control != "none", '"none"'),
+            ("spam", rule.spam > 0, "0"),
+        ):
+            if on:
+                value = getattr(rule, setting)
+                raise TogetherError(
+                    f"{name}{setting} = {_toml(value)} needs a control, and design.generators has none"
+                    f" (design.control = {_toml(design.control)}): add it, or set {setting} = {off}",
+                    f"exclusions.{setting}",
+                    "design.generators",
+                )
+    if rule.straight_lining and len(design.positions) == 1:
+        raise TogetherError(
+            f"{name}straight_lining excludes annotators who always mark the same sentence, which is right"
+            f" with design.positions = {list(design.positions)}: set straight_lining = 0",
+            "exclusions.straight_lining",
+            "design.positions",
+        )
+    least = design.row_size * SENTENCES / (study.hit.expected_minutes * 60)
+    if 0 < rule.words_per_second < least:
+        raise TogetherError(
+            f"{name}words_per_second = {rule.words_per_second:g} excludes everybody who takes"
+            f" hit.expected_minutes = {study.hit.expected_minutes:g}: that is more than {least:.2g} words a"
+            " second, even with one word to a sentence",
+            "exclusions.words_per_second",
+            "hit.expected_minutes",
+        )
+
+
+def _toml(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else f"{value:g}"
+
+
+def _refuse_both(one: QualificationSection, other: QualificationSection) -> None:
+    together = one.id == other.id and (
+        one.endpoint == other.endpoint or not (one.endpoint and other.endpoint)
+    )
+    if together and one.lacking != other.lacking:
+        raise TogetherError(
+            f"participants.qualifications wants workers with {one.id} (at_least, or nothing) and without it"
+            " (lacking = true): nobody is both",
+            "participants.qualifications",
+        )
+
+
+def doubts(study: StudyFile) -> list[str]:
+    """Sentences about settings that can hold together, but hardly as they are meant."""
+    found = [*_doubts_of_people(study), *_doubts_of_rules(study), *_doubts_of_texts(study)]
+    if study.analysis.equivalence_margin > study.analysis.smallest_effect:
+        found.append(
+            f"analysis.equivalence_margin = {study.analysis.equivalence_margin:g} is above"
+            f" analysis.smallest_effect = {study.analysis.smallest_effect:g}: a difference that matters would"
+            " count as equivalent"
+        )
+    return found
+
+
+def _doubts_of_people(study: StudyFile) -> Iterator[str]:
+    design, link = study.design, study.link
+    forms, hits = design.annotators // design.responses_per_passage, -(-design.annotators // MOST_PLACES)
+    if design.rows_per_annotator > forms:
+        yield (
+            f"design.rows_per_annotator = {design.rows_per_annotator} is more than the {forms} different rows"
+            f" of design.annotators = {design.annotators} with responses_per_passage ="
+            f" {design.responses_per_passage}"
+        )
+    elif design.rows_per_annotator > hits:
+        yield (
+            f"design.rows_per_annotator = {design.rows_per_annotator}, but design.annotators ="
+            f" {design.annotators} make {counted(hits, 'HIT')}, and a person gets each HIT once"
+        )
+    needed = design.rows_per_annotator * design.row_size
+    if 0 < design.stories < needed:
+        yield (
+            f"design.stories = {design.stories} is fewer than the {needed} that design.rows_per_annotator ="
+            f" {design.rows_per_annotator} needs, because nobody meets a story twice"
+        )
+    rule = study.exclusions
+    off = rule.missed_control == "none" and not rule.incomplete
+    if design.top_up != "never" and off and not (rule.words_per_second or rule.straight_lining or rule.spam):
+        yield (
+            f'design.top_up = "{design.top_up}" replaces excluded annotators, and [exclusions] excludes none'
+        )
+    if link.completion_code and link.completion_url and link.completion_code not in link.completion_url:
+        yield (
+            f"link.completion_url does not contain link.completion_code = {link.completion_code}: the panel"
+            " may expect another code"
+        )
+
+
+def _doubts_of_rules(study: StudyFile) -> Iterator[str]:
+    answers = study.design.row_size * study.design.rows_per_annotator
+    rarest = SENTENCES ** (1 - answers)
+    for name, rule in _rules(study):
+        if rule.straight_lining >= MANY_STRAIGHT:
+            yield (
+                f"{name}straight_lining = {rule.straight_lining:g} excludes careful annotators, too: up to"
+                " that share of them by chance"
+            )
+        elif 0 < rule.straight_lining <= rarest:
+            yield (
+                f"{name}straight_lining = {rule.straight_lining:g} excludes nobody: {answers} equal answers"
+                f" (design.generators, rows_per_annotator) have a probability of {rarest:.2g}"
+            )
+        if 0 < rule.spam <= study.analysis.spammers:
+            yield (
+                f"{name}spam = {rule.spam:g} is not above your guess analysis.spammers ="
+                f" {study.analysis.spammers:g}: it excludes people about whom nothing is known"
+            )
+
+
+def _doubts_of_texts(study: StudyFile) -> Iterator[str]:
+    if sentence := lacking_words(study):
+        yield sentence
+    for name in dict.fromkeys(re.findall(r"\{(\w+)\}", study.consent.text)):
+        if name not in CONSENT_PLACEHOLDERS:
+            known = ", ".join(f"{{{one}}}" for one in CONSENT_PLACEHOLDERS)
+            yield f"consent.text has {{{name}}}, which nothing fills in; there are {known}"
+    if "{reward}" in study.consent.text and not study.hit.reward:
+        yield "consent.text names {reward}, and hit.reward is 0.00: {pay} says that nothing is paid"

@@ -1,0 +1,197 @@
+"""The words of a study's pages: the study's own, else those of its language, else English ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal
+
+from humaneval.domain import Sentences
+from humaneval.errors import SettingsError
+from humaneval.resources import bundled, word_languages, words_in
+
+if TYPE_CHECKING:
+    from humaneval.study.file import StudyFile
+
+Channel = Literal["hit", "open", "personal", "panel"]
+"""How people come to a form: through a marketplace, or by one of three kinds of link."""
+ENGLISH = "en"
+SETTINGS = {
+    "title": "hit",
+    "description": "hit",
+    "keywords": "hit",
+    "question": "page",
+    "instructions": "page",
+    "consent": "consent",
+}
+"""Words that are settings of the study file, and their sections. The consent is `consent.text`."""
+CONSENT_PLACEHOLDERS = ("minutes", "reward", "pay", "kept", "stopping")
+"""What is filled in in `consent.text`. The last three are sentences that depend on channel and pay."""
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_RIGHT_TO_LEFT = re.compile("ar|arc|ckb|dv|fa|glk|he|iw|ji|ks|lrc|mzn|nqo|pnb|ps|sd|syr|ug|ur|yi")
+_SCRIPTS = re.compile("adlm|arab|aran|hebr|mand|nkoo|rohg|samr|syrc|thaa")
+"""The scripts that are written from right to left."""
+
+
+def right_to_left(language: str) -> bool:
+    """Whether `language` is written from right to left. A script, as in `az-Arab`, has the last word.
+
+    >>> right_to_left("ar-EG"), right_to_left("en"), right_to_left("az-Arab"), right_to_left("ur-Latn")
+    (True, False, True, False)
+    """
+    first, *others = language.lower().split("-")
+    script = next((part for part in others if len(part) == 4 and part.isalpha()), "")
+    return bool(_SCRIPTS.fullmatch(script) if script else _RIGHT_TO_LEFT.fullmatch(first))
+
+
+def filled_in(text: str, values: Mapping[str, object]) -> str:
+    """`text` with the value of each placeholder that `values` has. Values are not looked through again.
+
+    >>> filled_in("{done} of {total}, {other}", {"done": 1, "total": "{done}"})
+    '1 of {done}, {other}'
+    """
+    return _PLACEHOLDER.sub(lambda found: str(values.get(found[1], found[0])), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of pages. `language` is that of the page: English if nothing of it is in another."""
+
+    language: str
+    own: Mapping[str, str]
+    """In the language of the page, by key."""
+
+    def plain(self, key: str, **values: object) -> str:
+        """The text of `key`, filled in."""
+        return filled_in(self.own.get(key) or words_in(ENGLISH)[key], values)
+
+    def language_of(self, key: str) -> str:
+        """The language of `key`: English if the page's language lacks it."""
+        return self.language if key in self.own else ENGLISH
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The keys that are shown in English on a page in another language, settings of the study aside."""
+        there = {*self.own, *SETTINGS} if self.language != ENGLISH else set(words_in(ENGLISH))
+        return tuple(key for key in words_in(ENGLISH) if key not in there)
+
+    def consent(self, study: StudyFile, channel: Channel) -> str:
+        """The text of the consent, with the sentences that fit the way people come, and their pay."""
+        minutes, reward = f"{study.hit.expected_minutes:g}", str(study.hit.reward)
+        pay = self.plain("pay", reward=reward) if study.hit.reward else self._unpaid(channel)
+        values = {
+            "minutes": minutes,
+            "reward": reward,
+            "pay": pay,
+            "kept": self.plain(f"kept_{channel}"),
+            "stopping": self.plain("stopping_hit" if channel == "hit" else "stopping_link"),
+        }
+        return filled_in(study.consent.text, values)
+
+    def compensation_title(self, study: StudyFile) -> str:
+        """The title of a HIT that pays for lost work, as long as a platform accepts."""
+        return self.plain("compensation_title", title=study.hit.title)[:128]
+
+    def _unpaid(self, channel: Channel) -> str:
+        """Of a panel we do not know what it pays, so nothing is said."""
+        return "" if channel == "panel" else self.plain("pay_none")
+
+
+def words_of(study: StudyFile | None) -> Words:
+    """The words of the study's pages; English ones for a page without a study."""
+    if study is None:
+        return Words(ENGLISH, words_in(ENGLISH))
+    language = study.page.language
+    own = {**words_in(language), **study.words}
+    return Words(language, own) if own else Words(ENGLISH, words_in(ENGLISH))
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The story that is shown before a form, and its language."""
+
+    sentences: Sentences
+    language: str
+
+
+def example_of(study: StudyFile) -> Example:
+    """The example story: the study's own, else one in the stories' language, else in the page's."""
+    words, stories = words_of(study), study.page.language_of_stories
+    there = words_in(stories)
+    if there and not any(key.startswith("example_") for key in study.words):
+        words = Words(stories, there)
+    first, second, third, fourth, fifth = (words.plain(f"example_{at}") for at in range(1, 6))
+    return Example((first, second, third, fourth, fifth), words.language_of("example_1"))
+
+
+def with_texts(values: dict[str, Any]) -> None:
+    """Fill in the texts that a study file leaves out with those of its language.
+
+    An English one that `init` wrote counts as left out if the page has another language.
+    """
+    page = values.get("page", {})
+    language = page.get("language", ENGLISH) if isinstance(page, dict) else ENGLISH
+    english, own = words_in(ENGLISH), words_in(language) if isinstance(language, str) else {}
+    for key, section in SETTINGS.items():
+        settings, name = values.setdefault(section, {}), "text" if key == "consent" else key
+        if not isinstance(settings, dict):  # pydantic says what is wrong
+            continue
+        if name not in settings or _same(settings[name], english[key]):
+            text = own.get(key) or english[key]
+            settings[name] = text.split(", ") if key == "keywords" else text
+
+
+def _same(setting: object, english: str) -> bool:
+    if isinstance(setting, list):
+        return setting == english.split(", ")
+    return isinstance(setting, str) and setting.strip() == english.strip()
+
+
+def refuse_words(study: StudyFile, where: str) -> None:
+    """Raise SettingsError for a word that no page has, and for a text with other placeholders than the word
+    that it replaces."""
+    english = words_in(ENGLISH)
+    for key, text in study.words.items():
+        if key in SETTINGS:
+            setting = f"{SETTINGS[key]}.{'text' if key == 'consent' else key}"
+            raise SettingsError(f"{where}: words.{key} is a setting of its own", f"Set {setting} instead.")
+        if key not in english:
+            near = get_close_matches(key, english, n=1, cutoff=0)
+            raise SettingsError(
+                f"{where}: words.{key}: there is no such word; the nearest is {near[0]}",
+                f"Every word is in {bundled('hit_templates/words') / 'en.toml'}.",
+            )
+        wanted, given = _placeholders(english[key]), _placeholders(text)
+        if wanted != given:
+            raise SettingsError(
+                f"{where}: words.{key} must have {_listed(wanted)}, but has {_listed(given)}",
+                f"In English it is: {english[key].strip()}",
+            )
+
+
+def _placeholders(text: str) -> list[str]:
+    return sorted(set(_PLACEHOLDER.findall(text)))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in names) or "no placeholder"
+
+
+def lacking_words(study: StudyFile) -> str:
+    """A sentence about the words that are shown in English for want of others; empty if there are none."""
+    words, language = words_of(study), study.page.language
+    if language.lower().split("-")[0] == ENGLISH:
+        return ""
+    if words.language == ENGLISH:
+        return (
+            f'page.language = "{language}" has no words, so the page is in English. There are words in'
+            f" {', '.join(word_languages())}; give your own in [words]"
+        )
+    if not words.lacking:
+        return ""
+    return (
+        f'page.language = "{language}" lacks {len(words.lacking)} words, which are shown in English:'
+        f" {', '.join(words.lacking)}"
+    )

@@ -1,0 +1,138 @@
+"""The words of pages: complete in every language, replaced one by one, checked by their placeholders."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from generators.control import build
+from humaneval.domain import GeneratorRequest
+from humaneval.errors import SettingsError, UsageError
+from humaneval.resources import bundled, word_languages, words_in
+from humaneval.study.file import StudyFile, read_study_file
+from humaneval.study.words import SETTINGS, lacking_words, right_to_left, words_of
+
+ENGLISH = words_in("en")
+
+
+def study(**sections: dict[str, Any]) -> StudyFile:
+    return read_study_file(None, overrides=sections)[0]
+
+
+def placeholders(text: str) -> set[str]:
+    return set(re.findall(r"\{\w*\}", text))
+
+
+@pytest.mark.parametrize("language", word_languages())
+def test_X28_every_language_has_every_word_with_its_placeholders(language: str) -> None:
+    words = words_in(language)
+    assert list(words) == list(ENGLISH)
+    assert not [key for key in ENGLISH if placeholders(words[key]) != placeholders(ENGLISH[key])]
+    assert not [key for key, text in words.items() if not text.strip() or "<" in text]
+    assert len(words["title"]) <= 128
+
+
+@pytest.mark.parametrize("language", [one for one in word_languages() if one != "en"])
+def test_X28_a_language_that_comes_along_says_that_nobody_checked_it(language: str) -> None:
+    text = (bundled("hit_templates/words") / f"{language}.toml").read_text(encoding="utf-8")
+    assert "Not checked by native speakers" in text.splitlines()[0]
+
+
+def test_X28_every_word_is_used_and_every_used_word_is_there() -> None:
+    package = bundled("hit_templates").parent
+    sources = [*bundled("hit_templates").glob("*.html"), *(package / "humaneval").rglob("*.py")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    built = re.compile(r"example_\d|kept_\w+")
+    assert not [key for key in ENGLISH if not built.fullmatch(key) and f'"{key}"' not in text]
+    pages = "\n".join(p.read_text(encoding="utf-8") for p in bundled("hit_templates").glob("*.html"))
+    used = re.findall(r'words(?:\.plain)?\("(\w+)"', pages)
+    assert not set(used) - set(ENGLISH)
+
+
+def test_X28_no_template_has_words_of_its_own() -> None:
+    for path in bundled("hit_templates").glob("*.html"):
+        bare = re.sub(r"<script>.*?</script>|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", "", path.read_text(), flags=re.S)
+        assert not re.search(r"[A-Za-z]{2}", bare), (path.name, bare.split())
+
+
+@pytest.mark.parametrize(
+    ("tag", "has"),
+    [
+        *(("de", "de"), ("DE-at", "de"), ("ar-EG", "ar"), ("zh", "zh-Hans"), ("zh-CN", "zh-Hans")),
+        *(("zh-Hans-SG", "zh-Hans"), ("zh-TW", ""), ("zh-Hant", ""), ("zh-hk", ""), ("id", ""), ("den", "")),
+    ],
+)
+def test_X28_the_words_of_a_language_are_found_by_its_tag(tag: str, has: str) -> None:
+    assert words_in(tag) == (words_in(has) if has else {})
+
+
+def test_X28_the_side_to_read_from_follows_from_language_and_script() -> None:
+    rtl = ("ar", "he-IL", "fa", "ur-PK", "ckb", "az-Arab", "pa-Arab-PK")
+    assert all(map(right_to_left, rtl))
+    assert not any(map(right_to_left, ("en", "zh", "ku", "ur-Latn", "az", "are", "ja-Jpan")))
+
+
+def test_X28_a_file_of_init_changes_its_language_with_one_setting() -> None:
+    arabic = study(page={"language": "ar"})
+    words = words_in("ar")
+    assert (arabic.hit.title, arabic.page.question) == (words["title"], words["question"])
+    assert arabic.consent.text == words["consent"].strip()
+    assert arabic.hit.keywords == tuple(words["keywords"].split(", "))
+    own = study(page={"language": "ar", "question": "؟"})
+    assert own.page.question == "؟"
+    english = study()
+    assert english.consent.text == ENGLISH["consent"].strip()
+    assert english.page.instructions == ENGLISH["instructions"].strip()
+
+
+def test_X28_a_study_replaces_any_word_and_names_the_nearest_for_an_unknown_one() -> None:
+    own = study(words={"send": "Submit", "separator": " / "})
+    assert words_of(own).plain("send") == "Submit"
+    assert words_of(own).plain("separator") == " / "
+    for key, nearest in (("sned", "send"), ("thank_text", "thanks_text"), ("Send", "send")):
+        with pytest.raises(SettingsError, match=rf"words.{key}: .* nearest is {nearest}$"):
+            study(words={key: "x"})
+    for key in SETTINGS:
+        with pytest.raises(SettingsError, match=f"words.{key} is a setting of its own"):
+            study(words={key: "x"})
+
+
+def test_X28_a_replaced_word_keeps_its_placeholders() -> None:
+    assert study(words={"story": "{total}: {place}"})
+    for text, has in (("Story", "no placeholder"), ("{place}", "{place}"), ("{place} {total} {x}", "{x}")):
+        with pytest.raises(SettingsError, match=r"words.story must have {place}, {total}, but has") as caught:
+            study(words={"story": text})
+        assert has in caught.value.message
+    with pytest.raises(SettingsError, match=r"words.send must have no placeholder, but has {x}"):
+        study(words={"send": "{x}"})
+    for bad in ("", "  ", "a\x07"):
+        with pytest.raises(SettingsError, match=r"words\.send"):
+            study(words={"send": bad})
+
+
+def test_X28_words_that_are_missing_are_named() -> None:
+    assert lacking_words(study()) == lacking_words(study(page={"language": "en-GB"})) == ""
+    assert lacking_words(study(page={"language": "ar"})) == ""
+    assert 'page.language = "id" has no words' in lacking_words(study(page={"language": "id"}))
+    said = lacking_words(study(page={"language": "id"}, words={"send": "Kirim"}))
+    assert " send," not in said
+    assert "begin, continue" in said
+    every = {key: text for key, text in ENGLISH.items() if key not in SETTINGS}
+    assert lacking_words(study(page={"language": "id"}, words=every)) == ""
+
+
+def test_X28_values_are_filled_in_once_and_are_text() -> None:
+    words = words_of(study())
+    assert words.plain("error_title", title="{title} {{7*7}}") == "Error: {title} {{7*7}}"
+
+
+def test_X28_the_control_sentence_comes_in_the_stories_language() -> None:
+    (control,) = build(GeneratorRequest("control", options={"language": "de-CH"}))
+    assert control.provenance.settings == {"wordings": [words_in("de")["control"]]}
+    with pytest.raises(UsageError, match="no control sentence in language 'id'") as caught:
+        build(GeneratorRequest("control", options={"language": "id"}))
+    assert "wordings=TEXT" in caught.value.hint
+    with pytest.raises(UsageError, match="exclude each other"):
+        build(GeneratorRequest("control", options={"language": "de", "wordings": "x"}))
