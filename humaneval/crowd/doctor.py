@@ -43,9 +43,9 @@ class Finding(NamedTuple):
 def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
     """Check everything about publishing the study that can be checked without publishing it."""
     endpoint = at.platform.endpoint
-    yield _settings(at)
     yield _address(endpoint, public_url)
     yield from _form_server(endpoint, public_url)
+    yield _settings(at)
     if endpoint.name == "link":
         return
     keys = _tried("Keys", lambda: f"${at.platform.check_access()} in the account at {endpoint.name}")

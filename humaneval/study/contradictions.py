@@ -22,6 +22,8 @@ SHORTEST_LIFETIME = 30
 """In seconds: what a marketplace accepts."""
 MOST_PLACES = 9
 """How many people can take one HIT; each of them takes it once."""
+WITHOUT_SPACES = ("zh", "yue", "ja", "th", "lo", "km", "my", "bo", "dz")
+"""Languages that are written without spaces between words."""
 MANY_STRAIGHT = 0.2
 """A limit on straight-lining that would exclude this share of careful annotators is doubtful."""
 
@@ -187,6 +189,12 @@ def _doubts_of_rules(study: StudyFile) -> Iterator[str]:
             yield (
                 f"{name}straight_lining = {rule.straight_lining:g} excludes nobody: {answers} equal answers"
                 f" (design.generators, rows_per_annotator) have a probability of {rarest:.2g}"
+            )
+        language = study.page.language_of_stories
+        if rule.words_per_second and language.lower().split("-")[0] in WITHOUT_SPACES:
+            yield (
+                f"{name}words_per_second = {rule.words_per_second:g} counts words between spaces; stories in"
+                f" {language} (page.story_language) have none"
             )
         if 0 < rule.spam <= study.analysis.spammers:
             yield (

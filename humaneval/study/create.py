@@ -125,9 +125,10 @@ def _doubts(study: StudyFile, material: Material, design: Design) -> Iterator[st
     language, english = study.page.language_of_stories, words_in(ENGLISH)["control"]
     controls = {material.filled[cell].text for cell in cells if cell.generator == study.design.control}
     if english in controls and language.lower().split("-")[0] != ENGLISH:
+        option = f"language={language}" if "control" in words_in(language) else "wordings=TEXT"
         yield (
-            f"the stories are in {language}, and the control says “{english}”: generate it with --option"
-            f" language={language}, or with --option wordings=TEXT"
+            f"the stories are in {language}, and the control says “{english}”: generate one with --as NAME"
+            f" --option {option}"
         )
     limit, minutes = study.exclusions.words_per_second, study.hit.expected_minutes
     words = sum(

@@ -73,8 +73,11 @@ class Words:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """The keys that are shown in English on a page in another language, settings of the study aside."""
-        there = {*self.own, *SETTINGS} if self.language != ENGLISH else set(words_in(ENGLISH))
+        """The keys that are shown in English on a page in another language, settings of the study aside.
+
+        The control's sentence is on no page.
+        """
+        there = {*self.own, *SETTINGS, "control"} if self.language != ENGLISH else set(words_in(ENGLISH))
         return tuple(key for key in words_in(ENGLISH) if key not in there)
 
     def consent(self, study: StudyFile, channel: Channel) -> str:

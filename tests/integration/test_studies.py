@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
@@ -17,9 +17,9 @@ from humaneval.domain import Blank, GeneratorRequest, Infill, InfillStatus, Prov
 from humaneval.errors import DesignError, UsageError
 from humaneval.infills.generate import blanks_of, build, run
 from humaneval.infills.processing import Processed
-from humaneval.store.engine import reading
+from humaneval.store.engine import reading, writing
 from humaneval.store.stories import add_stories
-from humaneval.store.tables import InfillRow, PassageRow, RowRow, StudyRow
+from humaneval.store.tables import InfillRow, PassageRow, RowRow, StoryRow, StudyRow
 from humaneval.study.audit import audit
 from humaneval.study.create import Created, LeftOut, create_study
 from humaneval.study.file import StudyFile, read_study_file
@@ -387,3 +387,43 @@ def test_systems_whose_texts_were_processed_differently_make_no_study(
     assert "one: stop; plain: none" in error.value.message
     assert "--processing" in error.value.hint
     create(engine, design={**both, "generators": ["control", "human", "one", "two"]})
+
+
+def test_X28_a_control_in_another_language_than_the_stories_is_doubted(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    for language, option in (("ar", "language=ar"), ("id", "wordings=TEXT")):
+        settings, text = read_study_file(
+            None, overrides={"design": three(), "page": {"story_language": language}}
+        )
+        (doubt,) = create_study(sqlite_engine, language, settings, text).doubts
+        assert f"--as NAME --option {option}" in doubt
+    settings, text = read_study_file(None, overrides={"design": three()})
+    assert create_study(sqlite_engine, "en", settings, text).doubts == ()
+
+
+def test_X25_settings_that_the_texts_do_not_bear_out_are_doubted(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    with writing(sqlite_engine) as session:
+        session.execute(update(StoryRow).values(title=""))
+    overrides = {
+        "design": three(),
+        "page": {"show_titles": True},
+        "exclusions": {"words_per_second": 0.3},
+    }
+    settings, text = read_study_file(None, overrides=overrides)
+    titles, speed = create_study(sqlite_engine, "study", settings, text).doubts
+    assert "page.show_titles = true, but" in titles
+    assert "have no title" in titles
+    assert "exclusions.words_per_second = 0.3 excludes people who take hit.expected_minutes = 4" in speed
+
+
+def test_X25_a_study_that_excludes_its_own_participants_is_refused(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    with pytest.raises(UsageError, match=r"names itself in participants\.exclude_studies"):
+        create(sqlite_engine, design=three(), participants={"exclude_studies": ["study"]})

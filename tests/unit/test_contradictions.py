@@ -124,6 +124,10 @@ DOUBTED: dict[str, tuple[Sections, tuple[str, str]]] = {
         {"exclusions": {"spam": 0.04}},
         ("exclusions.spam = 0.04", "analysis.spammers = 0.05"),
     ),
+    "words of a language without spaces": (
+        {"page": {"story_language": "ja"}, "exclusions": {"words_per_second": 12}},
+        ("exclusions.words_per_second = 12", "page.story_language"),
+    ),
     "an effect that matters and is nothing": (
         {"analysis": {"equivalence_margin": 0.2, "smallest_effect": 0.1}},
         ("analysis.equivalence_margin = 0.2", "analysis.smallest_effect = 0.1"),

@@ -229,3 +229,15 @@ def test_a_marketplace_of_ones_own_that_is_not_running_did_not_close(study: Engi
     found = findings(study, platform, "http://127.0.0.1:1")["Keys"]
     assert "market serve" in found.detail
     assert "closed" not in found.detail
+
+
+def test_X28_words_that_are_shown_in_english_are_named_before_anything_is_published(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk, form_server: Callable
+) -> None:
+    study_factory(sqlite_engine, "id", design={"annotators": 4}, page={"language": "id"})
+    study_factory(sqlite_engine, "de", design={"annotators": 4}, page={"language": "de"})
+    url = form_server(sqlite_engine).url
+    found = findings(sqlite_engine, platform, url, "id")["Settings"]
+    assert (found.ok, found.needed) == (False, False)
+    assert 'page.language = "id" has no words' in found.detail
+    assert findings(sqlite_engine, platform, url, "de")["Settings"].ok
