@@ -184,6 +184,15 @@ def test_X56_health_says_if_the_disk_is_full(
     assert health(url) == (503, "the database cannot be written\n")
 
 
+def test_X56_doctor_says_if_the_disk_of_the_database_is_full(
+    study: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "LEAST_BYTES", 2**62)
+    said = command("doctor")
+    assert said.code == 1
+    assert "MISSING Database: the disk of " in said.out
+
+
 def test_X56_a_database_that_cannot_grow_is_noticed(sqlite_database: str) -> None:
     code = (
         "from humaneval.store.engine import open_engine\n"
