@@ -18,10 +18,16 @@ LEAST_BYTES = 1024 * 1024
 """Free space that a database file needs. With less, SQLite may still write into a log that it has already."""
 
 
-def beat(engine: Engine) -> None:
-    """Write the time to the database and commit it. Raises StoreError if that fails, or will soon."""
+def beat(engine: Engine, *, keep: bool = True) -> None:
+    """Write the time to the database and commit it. Raises StoreError if that fails, or will soon.
+
+    Without `keep` the write is taken back: nothing is left of it, and less of the disk is tried.
+    """
     with writing(engine) as session:
         session.merge(MetaRow(key=KEY, value=now().isoformat()))
+        session.flush()
+        if not keep:
+            session.rollback()
     if engine.dialect.name != "sqlite":
         return
     folder = Path(str(engine.url.database)).absolute().parent
