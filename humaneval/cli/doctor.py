@@ -67,7 +67,7 @@ def _database(app: App) -> Finding:
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
             return Finding("Database", True, True, f"{engine.url.database} will be made at its first use")
         engine = app.engine
-        beat(engine, keep=False)
+        beat(engine)
     except HumanEvalError as error:
         return Finding("Database", False, True, f"{error.message}. {error.hint}")
     return Finding("Database", True, True, engine.url.render_as_string(hide_password=True))
