@@ -16,6 +16,7 @@ from humaneval.errors import HumanEvalError
 from humaneval.running.rehearsal import rehearse
 from humaneval.running.screenshots import HOW_TO_GET, find_chromium
 from humaneval.store.engine import open_engine
+from humaneval.store.heartbeat import beat
 from humaneval.text import command
 
 
@@ -67,6 +68,7 @@ def _database(app: App) -> Finding:
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
             return Finding("Database", True, True, f"{engine.url.database} will be made at its first use")
         engine = app.engine
+        beat(engine)
     except HumanEvalError as error:
         return Finding("Database", False, True, f"{error.message}. {error.hint}")
     return Finding("Database", True, True, engine.url.render_as_string(hide_password=True))

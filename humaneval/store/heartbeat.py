@@ -5,23 +5,19 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from humaneval.errors import StoreError
 from humaneval.store.engine import writing
-from humaneval.store.tables import MetaRow
-from humaneval.store.types import now
 
-KEY = "heartbeat"
-"""The one value of the table `meta` that means nothing: when somebody last asked."""
 LEAST_BYTES = 1024 * 1024
 """Free space that a database file needs. With less, SQLite may still write into a log that it has already."""
 
 
 def beat(engine: Engine) -> None:
-    """Write the time to the database and commit it. Raises StoreError if that fails, or will soon."""
+    """Write the revision over itself and commit it. Raises StoreError if that fails, or will soon."""
     with writing(engine) as session:
-        session.merge(MetaRow(key=KEY, value=now().isoformat()))
+        session.execute(text("UPDATE alembic_version SET version_num = version_num"))
     if engine.dialect.name != "sqlite":
         return
     folder = Path(str(engine.url.database)).absolute().parent

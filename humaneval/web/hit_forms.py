@@ -66,7 +66,7 @@ def index() -> Response:
 
 @blueprint.get("/health")
 def health() -> Response:
-    """For monitoring: 200 while answers can be stored. It writes the time, and nothing of a study."""
+    """For monitoring: 200 while answers can be stored. It writes what is there already over itself."""
     try:
         beat(context().engine)
     except StoreError as error:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,6 @@ from sqlalchemy import Engine, text
 from humaneval.cli.output_files import write_whole
 from humaneval.errors import InputError, StoreError
 from humaneval.store import heartbeat
-from humaneval.store.engine import reading
-from humaneval.store.tables import MetaRow
 from tests.answered import answer
 from tests.commands import Command
 from tests.conftest import ROOT
@@ -155,14 +155,27 @@ def health(url: str) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
-def test_X56_health_writes_a_time_and_nothing_else(engine: Engine, form_server: Callable) -> None:
-    url = form_server(engine).url
-    assert health(url) == (200, "ok\n")
-    with reading(engine) as session:
-        first = session.get_one(MetaRow, heartbeat.KEY).value
-    assert health(url) == (200, "ok\n")
-    with reading(engine) as session:
-        assert session.get_one(MetaRow, heartbeat.KEY).value > first
+def test_X56_health_writes_to_the_database_and_changes_nothing(
+    sqlite_engine: Engine, form_server: Callable
+) -> None:
+    url = form_server(sqlite_engine).url
+    with closing(sqlite3.connect(str(sqlite_engine.url.database))) as watching:
+
+        def state() -> list[str]:
+            return list(watching.iterdump())
+
+        def version() -> int:
+            """It grows with every commit of another connection."""
+            return int(watching.execute("PRAGMA data_version").fetchone()[0])
+
+        before = state(), version()
+        assert health(url) == (200, "ok\n")
+        assert state() == before[0]
+        assert version() > before[1]
+
+
+def test_X56_health_is_ok_on_every_database(engine: Engine, form_server: Callable) -> None:
+    assert health(form_server(engine).url) == (200, "ok\n")
 
 
 def test_X56_health_says_if_the_database_cannot_be_written(
@@ -170,7 +183,7 @@ def test_X56_health_says_if_the_database_cannot_be_written(
 ) -> None:
     url = form_server(sqlite_engine).url
     with sqlite_engine.begin() as connection:
-        connection.execute(text("ALTER TABLE meta RENAME TO gone"))
+        connection.execute(text("ALTER TABLE alembic_version RENAME TO gone"))
     assert health(url) == (503, "the database cannot be written\n")
     monkeypatch.setenv("HUMANEVAL_PUBLIC_URL", url)
     assert f"{url}/health says: the database cannot be written" in command("doctor").out
@@ -182,6 +195,15 @@ def test_X56_health_says_if_the_disk_is_full(
     url = form_server(sqlite_engine).url
     monkeypatch.setattr(heartbeat, "LEAST_BYTES", 2**62)  # more than any disk has
     assert health(url) == (503, "the database cannot be written\n")
+
+
+def test_X56_doctor_says_if_the_disk_of_the_database_is_full(
+    study: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeat, "LEAST_BYTES", 2**62)
+    said = command("doctor")
+    assert said.code == 1
+    assert "MISSING Database: the disk of " in said.out
 
 
 def test_X56_a_database_that_cannot_grow_is_noticed(sqlite_database: str) -> None:
