@@ -241,7 +241,7 @@ def main() -> None:
         {"figure": "published table, labels shuffled", "any": share(published_shuffle, options.shuffles)}
     )
     if options.responses:
-        shuffle = groups_shuffle(pd.read_csv(options.responses))
+        shuffle = groups_shuffle(pd.read_csv(options.responses, dtype=dict.fromkeys(("w", "item", "g"), str)))
         lines.append({"figure": "groups shuffled", "any": share(shuffle, options.shuffles)})
     for line in lines:
         print(json.dumps(line, ensure_ascii=False))
