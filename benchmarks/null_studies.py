@@ -20,8 +20,7 @@ from dataclasses import asdict
 import numpy as np
 from scipy.stats import binom
 
-from benchmarks.calibration import DESIGNS, STORY_SD, WORKER_SD, Design, studies
-from humaneval.planning.power import location
+from benchmarks.calibration import DESIGNS, Design, studies
 from humaneval.statistics.headline import paired_differences
 from humaneval.statistics.paired_tests import FEW
 
@@ -36,8 +35,7 @@ SMALLER = (
 
 def rejections(design: Design, score: float, count: int, seed: int = 23) -> float:
     """The share of `count` null studies with p of .05 or less, if both generators truly have `score`."""
-    logit = location(score, float(np.hypot(WORKER_SD, STORY_SD)))
-    null = studies(design, (logit, logit), count, seed)
+    null = studies(design, (score, score), count, seed)
     return sum(paired_differences(table)[0].p <= 0.05 for table in null) / count
 
 

@@ -8,7 +8,7 @@
   const send = button.textContent, words = form.dataset;
   const chosen = (passage) => passage.querySelector(":checked");
 
-  // A static page learns from its address if it is accepted. Until then it is an example.
+  // Static: accepted, or shown?
   if ("static" in words) {
     const [, id] = [...new URLSearchParams(location.search)].findLast(([name]) => /assignment_?id$/i.test(name)) ?? [];
     if (!id || id === "ASSIGNMENT_ID_NOT_AVAILABLE") {

@@ -142,6 +142,8 @@ def _changes(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | N
         else:
             plan = planned_figures(at.settings, hit, requests.get(f"hit {hit.id}", {}))
             found = compare(plan, hit.expires_at, there, moment)
+            if LIFETIME in found and hit.next_expires_at is not None:  # a call that was perhaps interrupted
+                found = compare(plan, hit.next_expires_at, there, moment)
             over += [
                 row for what, row in before.items() if what not in found or found[what].there != row.there
             ]

@@ -71,6 +71,9 @@ def take_down(at: StudyAtPlatform, hits: Sequence[UpHit]) -> list[str]:
 def _each(
     at: StudyAtPlatform, hits: Sequence[UpHit], change: Callable[[str], None], until: datetime
 ) -> list[str]:
+    with writing(at.engine) as session:
+        for hit in hits:
+            session.get_one(HitRow, hit.id).next_expires_at = until
     gone = []
     for hit in hits:
         try:
@@ -81,7 +84,8 @@ def _each(
             gone.append(hit.external_id)
             continue
         with writing(at.engine) as session:
-            session.get_one(HitRow, hit.id).expires_at = until
+            row = session.get_one(HitRow, hit.id)
+            row.expires_at, row.next_expires_at = until, None
     return gone
 
 

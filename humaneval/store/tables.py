@@ -213,6 +213,7 @@ class HitRow(Base):
     """Who may use the link; empty for a HIT."""
     external_id: Mapped[str | None]
     expires_at: Mapped[datetime | None]
+    next_expires_at: Mapped[datetime | None]  # kept before the platform is called, until that is recorded
     closed_at: Mapped[datetime | None]
     """When it was deleted on the platform."""
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -321,8 +322,7 @@ class AssignmentRow(Base):
 
     @hybrid_property
     def is_stray(self) -> bool:
-        """A submission to one of our HITs without a form of ours. It is kept, but never paid or rejected
-        automatically."""
+        """A submission to one of our HITs without a form of ours. Kept, never paid or rejected automatically."""
         return self.row_id is None and self.state in COLLECTED
 
     @is_stray.inplace.expression

@@ -38,6 +38,8 @@ def upgrade() -> None:
     with op.batch_alter_table("differences") as differences:
         differences.create_index(differences.f("ix_differences_hit_id"), ["hit_id"], unique=False)
         differences.create_index(differences.f("ix_differences_study_id"), ["study_id"], unique=False)
+    with op.batch_alter_table("hits") as hits:
+        hits.add_column(sa.Column("next_expires_at", sa.DateTime(timezone=True), nullable=True))
     with op.batch_alter_table("assignments") as assignments:
         assignments.add_column(
             sa.Column("by_program", sa.Boolean(), nullable=False, server_default=sa.false())
@@ -58,6 +60,8 @@ def downgrade() -> None:
         assignments.drop_constraint(op.f("ck_assignments_state"), type_="check")
         assignments.create_check_constraint(op.f("ck_assignments_state"), BEFORE)
         assignments.drop_column("by_program")
+    with op.batch_alter_table("hits") as hits:
+        hits.drop_column("next_expires_at")
     with op.batch_alter_table("differences") as differences:
         differences.drop_index(differences.f("ix_differences_study_id"))
         differences.drop_index(differences.f("ix_differences_hit_id"))

@@ -65,7 +65,9 @@ def with_one_response_changed(files: Files) -> Files:
     row[at] = str(int(row[at]) % 5 + 1)
     head, *rest = lines
     numbers = [head.index(name) for name in ("position", "choice", "row", "order", "infill", "words")]
-    numbers += [head.index(name) for name in ("row_passages", "seconds", "test", "simulated")]
+    numbers += [
+        head.index(name) for name in ("row_passages", "seconds", "test", "simulated", "platform_lost")
+    ]
     cells = [
         [cell if place in numbers or not cell else f'"{cell}"' for place, cell in enumerate(line)]
         for line in rest

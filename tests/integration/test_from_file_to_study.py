@@ -244,13 +244,14 @@ def test_X23_of_two_ids_of_a_text_that_with_infills_is_shown(command: Command, d
 def test_X27_a_study_without_any_common_blank_says_who_filled_how_many_stories(command: Command) -> None:
     story_file(IDS)
     command("stories", "import", "stories.csv")
+    command("generate", "--generator", "control")
     command("generate", "--generator", "human", "--stories", "3", "--positions", "1")
     infill_file(IDS, positions=(2,))
     replay(command, "--positions", "2")
-    said = command("study", "create", "s", "--generators", "human,sys", "--annotators", "5")
+    said = command("study", "create", "s", "--generators", "control,human,sys", "--annotators", "5")
     assert said.code == 1
     assert "none of the 12 stories has infills by every generator" in said.err
-    assert "Stories with infills: human 3, sys 12." in said.err
+    assert "Stories with infills: control 12, human 3, sys 12." in said.err
 
 
 # X20: what is unclear is listed

@@ -279,11 +279,11 @@ def answer(person: Callable[[str], Person]) -> Callable[..., str]:
 
 @pytest.fixture
 def listed(platform: MTurk) -> Callable[[], list[dict[str, Any]]]:
-    """Every HIT at the marketplace, all pages of them, from a client of its own."""
+    """Every HIT at the marketplace, all pages of them, from a client of its own; the oldest first."""
 
     def hits() -> list[dict[str, Any]]:
         pages = platform.client.get_paginator("list_hits").paginate(PaginationConfig={"PageSize": 3})
-        return [hit for page in pages for hit in page["HITs"]]
+        return [hit for page in pages for hit in page["HITs"]][::-1]
 
     return hits
 

@@ -74,7 +74,7 @@ def in_file_while_it_runs(file: Path, lines: int, *arguments: str) -> list[str]:
 def test_the_command_prints_what_a_program_of_ones_own_needs_at_once_also_into_a_file(tmp_path: Path) -> None:
     lines = in_file_while_it_runs(
         tmp_path / "log",
-        6,
+        7,
         "market",
         "serve",
         "--port",
@@ -86,8 +86,9 @@ def test_the_command_prints_what_a_program_of_ones_own_needs_at_once_also_into_a
     )
     url = lines[0].removeprefix("Worker site: ").rstrip("/")
     assert url.startswith("http://127.0.0.1:")
-    assert lines[2:4] == [f"export AWS_ENDPOINT_URL_MTURK={url}", "export AWS_DEFAULT_REGION=us-east-1"]
-    assert [line.partition("=")[0] for line in lines[4:]] == [
+    assert lines[1].startswith("Pages of HTMLQuestions: http://127.0.0.1:")
+    assert lines[3:5] == [f"export AWS_ENDPOINT_URL_MTURK={url}", "export AWS_DEFAULT_REGION=us-east-1"]
+    assert [line.partition("=")[0] for line in lines[5:]] == [
         "export AWS_ACCESS_KEY_ID",
         "export AWS_SECRET_ACCESS_KEY",
     ]
