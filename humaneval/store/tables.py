@@ -322,7 +322,7 @@ class AssignmentRow(Base):
 
     @hybrid_property
     def is_stray(self) -> bool:
-        """A submission to one of our HITs without a form of ours. Kept, never paid or rejected automatically."""
+        """Work at one of our HITs without a form of ours. Kept, never paid or rejected automatically."""
         return self.row_id is None and self.state in COLLECTED
 
     @is_stray.inplace.expression

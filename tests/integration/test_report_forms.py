@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from tests.answered import answer
 from tests.commands import Command
-from tests.unit.test_report_analysis import responses
+from tests.integration.test_report_analysis import responses
 
 
 @pytest.fixture(autouse=True)

@@ -283,7 +283,8 @@ def listed(platform: MTurk) -> Callable[[], list[dict[str, Any]]]:
 
     def hits() -> list[dict[str, Any]]:
         pages = platform.client.get_paginator("list_hits").paginate(PaginationConfig={"PageSize": 3})
-        return [hit for page in pages for hit in page["HITs"]][::-1]
+        found: list[Any] = [hit for page in pages for hit in page["HITs"]]
+        return found[::-1]
 
     return hits
 
