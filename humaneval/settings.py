@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from humaneval.errors import SettingsError
+from humaneval.text import command
 
 CONFIG_FILE = "humaneval.toml"
 
@@ -247,7 +248,7 @@ def _from_file(file: Path) -> dict[str, object]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"{file} is not valid TOML: {error}",
-            "Correct the line, or write a new file with `humaneval init`.",
+            f"Correct the line, or move the file away and write a new one with `{command('init')}`.",
         ) from None
     for name in values:
         if name in SECRETS:

@@ -286,7 +286,7 @@ def open_filler(request: GeneratorRequest, strategy: type[CheckpointFiller]) -> 
     if not request.checkpoint:
         raise UsageError(
             f"{kind} needs a checkpoint",
-            f"Train one with `{command('train', kind)}`, then name its folder with --checkpoint.",
+            f"Train one with `{command('train', kind, '--out', 'FOLDER')}` and name FOLDER: --checkpoint.",
         )
     shared = read_options(request, Shared, CheckpointDecoding)
     decoding = read_options(request, CheckpointDecoding, Shared)

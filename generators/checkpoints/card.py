@@ -79,7 +79,7 @@ def read_card(folder: Path) -> Card:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not a checkpoint: it has no {CARD}",
-            f"With --checkpoint, name a folder that `{command('train')}` wrote.",
+            f"With --checkpoint, name a folder that `{command('train', 'KIND', '--out', 'FOLDER')}` wrote.",
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged: {first_line(error)}", "Restore it.") from None

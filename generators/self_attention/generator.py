@@ -146,7 +146,7 @@ def build(request: GeneratorRequest) -> Sequence[Generator]:
     if not request.checkpoint:
         raise UsageError(
             "sa needs a checkpoint",
-            f"Train one with `{command('train', 'sa')}`, then name its folder with --checkpoint.",
+            f"Train one with `{command('train', 'sa', '--out', 'FOLDER')}` and name FOLDER: --checkpoint.",
         )
     try:
         from generators.self_attention.checkpoint import load

@@ -87,7 +87,7 @@ class KindCommand(click.Command):
             if ctx.get_parameter_source(str(option.name)) is click.core.ParameterSource.COMMANDLINE:
                 raise UsageError(
                     f"{option.opts[0]} goes with {named(option.kinds)}, not with {ctx.params['kind']}",
-                    f"See {command('train', ctx.params['kind'], '--help')}.",
+                    f"See `{command('train', ctx.params['kind'], '--help')}`.",
                 )
         return rest
 

@@ -125,6 +125,6 @@ def reject(
     _tell(
         options,
         {"study": at.name, "endpoint": at.endpoint, "rejected_now": rejected},
-        f"{rejected} rejected at {at.endpoint} now."
-        f" `{command('approve', at.name, '--undo-rejection')}` takes it back for 30 days.",
+        f"{rejected} rejected at {at.endpoint} now. To take one back within 30 days:"
+        f" {command('approve', at.name, 'ASSIGNMENT', '--to', at.endpoint, '--undo-rejection')}",
     )

@@ -19,7 +19,7 @@ from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect
 from humaneval.errors import NotAsPlannedError
 from humaneval.progress import progress
-from humaneval.text import command
+from humaneval.text import PAYING, command
 
 
 @click.command()
@@ -112,7 +112,7 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
     if found.unpaid:
         say(
             "If work was lost through our fault, pay for it with:"
-            f" {command('compensate', at.name, 'ASSIGNMENT', '--to', at.endpoint)}"
+            f" {command('compensate', at.name, 'ASSIGNMENT', '--to', at.endpoint, *PAYING)}"
         )
     if found.strays:
         say(
@@ -122,7 +122,7 @@ def _tell(at: StudyAtPlatform, found: CollectedWork) -> None:
             " auto_approval_days are over."
         )
     for reason in found.not_listed:
-        say(f"A worker is not on the exclusion list yet; the next `collect` tries again: {reason}")
+        say(f"A worker is not on the exclusion list yet; the next collection tries again: {reason}")
     for difference in found.differences:
         say(f"Differs: {difference}")
     tell_hits(found.hits_differ, at.endpoint)

@@ -80,7 +80,7 @@ def _chromium() -> Finding:
         "Chromium",
         found is not None,
         False,
-        found or f"only `study preview --out FILE.png` needs it: {HOW_TO_GET}",
+        found or f"only `{command('study', 'preview', 'STUDY', '--out', 'FILE.png')}` needs it: {HOW_TO_GET}",
     )
 
 

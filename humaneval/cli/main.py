@@ -234,7 +234,7 @@ def _call(arguments: list[str] | None, tell: Callable[[_Failure], None]) -> int:
         failure = _Failure(
             UsageError.__name__ if isinstance(error, click.UsageError) else type(error).__name__,
             error.format_message(),
-            f"See {where} --help.",
+            f"See `{where} --help`.",
             error.exit_code,
         )
         with suppress(OSError):

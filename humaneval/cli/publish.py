@@ -110,8 +110,8 @@ def publish(
     refuse_differing(at, result.differences)
     if static:
         say(
-            "Only `collect` keeps one person from taking several of these static HITs: run it often while"
-            " they are up."
+            f"Only `{command('collect', study, '--to', endpoint)}` keeps one person from taking several of"
+            " these static HITs: run it often while they are up."
         )
     elif endpoint == "local":
         say(f"The forms must be served at {app.settings.public_url}: {command('serve')}")

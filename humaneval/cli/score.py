@@ -178,7 +178,8 @@ def _read(file: Path) -> Imported:
         return responses(sheet, mapping, study=study, same_rows=True)
     except HumanEvalError as error:
         if " --" in f" {error.hint}" and "responses import" not in error.hint:
-            error.hint = f"`{command('responses', 'import')}` reads it with this option. {error.hint}"
+            reader = command("responses", "import", file, "--out", "responses.csv")
+            error.hint = f"`{reader}` reads it with this option. {error.hint}"
         raise
 
 

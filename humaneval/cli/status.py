@@ -79,7 +79,7 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
     if line.unconfirmed:
         say(
             f"  {counted(line.unconfirmed, 'write')} to {line.endpoint} not confirmed; run the interrupted"
-            " command again (letters: `notify --again`)."
+            " command again (letters with --again)."
         )
 
 
@@ -116,7 +116,7 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
             f" `{command('review', study, '--to', line.endpoint)}` lists them."
         )
     if line.compensations_due:
-        say(f"  {counted(line.compensations_due, 'compensation')} not taken yet, as of the last `collect`.")
+        say(f"  {counted(line.compensations_due, 'compensation')} not taken yet, as of the last collection.")
     if line.next_auto_approval:
         left = max(0.0, (line.next_auto_approval - now()).total_seconds() / 3600)
         say(

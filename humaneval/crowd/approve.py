@@ -29,7 +29,7 @@ from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow
 from humaneval.store.types import now
-from humaneval.text import command
+from humaneval.text import PAYING, command
 
 UNDO_DAYS = 30
 """How long a rejection can be undone, counted from the submission."""
@@ -184,7 +184,8 @@ def _to_approve(
         raise PlatformError(
             f"a rejection can be undone for {UNDO_DAYS} days after the submission: too late for"
             f" {', '.join(late)}",
-            f"Pay the worker with `{command('bonus')}` instead. Nothing was approved.",
+            "Nothing was approved. Pay the worker instead:"
+            f" {command('bonus', at.name, late[0], '--to', at.endpoint, *PAYING)}",
         )
     return [assignment for assignment in found if assignment.state in ("submitted", "rejected")]
 

@@ -66,8 +66,8 @@ def close_all(at: StudyAtPlatform, *, wait: float = 10.0, dry_run: bool = False)
     if waiting:
         raise PartialError(
             f"the HITs are down, but {max(in_hand, 1)} people may still submit: nothing was deleted",
-            f"Run `{command('collect', at.name)}` and close again later. A worker who has accepted a HIT can"
-            " finish it and is paid.",
+            f"Run `{command('collect', at.name, '--to', at.endpoint)}` and close again later. A worker who"
+            " has accepted a HIT can finish it and is paid.",
         )
     # Somebody may have submitted while the HITs were taken down.
     _refuse_unfinished(at, {hit: at.platform.standing(hit.external_id) for hit in hits})

@@ -73,7 +73,7 @@ class CollectedWork:
     unpaid: tuple[Unpaid, ...] = ()
     """Work whose answers were never submitted at the platform."""
     not_listed: tuple[str, ...] = ()
-    """Why people could not be put on the study's exclusion list; the next `collect` tries again."""
+    """Why people could not be put on the study's exclusion list; the next collection tries again."""
     taken_in: int = 0
     """Forms of HITs that the platform lost, and that this call took in."""
     hits_differ: tuple[Difference, ...] = ()

@@ -32,7 +32,7 @@ from humaneval.store.engine import reading, writing
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, OutboxRow, PaymentRow, WorkerRow
 from humaneval.store.types import now
 from humaneval.study.words import words_of
-from humaneval.text import command
+from humaneval.text import PAYING, WRITING, command
 
 COMPENSATE = "compensate"
 DAYS = 30
@@ -139,7 +139,8 @@ def _intended(
         raise UsageError(
             f"the compensation for {work.external_id} is on its way already with another reason:"
             f" {row.request['reason']}",
-            f"The worker reads that one. Give it again, or write to them with `{command('notify')}`.",
+            "The worker reads that one. Give it again, or write to them:"
+            f" {command('notify', at.name, 'WORKER', '--to', at.endpoint, *WRITING)}",
         )
     return row
 
@@ -288,7 +289,8 @@ def _refuse_if_submitted(at: StudyAtPlatform, assignment: str, worker: str) -> N
     if any((one.external_id, one.worker) == (assignment, whom) for one in there):
         raise UsageError(
             f"assignment {assignment} was submitted at {at.endpoint}, and is not collected yet",
-            f"Run `{command('collect')}`; then pay it with `{command('approve')}`.",
+            f"Run `{command('collect', at.name, '--to', at.endpoint)}`; then pay it with"
+            f" `{command('approve', at.name, assignment, '--to', at.endpoint)}`.",
         )
 
 
@@ -319,7 +321,8 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
     if found.state in ("submitted", "approved", "rejected"):
         raise UsageError(
             f"assignment {assignment} was submitted",
-            f"Pay it with `{command('approve')}`, or with `{command('bonus')}` on top.",
+            f"Pay it with `{command('approve', at.name, assignment, '--to', at.endpoint)}`, or on top with"
+            f" `{command('bonus', at.name, assignment, '--to', at.endpoint, *PAYING)}`.",
         )
     if found.state != TAKEN_IN and found.lease_until is not None and found.lease_until > now():
         raise UsageError(

@@ -17,7 +17,7 @@ from humaneval.store.engine import reading
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, PaymentRow
 from humaneval.store.types import now
 from humaneval.study.stored import Study
-from humaneval.text import command
+from humaneval.text import PAYING, command
 
 APPROVE = "approve"
 REJECT = "reject"
@@ -113,7 +113,8 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             )
         raise UsageError(
             f"the study has no assignment {external_id!r} at {at.endpoint}",
-            f"`{command('review', 'STUDY')}` lists them; `{command('collect')}` fetches new ones.",
+            f"`{command('review', at.name, '--to', at.endpoint)}` lists them;"
+            f" `{command('collect', at.name, '--to', at.endpoint)}` fetches new ones.",
         )
     lost = GONE in figures_there(session, found.hit_id)
     if found.state == TAKEN_IN or (lost and found.state in ("opened", "answered")):
@@ -123,10 +124,10 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
             (
                 "Its answers count all the same."
                 if found.state == TAKEN_IN
-                else f"What our server has of it can be taken in: {to_accept(at, lost=True)}"
+                else f"`{to_accept(at, lost=True)}` takes in what our server has of it."
             )
             + " Pay with a HIT of its own:"
-            f" {command('compensate', at.name, external_id, '--to', at.endpoint)}",
+            f" {command('compensate', at.name, external_id, '--to', at.endpoint, *PAYING)}",
         )
     if found.state in ("opened", "answered"):
         raise PlatformError(

@@ -338,5 +338,5 @@ def refuse_unknown_studies(session: Session, study: Study) -> None:
             f"study {study.name!r} excludes the participants of a study that does not exist:"
             f" {', '.join(sorted(missing))}",
             "`exclude_studies` names studies of this database. Exclude single workers with"
-            f" `{command('worker', 'exclude')}`.",
+            f" `{command('worker', 'exclude', study.name, 'WORKER')}`.",
         )

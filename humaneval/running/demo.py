@@ -34,6 +34,7 @@ from humaneval.store.migrate import open_current
 from humaneval.store.queries import response_lines
 from humaneval.study.scores import collected
 from humaneval.study.stored import get_study, open_study
+from humaneval.text import command
 from humaneval.web.app import create_app, running
 
 RunVerb = Callable[..., None]
@@ -88,7 +89,7 @@ def run_demo(folder: Path, *, quick: bool, me: bool, run_verb: RunVerb, say: Say
     if models and find_spec("torch") is None:
         raise PrerequisiteError(
             "the demo trains two small models, and torch is not installed",
-            "pip install 'humaneval-toolkit[models]', or leave them out: humaneval demo --quick",
+            f"pip install 'humaneval-toolkit[models]', or leave them out: {command('demo', '--quick')}",
         )
     _prepare(folder)
     with _servers(folder, run_verb, say) as demo:

@@ -99,7 +99,7 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
     if answers:
         raise InputError(
             f"{file} looks like a table of responses ({listed(answers, 8)}), not of stories; {there}",
-            f"To score responses: {command('score', '--responses', 'FILE')}.",
+            f"To score responses: {command('score', '--responses', 'FILE')}",
         )
     if set(columns.missing) == {"answer"}:
         raise InputError(

@@ -57,7 +57,7 @@ def _at(
             option = setting.rpartition(".")[2].replace("_", "-")
             return SettingsError(
                 f"--{option}: {f'{item} ' if item else ''}{reason}",
-                f"See {command('study', 'create', '--help')}.",
+                f"See `{command('study', 'create', '--help')}`.",
             )
     if preset and any(_sets(laid, setting) for setting in settings):
         return SettingsError(

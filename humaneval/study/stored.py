@@ -61,7 +61,9 @@ def get_study(session: Session, name: str) -> StudyRow:
         names = session.scalars(select(StudyRow.name).order_by(StudyRow.id)).all()
         raise UsageError(
             f"there is no study {name!r}",
-            f"Studies: {', '.join(names)}." if names else f"Make one with `{command('study', 'create')}`.",
+            f"Studies: {', '.join(names)}."
+            if names
+            else f"Make one with `{command('study', 'create', 'NAME')}`.",
         )
     return study
 

@@ -77,7 +77,7 @@ def material_of(session: Session, study: StudyFile, until: datetime | None = Non
         raise DesignError(
             f"none of the {len(texts):,} stories has infills by every generator",
             f"Stories with infills: {', '.join(f'{name} {n:,}' for name, n in filled_by.items())}."
-            f" `{command('generate')}` fills the others.",
+            f" `{command('generate', '--generator', 'KIND', '--as', 'NAME')}` fills the others.",
         )
     common = CommonBlanks(kept, dict(lacking), len(texts), len(stories) - len(texts))
     return Material(stories, filled, common)

@@ -23,6 +23,8 @@ from humaneval.text.sentences import (
     split_sentences,
 )
 from humaneval.text.wording import (
+    PAYING,
+    WRITING,
     Answerers,
     command,
     counted,
@@ -34,6 +36,8 @@ from humaneval.text.wording import (
 
 __all__ = [
     "ENGLISH",
+    "PAYING",
+    "WRITING",
     "Answerers",
     "Parts",
     "Span",

@@ -9,6 +9,11 @@ from typing import NamedTuple
 
 _GLOBAL_OPTIONS: list[str] = []
 
+PAYING = ("--amount", "SUM", "--reason", "REASON")
+"""What `bonus` and `compensate` cannot do without, with words to be replaced."""
+WRITING = ("--subject", "SUBJECT", "--text", "TEXT")
+"""The same for `notify`."""
+
 
 def counted(number: int, noun: str, verb: str = "", verbs: str = "") -> str:
     """A number with its noun, and the verb that agrees with it.

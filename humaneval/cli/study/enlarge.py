@@ -7,6 +7,7 @@ import sys
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say
+from humaneval.crowd.addresses import endpoints_of
 from humaneval.errors import UsageError
 from humaneval.fees import dollars
 from humaneval.study.enlarge import WARNING, Proposal, propose
@@ -51,7 +52,8 @@ def enlarge(app: App, options: RunOptions, name: str, annotators: int, reason: s
         emit({"study": name, **proposed.to_json(), **made.to_json()})
         return
     say(f"Study {name!r} now has {counted(made.rows_after, 'row')}; it had {made.rows_before:,}.")
-    say(f"Next: {command('publish', name)}")
+    where = endpoints_of(study) or ("local",)
+    say(f"Next: {command('publish', name, '--to', where[0])}")
 
 
 def _tell(name: str, annotators: int, proposed: Proposal) -> None:

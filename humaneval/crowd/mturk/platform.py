@@ -166,7 +166,7 @@ class MTurk:
             if status not in before:
                 raise PlatformError(
                     f"assignment {assignment} is {status.lower()}, not {' or '.join(before).lower()}",
-                    f"Run `{command('collect')}` to see its state.",
+                    f"Run `{command('collect', 'STUDY')}` to see its state.",
                     nothing_done=True,
                 )
             self._call(what, call)

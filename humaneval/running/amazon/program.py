@@ -22,6 +22,7 @@ from humaneval.running.amazon.certificates import make_certificates
 from humaneval.running.amazon.environment import program_environment
 from humaneval.running.amazon.guard import guard_command
 from humaneval.running.amazon.proxy import AmazonProxy
+from humaneval.text import command
 
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGINT")
 NOT_GUARDED = (
@@ -77,7 +78,7 @@ def _is_signed(market: str) -> bool:
     except (OSError, HTTPException) as error:
         raise PrerequisiteError(
             f"no marketplace answers at {market}: {error}",
-            "Start it with `humaneval market serve`, or leave --market out.",
+            f"Start it with `{command('market', 'serve')}`, or leave --market out.",
         ) from None
     finally:
         connection.close()
