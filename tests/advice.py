@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from humaneval.text import PAYING, WRITING
 from tests.conftest import ROOT
 
 ROOMS = ("humaneval", "generators")
-MADE_BY = {"command": [], "to_accept": ["collect", "x", "--to", "local", "--accept-lost"]}
-"""Functions that return a command, and its words if the call does not show them."""
+MADE_BY = ("command", "to_accept", "_to_pay")
+"""Functions that return a command."""
 PRINTED = re.compile(r"`(humaneval [^`\n]*)`|(?:^|[ (])(humaneval [^`\n]*[^`.\n])$", re.MULTILINE)
 
 
@@ -24,30 +24,17 @@ class Site(NamedTuple):
     words: tuple[str, ...]
     """As they are written; a value that is computed is `x`, or `local` after `--to`."""
 
-    @property
-    def verb(self) -> str:
-        """The words before the first value or option; what `shown` compares."""
-        fixed = []
-        for word in self.words:
-            if word == "x" or word.startswith("-") or word.isupper() or "." in word:
-                break
-            fixed.append(word)
-        return " ".join(fixed)
-
-    @property
-    def form(self) -> str:
-        """The verb with the options, by which a printed command is known."""
-        return " ".join([self.verb, *sorted(word for word in self.words if word.startswith("--"))])
+    def fits(self, line: str, database: str) -> bool:
+        """Whether this place can have printed `line`."""
+        words = [word for word in shlex.split(line)[1:] if word not in ("--database", database)]
+        pairs = list(zip(words, self.words, strict=False))
+        same = all(word == own or own in ("x", "local") or own == "--accept-lost" for word, own in pairs)
+        return same and len(words) >= len(self.words) and not words[len(self.words) + 1 :]
 
 
 def printed_commands(text: str) -> list[str]:
     """Every command of ours in `text`: between backticks, or at the end of a line."""
     return [found[0] or found[1] for found in PRINTED.findall(text)]
-
-
-def filled(line: str, values: Mapping[str, str]) -> str:
-    """A printed command with its words to be replaced, such as FILE, replaced by `values`."""
-    return shlex.join(values.get(word, word) for word in shlex.split(line))
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
@@ -68,7 +55,7 @@ def _words(arguments: list[ast.expr]) -> Iterator[str]:
     before = ""
     for argument in arguments:
         if isinstance(argument, ast.Starred):
-            yield from PAYING if getattr(argument.value, "id", "") == "PAYING" else WRITING
+            yield from {"PAYING": PAYING, "WRITING": WRITING}.get(getattr(argument.value, "id", ""), ())
             continue
         if isinstance(argument, ast.Constant):
             before = str(argument.value)

@@ -294,6 +294,14 @@ def _refuse_if_submitted(at: StudyAtPlatform, assignment: str, worker: str) -> N
         )
 
 
+def _to_pay(at: StudyAtPlatform, work: AssignmentRow) -> str:
+    """The command that pays submitted work, or pays more for it if it is paid."""
+    if work.state == "approved":
+        return command("bonus", at.name, work.external_id, "--to", at.endpoint, *PAYING)
+    undo = ["--undo-rejection"] * (work.state == "rejected")
+    return command("approve", at.name, work.external_id, "--to", at.endpoint, *undo)
+
+
 def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: str) -> AssignmentRow:
     under_this_id = select(AssignmentRow).where(
         AssignmentRow.study_id == at.id,
@@ -321,8 +329,7 @@ def _lost_work(session: Session, at: StudyAtPlatform, assignment: str, worker: s
     if found.state in ("submitted", "approved", "rejected"):
         raise UsageError(
             f"assignment {assignment} was submitted",
-            f"Pay it with `{command('approve', at.name, assignment, '--to', at.endpoint)}`, or on top with"
-            f" `{command('bonus', at.name, assignment, '--to', at.endpoint, *PAYING)}`.",
+            f"Pay it with: {_to_pay(at, found)}",
         )
     if found.state != TAKEN_IN and found.lease_until is not None and found.lease_until > now():
         raise UsageError(

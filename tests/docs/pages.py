@@ -45,7 +45,7 @@ def run_page(page: Path, folder: Path, **sizes: str) -> str:
     What a block exports, the following blocks see. `sizes` replaces the values that the page exports, so that
     a test takes minutes. A block that fails, fails the test with its words.
     """
-    forms, market = _free_port(), _free_port()
+    forms, market = free_port(), free_port()
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -68,7 +68,7 @@ def run_page(page: Path, folder: Path, **sizes: str) -> str:
                 (folder / name).write_text(block, encoding="utf-8")
             elif kind == "sh background":
                 servers.append(_start(block, folder, environment))
-                _await_port(next(ports))
+                await_port(next(ports))
             else:
                 printed = _run(block, folder, environment)
     finally:
@@ -95,13 +95,13 @@ def _run(block: str, folder: Path, environment: Mapping[str, str]) -> str:
     return done.stdout
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _await_port(port: int) -> None:
+def await_port(port: int) -> None:
     for _ in range(300):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:

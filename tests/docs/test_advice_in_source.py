@@ -11,7 +11,7 @@ import click
 import pytest
 
 from humaneval.cli.main import VERBS, cli
-from tests.advice import filled, is_command, modules, names_of_commands, printed_commands, sites
+from tests.advice import is_command, modules, names_of_commands, printed_commands, sites
 
 TEXTS_OF_THEIR_OWN = {
     "humaneval/settings.py": "descriptions of settings, which `init` writes into a file",
@@ -128,6 +128,3 @@ def _parse(words: list[str]) -> None:
 def test_X54_commands_are_found_in_what_is_printed() -> None:
     said = "Run `humaneval collect 'a b'` first.\nNext: humaneval status x --json\nhumaneval is here."
     assert printed_commands(said) == ["humaneval collect 'a b'", "humaneval status x --json"]
-    assert (
-        filled("humaneval stories import FILE", {"FILE": "my file"}) == "humaneval stories import 'my file'"
-    )
