@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from humaneval.cli.output_files import OUT_FILE
+from humaneval.cli.output_files import OUT_FILE, write_whole
 from humaneval.cli.run import App, emit, json_option, say, with_app
 from humaneval.errors import UsageError
-from humaneval.report.archive import write_archive
+from humaneval.report.archive import make_archive
 from humaneval.report.archive_check import check_archive
 
 
@@ -44,9 +44,11 @@ def archive(
         return
     assert study is not None
     path = out or Path(f"{study}.zip")
-    done = write_archive(app.study(study), path, tests=tests)
+    done = make_archive(app.study(study), tests=tests)
+    write_whole(path, done.content)
     if as_json:
-        emit({**done._asdict(), "archive": path.resolve()})
+        facts = {name: value for name, value in done._asdict().items() if name != "content"}
+        emit({**facts, "archive": path.resolve()})
         return
     say(f"Archive written to {path.resolve()}: {done.files} files, {done.responses:,} responses.")
     say(f"SHA-256 of its manifest, for a paper: {done.sha256}")

@@ -62,6 +62,8 @@ class _Order(NamedTuple):
     there: dict[str, Any] | None
     """The platform's ids of the HIT that is up, if there is one."""
     paid: bool
+    payment: int
+    """The ledger's line."""
 
 
 def compensate_worker(
@@ -92,6 +94,7 @@ def compensate_worker(
         work = _lost_work(session, at, assignment, worker)
         row = _intended(session, at, work, amount, reason)
         payment = _payment(session, at, work, cost, row)
+        session.flush()
         order = _Order(
             intent_of(row),
             _offer(at, row.request["key"], amount, row.request["reason"]),
@@ -99,6 +102,7 @@ def compensate_worker(
             session.get_one(WorkerRow, work.worker_id).pseudonym,
             row.answer if row.state == "confirmed" else None,
             payment.state == "paid",
+            payment.id,
         )
         if dry_run:
             session.rollback()
@@ -109,9 +113,22 @@ def compensate_worker(
         return Compensated(order.pseudonym, cost, "", made_now, order.paid)
     if ran_out and order.there is not None:
         at.platform.extend(order.there["external_id"], now() + timedelta(days=DAYS))
-    group = order.there["group"] if order.there is not None else _put_up(at, order).group
+    try:
+        group = order.there["group"] if order.there is not None else _put_up(at, order).group
+    except PlatformError:
+        _forget_if_refused(at, order)
+        raise
     preview_url = at.platform.endpoint.preview_url.format(type=group)
     return Compensated(order.pseudonym, cost, preview_url, made_now, order.paid)
+
+
+def _forget_if_refused(at: StudyAtPlatform, order: _Order) -> None:
+    """Take the ledger's line back if it is certain that nothing was put up: the person is still unpaid."""
+    with writing(at.engine) as session:
+        state = session.scalar(select(OutboxRow.state).where(OutboxRow.token == order.intent.token))
+        payment = session.get(PaymentRow, order.payment)
+        if state == "refused" and payment is not None and payment.state == "due":
+            session.delete(payment)
 
 
 def _intended(

@@ -60,10 +60,15 @@ class _Question:
 
 
 def where(sheet: Sheet, conditions: Mapping[str, str]) -> Sheet:
-    """The rows whose columns equal `conditions`, as text or as numbers; the others are counted."""
+    """The rows whose columns equal `conditions`; the others are counted.
+
+    Text must be the same. Only if no row has this text, the same number counts: `0.10` for 0.1. So the ids
+    007 and 7 stay apart.
+    """
     for name, wanted in conditions.items():
-        cells = sheet.frame[column(sheet.frame, name, "--where")]
-        other = ~cells.map(lambda cell, wanted=wanted: _same(cell_text(cell), wanted))
+        cells = sheet.frame[column(sheet.frame, name, "--where")].map(cell_text)
+        same = cells == wanted.strip()
+        other = ~(same if same.any() else cells.map(lambda text, wanted=wanted: _same_number(text, wanted)))
         sheet = sheet.without(f"{name} is not {wanted}", list(cells.index[other]))
     if sheet.frame.empty:
         raise InputError("no rows are left: " + "; ".join(str(left) for left in sheet.left_out))
@@ -239,9 +244,7 @@ def _key(text: str) -> str:
     return str(int(digits[0])) if len(digits) == 1 else text.strip().casefold()
 
 
-def _same(text: str, wanted: str) -> bool:
-    if text == wanted.strip():
-        return True
+def _same_number(text: str, wanted: str) -> bool:
     try:
         return float(text) == float(wanted)
     except ValueError:

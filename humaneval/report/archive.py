@@ -20,7 +20,6 @@ import pandas as pd
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
-from humaneval.errors import InputError
 from humaneval.report.datasheet import datasheet
 from humaneval.report.dossier import Dossier, dossier
 from humaneval.report.infill_release import write_release
@@ -56,24 +55,16 @@ class Archived(NamedTuple):
     files: int
     responses: int
     sha256: str
+    content: bytes
+    """The zip."""
 
 
-def write_archive(study: Study, path: Path, *, tests: bool = False) -> Archived:
-    """Write the archive of `study` to `path`, whole or not at all.
-
-    Raises InputError if there are no responses or `path` cannot be written, and the errors of
-    `humaneval.scoring.scores.score`.
-    """
+def make_archive(study: Study, *, tests: bool = False) -> Archived:
+    """The archive of `study`. Raises InputError if there are no responses, and the errors of
+    `humaneval.scoring.scores.score`."""
     files = archive_files(study, tests=tests)
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(zipped(files))
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True) if part.is_file() else None
-        raise InputError(f"{path}: {error.strerror or error}", "Nothing was written.") from None
     lines = json.loads(files[STUDY])["responses"]
-    return Archived(study.name, len(files), lines, sha256(files[MANIFEST]))
+    return Archived(study.name, len(files), lines, sha256(files[MANIFEST]), zipped(files))
 
 
 def archive_files(study: Study, *, tests: bool = False) -> dict[str, bytes]:

@@ -149,3 +149,11 @@ def test_X07_a_worker_of_a_platform_is_the_same_in_any_case(sqlite_engine: Engin
         other = find_worker(session, "local", "A2EXAMPLE", new=True)
         assert other != row.id
         assert find_worker(session, "sandbox", "a1example", new=True) not in (row.id, other)
+
+
+def test_X08_a_condition_keeps_ids_apart_that_are_the_same_number(command: Command, tmp_path: Path) -> None:
+    rows = [["story", "v"], ["007", 1], ["7", 2], ["7.0", 3], ["1e1", 4], ["10.0", 5]]
+    path = table(tmp_path / "t.csv", rows)
+    for wanted, kept in (("007", 1), ("7", 1), ("10", 2), ("7.00", 3)):
+        said = command("responses", "summarise", path, "--value", "v", "--where", f"story={wanted}", "--json")
+        assert said.json["table"][0]["n"] == kept, wanted

@@ -224,3 +224,13 @@ def test_X56_a_database_that_cannot_grow_is_noticed(sqlite_database: str) -> Non
         text=True,
     )
     assert StoreError.__name__ in done.stderr.splitlines()[-1]
+
+
+def test_X56_an_archive_is_written_through_a_link_and_does_not_replace_it(
+    scored: str, command: Command, tmp_path: Path
+) -> None:
+    link = tmp_path / "link.zip"
+    link.symlink_to(tmp_path / "there.zip")
+    assert command("archive", "study", "--out", link).code == 0
+    assert link.is_symlink()
+    assert command("archive", "--check", tmp_path / "there.zip").code == 0

@@ -88,6 +88,19 @@ def test_C23_who_lost_work_takes_a_hit_of_their_own_and_is_paid_once(
         pay(engine, platform, work.id, "0.90")
 
 
+def test_C23_a_compensation_that_is_refused_is_neither_owed_nor_given(
+    engine: Engine, lost: Callable, platform: MTurk
+) -> None:
+    work = lost(engine)
+    with pytest.raises(PlatformError):
+        pay(engine, platform, work.id, "50000")  # more than there is
+    assert payments(engine) == []
+    at = open_study_at(engine, "study", platform)
+    assert reconcile(at).unexplained == 0
+    assert pay(engine, platform, work.id).made_now
+    assert payments(engine) == [("compensation", "0.80", "due")]
+
+
 def test_C23_work_that_can_still_be_sent_in_is_not_compensated(
     sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk
 ) -> None:
