@@ -49,12 +49,18 @@ class Summary:
 
 def all_numbers(frame: pd.DataFrame) -> bool:
     """Whether every value is a number."""
-    return bool(pd.to_numeric(frame[VALUE], errors="coerce").notna().all())
+    return bool(_numbers(frame).notna().all())
+
+
+def _numbers(frame: pd.DataFrame) -> pd.Series[float]:
+    """The values as numbers; NaN for those that are not finite numbers."""
+    found = pd.to_numeric(frame[VALUE], errors="coerce").astype(float)
+    return found.where(np.isfinite(found))
 
 
 def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
     """Number, mean, standard deviation (n − 1), median and range of numeric values, by group."""
-    numbers = pd.to_numeric(frame[VALUE], errors="coerce")
+    numbers = _numbers(frame)
     if numbers.isna().any():
         words = list(dict.fromkeys(frame.loc[numbers.isna(), VALUE]))
         raise InputError(

@@ -21,7 +21,7 @@ from tests.models.small_models import keep, tiny_gpt2
 
 @pytest.mark.models
 @pytest.mark.long
-def test_X58_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
+def test_X58_X68_the_papers_study_runs_as_printed(tmp_path: Path) -> None:
     folder = tmp_path / "study"
     folder.mkdir()
     train = story_file(folder / "train.csv", "train")

@@ -157,3 +157,13 @@ def test_X08_a_condition_keeps_ids_apart_that_are_the_same_number(command: Comma
     for wanted, kept in (("007", 1), ("7", 1), ("10", 2), ("7.00", 3)):
         said = command("responses", "summarise", path, "--value", "v", "--where", f"story={wanted}", "--json")
         assert said.json["table"][0]["n"] == kept, wanted
+
+
+@pytest.mark.parametrize("endless", ["inf", "1e400", "nan?"])
+def test_X06_a_value_that_is_no_finite_number_is_named(
+    command: Command, tmp_path: Path, endless: str
+) -> None:
+    path = table(tmp_path / "t.csv", [["w", "v"], ["a", 1], ["b", endless], ["c", 3]])
+    said = command("responses", "summarise", path, "--value", "v", "--show", "means")
+    assert said.code == 1
+    assert f"1 of 3 values are not numbers: {endless}" in said.err
