@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 from humaneval.running.amazon.names import MTURK_BEFORE_2017, leads_to_market, may_be_amazons, plain
 
 CHUNK = 65536
+GOODBYE = 1.0
+"""Seconds to wait for the other side's end of a connection."""
 _HOP = (b"connection:", b"proxy-connection:", b"proxy-authorization:", b"keep-alive:")
 """Headers that are meant for the proxy."""
 
@@ -35,6 +37,7 @@ class AmazonProxy:
         self._ssl = server
         self._tell = tell
         self._told: set[str] = set()
+        self._open: set[StreamWriter] = set()
         self._started: Future[int] = Future()
         self._thread = Thread(target=self._run, name="proxy", daemon=True)
 
@@ -62,15 +65,27 @@ class AmazonProxy:
             return
         self._started.set_result(server.sockets[0].getsockname()[1])
         await self._stop.wait()
-        server.close()  # asyncio.run then cancels the connections that are left
+        server.close()
+        for writer in self._open:  # at once: an encrypted connection waits for the other side's goodbye
+            writer.transport.abort()
+        await asyncio.sleep(0.01)  # the transports close in the loop, which asyncio.run then ends
 
     async def _client(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self._open.add(writer)
         try:
             await self._request(reader, writer)
         except (OSError, IncompleteReadError, LimitOverrunError):
             pass  # the client is gone, or never spoke HTTP
         finally:
-            writer.close()
+            await self._close(writer)
+
+    async def _close(self, writer: StreamWriter) -> None:
+        writer.close()
+        try:
+            await asyncio.wait_for(writer.wait_closed(), GOODBYE)
+        except (OSError, TimeoutError):
+            writer.transport.abort()
+        self._open.discard(writer)
 
     async def _request(self, reader: StreamReader, writer: StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -103,17 +118,19 @@ class AmazonProxy:
             self._once("market", message)
             await _refuse(writer, 502, message)
             return
-        if head is not None:
-            onward[1].write(_for_server(head))
-            await _exchange((reader, writer), onward)
-            return
-        await _agree(writer)
+        self._open.add(onward[1])
         try:
+            if head is not None:
+                onward[1].write(_for_server(head))
+                await _exchange((reader, writer), onward)
+                return
+            await _agree(writer)
             await writer.start_tls(self._ssl)
             broken = await _exchange((reader, writer), onward)
         except OSError as error:
-            onward[1].close()
             broken = error
+        finally:
+            await self._close(onward[1])
         if isinstance(broken, ssl.SSLError) and "ALERT" in (broken.reason or ""):
             self._once(
                 f"{host} TLS",
@@ -135,11 +152,15 @@ class AmazonProxy:
         except OSError as error:
             await _refuse(writer, 502, f"{host} cannot be reached: {error.strerror or error}")
             return
-        if head is None:
-            await _agree(writer)
-        else:
-            onward[1].write(_for_server(head))
-        await _exchange((reader, writer), onward)
+        self._open.add(onward[1])
+        try:
+            if head is None:
+                await _agree(writer)
+            else:
+                onward[1].write(_for_server(head))
+            await _exchange((reader, writer), onward)
+        finally:
+            await self._close(onward[1])
 
     def _once(self, about: str, message: str) -> None:
         if about not in self._told:
