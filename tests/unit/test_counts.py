@@ -84,9 +84,9 @@ def test_X03_control_at_0_has_no_interval_in_a_table_of_counts(published: CountT
     assert all(len(row["interval"]) == 2 and not row["note"] for row in others)
     (missed,) = score_counts([CountLine("Control", Role.CONTROL, 2, 95)]).scores
     assert missed.interval == wilson(2, 95)
-    console = Console(file=io.StringIO(), width=100)
-    render_counts(published, console)
-    told = console.file.getvalue()  # type: ignore[attr-defined]
+    printed = io.StringIO()
+    render_counts(published, Console(file=printed, width=100))
+    told = printed.getvalue()
     assert re.search(r"^Control +0\.0 +none +0 / 95", told, re.MULTILINE)
     assert "Control: 0 by construction" in told
 

@@ -98,7 +98,7 @@ def test_simulated_annotators_say_when_nothing_answers_at_all(monkeypatch: pytes
         work_through(Crowd(2, Skills()), "http://127.0.0.1:9/", {})
 
 
-def test_C06_what_is_sent_after_a_return_is_not_handed_over_as_the_work_of_who_has_the_id_now(
+def test_C06_what_is_sent_after_a_return_is_not_handed_over_as_the_work_of_the_worker_with_the_id_now(
     sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 4})
@@ -125,7 +125,7 @@ def test_C06_what_is_sent_after_a_return_is_not_handed_over_as_the_work_of_who_h
     assert collect_work(open_study_at(sqlite_engine, "study", platform)).new == 1
 
 
-def test_C06_who_has_the_id_again_sends_under_it(
+def test_C06_a_worker_with_the_id_again_sends_under_it(
     sqlite_engine: Engine, put_up: Callable, person: Callable, platform: MTurk, troubles: Any
 ) -> None:
     up = put_up(sqlite_engine, design={"annotators": 4})
