@@ -63,7 +63,7 @@ def share(found: Sequence[bool]) -> float:
 
 
 def measured(stories: Sequence[Sequence[str]]) -> Iterator[dict[str, object]]:
-    """A line for each splitter."""
+    """A line for each splitter, ours first."""
     joined = [" ".join(story) for story in stories]
     pairs = [" ".join(pair) for story in stories for pair in pairwise(story)]
     alone = [sentence for story in stories for sentence in story]

@@ -14,14 +14,18 @@ from itertools import islice
 
 from humaneval.domain import PROCESSED_STATUSES, Blank, Generator, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import UsageError
-from humaneval.text import clear_sentences, normalise
+from humaneval.text import ENGLISH, clear_sentences, ends_a_sentence, normalise
 
 _LABEL = re.compile(r"^\s*(?:sentence|answer|blank|infill|output)\s*\d*\s*[:.)\]-]\s*(?=\S)", re.IGNORECASE)
 _QUOTED = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"), ("`", "`"))
 _BEFORE_MARK = re.compile(r"\s+(?=[.,!?;:…])(?!\.\.)")
+_BEFORE_FRENCH_MARK = re.compile(r"\s+(?=[.,…])(?!\.\.)")
+"""French has a blank before the other marks."""
 _CLITIC = re.compile(r"\s+(?=(?:n['’]t|['’](?:s|m|d|re|ve|ll|t))\b)", re.IGNORECASE)
 _SPLIT_NT = re.compile(r"(\w)\s*n\s*(['’])\s*t\b", re.IGNORECASE)
-_FINAL = tuple(".!?…\"'”’)")
+_FINAL = tuple("\"'”’)»›」』")
+_STOPS = {"zh": "。", "ja": "。", "hi": "।", "bn": "।"}
+"""Full stops that are not dots."""
 CHUNK = 32
 """Blanks whose draws are requested together when lengths are matched."""
 
@@ -57,19 +61,23 @@ def sentence(text: str, blank: Blank) -> str:
 
 def spaces(text: str, blank: Blank) -> str:
     """Remove spaces before punctuation and inside contractions: “did n't go .” becomes “didn't go.”"""
-    return normalise(_BEFORE_MARK.sub("", _CLITIC.sub("", _SPLIT_NT.sub(r"\1n\2t", text))))
+    before = _BEFORE_FRENCH_MARK if blank.story.language == "fr" else _BEFORE_MARK
+    return normalise(before.sub("", _CLITIC.sub("", _SPLIT_NT.sub(r"\1n\2t", text))))
 
 
 def capital(text: str, blank: Blank) -> str:
-    """Begin with a capital letter, and write “I” for “i”."""
-    text = re.sub(r"\bi\b(?!\.)", "I", text)
+    """Begin with a capital letter, and write “I” for “i” in English."""
+    if blank.story.language == ENGLISH:
+        text = re.sub(r"\bi\b(?!\.)", "I", text)
     at = next((at for at, character in enumerate(text) if character.isalpha()), None)
     return text if at is None else text[:at] + text[at].upper() + text[at + 1 :]
 
 
 def stop(text: str, blank: Blank) -> str:
-    """Add a full stop if nothing else ends the text."""
-    return text if not text or text.endswith(_FINAL) else text.rstrip(",;:-–— ") + "."
+    """Add a full stop, that of the story's language, if nothing else ends the text."""
+    if not text or text.endswith(_FINAL) or ends_a_sentence(text):
+        return text
+    return text.rstrip(",;:-–—，、；： ") + _STOPS.get(blank.story.language, ".")
 
 
 STEPS: Mapping[str, Callable[[str, Blank], str]] = {

@@ -14,7 +14,7 @@ from humaneval.stories.delimited import check_columns
 from humaneval.stories.fields import kind_of, record_of
 from humaneval.stories.headings import Columns, known_names, resolve
 from humaneval.stories.result import Record, Records
-from humaneval.text import clear_sentences, listed, split_into
+from humaneval.text import clear_sentences, language_of, listed, split_into
 
 ANSWERED = frozenset({"ending1", "ending2", "answer"})
 """Fields of a story with two endings, of which none may be guessed."""
@@ -141,14 +141,19 @@ def _holds_a_story(value: object, mapping: Mapping[str, str] | None) -> bool:
     if not isinstance(inner, dict) or not _columns(inner, mapping).shape:
         return False
     text = inner.get("text")
-    return (
-        inner is value or not isinstance(text, str) or len(split_into(SENTENCES, text).sentences) == SENTENCES
-    )
+    if inner is value or not isinstance(text, str):
+        return True
+    return len(split_into(SENTENCES, text, language_of(text)).sentences) == SENTENCES
 
 
 def _is_sentence(value: object) -> bool:
     """Whether a value is a text with at most one sentence."""
-    return isinstance(value, str) and len(clear_sentences(value)) == 1
+    return isinstance(value, str) and _clear(value) == 1
+
+
+def _clear(text: str) -> int:
+    """How many sentences a text surely has."""
+    return len(clear_sentences(text, language_of(text)))
 
 
 def _columns(value: Mapping[str, Any], mapping: Mapping[str, str] | None) -> Columns:
@@ -162,7 +167,7 @@ def _columns(value: Mapping[str, Any], mapping: Mapping[str, str] | None) -> Col
     texts = [
         name
         for name in columns.ignored
-        if isinstance(value[name], str) and len(clear_sentences(value[name])) >= SENTENCES - 1
+        if isinstance(value[name], str) and _clear(value[name]) >= SENTENCES - 1
     ]
     field, names = ("text", texts) if texts and not whole else ("sentences", whole or lists)
     if len(names) != 1:

@@ -12,6 +12,7 @@ from humaneval.errors import InputError
 from humaneval.stories.delimited import HEADER, check_columns
 from humaneval.stories.headings import resolve
 from humaneval.stories.plain import physical_lines
+from humaneval.text import ends_a_sentence, has_words
 
 _LOOKED_AT = 200
 _LICENCE = re.compile(
@@ -22,8 +23,8 @@ _MARKERS = re.compile(
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"[-+\d\s.,;:]*\d[-+\d\s.,;:]*")
-_TOKENISED = re.compile(r"\w (?:[.,!?](?: |\t|$)|n't |'s |'')|`` ")
-_SENTENCE_CELL = re.compile(r".*\w.* .*[.!?…][\"'”’)]*\s*", re.DOTALL)
+_TOKENISED = re.compile(r"\w (?:[.,](?: |\t|$)|n't |'s |'')|`` ")
+"""French, too, has blanks before ! and ?, but not before full stops and commas."""
 _HTML = ("<!doctype html", "<html", "<?xml")
 
 
@@ -37,7 +38,7 @@ class _Grid:
     @property
     def of_sentences(self) -> bool:
         cells = [cell for row in self.rows for cell in row]
-        return sum(bool(_SENTENCE_CELL.fullmatch(cell)) for cell in cells) > 0.5 * len(cells)
+        return sum(_is_sentence(cell) for cell in cells) > 0.5 * len(cells)
 
     @property
     def has_names(self) -> bool:
@@ -52,6 +53,11 @@ class _Grid:
             and len(set(named)) == len(named) > 0
             and not any(_NUMBERS.fullmatch(cell) for cell in named)
         )
+
+
+def _is_sentence(cell: str) -> bool:
+    """Whether a cell holds several words, or letters of a script without blanks, that end like a sentence."""
+    return (" " in cell.strip() or not cell.isascii()) and has_words(cell) and ends_a_sentence(cell)
 
 
 def refuse_other_files(text: str, name: str, mapping: Mapping[str, str] | None = None) -> None:

@@ -10,7 +10,7 @@ from humaneval.domain import SENTENCES
 from humaneval.errors import InputError
 from humaneval.stories.fields import count_trouble
 from humaneval.stories.result import Record, Records
-from humaneval.text import Parts, language_of, split_into
+from humaneval.text import Parts, ends_a_sentence, language_of, split_into
 
 LINES = "text, one story a line"
 TITLED_LINES = "text, title and story with a tab between them"
@@ -18,7 +18,6 @@ PARAGRAPHS = "text, one story a paragraph"
 
 _LOOKED_AT = 200
 _TITLE = re.compile(r"\W*\w(?:(?![.!?] ).){0,78}")
-_ENDS_A_SENTENCE = re.compile(r"[.!?…][\"'”’»)\]*]*\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def read_titled_lines(text: str) -> Records | None:
     if width not in (2, 3) or any(len(one) != width for one in cells):
         return None
     looked_at = cells[:_LOOKED_AT]
-    named = not any(" " in name and _ENDS_A_SENTENCE.search(name) for one in looked_at for name in one[:-1])
+    named = not any(" " in name and ends_a_sentence(name) for one in looked_at for name in one[:-1])
     if not named or 2 * sum(len(_cut(one[-1]).sentences) == SENTENCES for one in looked_at) <= len(looked_at):
         return None
     names = [one[0] for one in cells]
@@ -118,7 +117,7 @@ def _groups(lines: Iterable[str]) -> list[_Group]:
 
 def _candidate(group: _Group) -> Candidate:
     """The sentences of a group. Five lines that each end like a sentence are taken as they are."""
-    if len(group) == SENTENCES and all(_ENDS_A_SENTENCE.search(line) for _, line in group):
+    if len(group) == SENTENCES and all(ends_a_sentence(line) for _, line in group):
         return Candidate(group[0][0], [line for _, line in group])
     return Candidate(group[0][0], *_cut(" ".join(line for _, line in group)))
 
@@ -131,7 +130,7 @@ def _title(group: _Group) -> str:
     longest = max(len(line) for _, line in group)
     had_room = len(first) + 1 + len(second.split()[0]) < longest
     starts = not second[0].islower()
-    if had_room and starts and _TITLE.fullmatch(first) and not _ENDS_A_SENTENCE.search(first):
+    if had_room and starts and _TITLE.fullmatch(first) and not ends_a_sentence(first):
         return first.lstrip("# ")
     return ""
 
@@ -153,7 +152,7 @@ def _refuse_running_text(candidates: list[Candidate], lines: list[str], name: st
     fives = sum(count == SENTENCES for count in counts) / total
     near = sum(abs(count - SENTENCES) <= 2 for count in counts) / total
     full = [line for line in lines if line.strip()]
-    broken = sum(not _ENDS_A_SENTENCE.search(line) for line in full) / len(full)
+    broken = sum(not ends_a_sentence(line) for line in full) / len(full)
     wrapped = broken > 0.4 and fives < 0.2 and len(full) >= SENTENCES
     uneven = near < 0.5 and max(counts) > 8
     if (wrapped and near < 0.5) or uneven:

@@ -19,16 +19,20 @@ _FREQUENT = {
     "et": "ja on ei see ta oli et kui aga ning tema siis mis oma kes",
     "fi": "ja on ei se hän oli että mutta kun hänen myös niin sitten joka ovat minä",
     "fr": "le la les et est un une il elle des que dans pas du au se sur pour qui était de",
+    "hr": "i u je se na da su za od s bio bila ali nije koji kao što iz sam",
+    "hu": "a az és hogy nem is egy volt de meg csak már ez el mint ki még",
     "it": "il la che e di un una non per si è era con del le gli sono ma lo suo",
     "nb": "og i det er på som en å til for med han var ikke hun et jeg av den hadde",
     "nl": "de het een en van is dat niet hij zij op te met was zijn voor ze haar aan had",
     "pl": "i w się nie na że z do jest to był była ale jak po jej jego",
     "pt": "o a os as e um uma que não se com para do da seu era ela ele em de",
+    "sk": "a sa v na je že s do ale bol bola to ako jeho som si keď by so",
     "sl": "in je v se na da za so ni ki s bil bila po iz sem",
     "sv": "och i att det en som på är av för med den han var inte hon ett till sig de",
     "tr": "ve bir bu da de için ile o çok gibi ama sonra onun dedi",
 }
 _WORDS = {code: frozenset(words.split()) for code, words in _FREQUENT.items()}
+_ONLY_ENGLISH = _WORDS[ENGLISH].difference(*(words for code, words in _WORDS.items() if code != ENGLISH))
 _SCRIPTS = {
     "ARABIC": "ar",
     "BENGALI": "bn",
@@ -65,6 +69,16 @@ def language_of(text: str) -> str:
     found = {code: sum(word in frequent for word in words) for code, frequent in _WORDS.items()}
     best = max(found, key=lambda code: found[code])
     return best if found[best] >= _FEWEST and found[best] > 1.5 * found[ENGLISH] else ENGLISH
+
+
+@lru_cache(maxsize=256)
+def looks_english(text: str) -> bool:
+    """Whether a text of unknown language has one of the frequent words that only English has.
+
+    >>> looks_english("The dog slept."), looks_english("Der 2. Weltkrieg begann.")
+    (True, False)
+    """
+    return not _ONLY_ENGLISH.isdisjoint(re.findall(r"[^\W\d_]+", text[:_MOST].lower()))
 
 
 def _by_script(text: str) -> str:

