@@ -10,11 +10,12 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 
 from humaneval.domain import PROCESSED_STATUSES, Blank, Generator, Infill, InfillStatus, Provenance, Story
 from humaneval.errors import UsageError
-from humaneval.text import ENGLISH, clear_sentences, ends_a_sentence, normalise
+from humaneval.text import ENGLISH, as_read, clear_sentences, ends_a_sentence, normalise
 
 _LABEL = re.compile(r"^\s*(?:sentence|answer|blank|infill|output)\s*\d*\s*[:.)\]-]\s*(?=\S)", re.IGNORECASE)
 _QUOTED = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"), ("`", "`"))
@@ -28,6 +29,9 @@ _STOPS = {"zh": "。", "ja": "。", "hi": "।", "bn": "।"}
 """Full stops that are not dots."""
 CHUNK = 32
 """Blanks whose draws are requested together when lengths are matched."""
+
+
+_as_read = lru_cache(maxsize=None)(as_read)
 
 
 def labels(text: str, blank: Blank) -> str:
@@ -169,8 +173,8 @@ class LengthMatched:
 
     def target(self, blank: Blank) -> int:
         """The target length in words."""
-        same = (blank.story.id, blank.story.sentences)
-        others = [one for one in self.stories if one.id != same[0] and one.sentences != same[1]]
+        own, text = blank.story.id, _as_read(blank.story.sentences)
+        others = [one for one in self.stories if one.id != own and _as_read(one.sentences) != text]
         others = others or list(self.stories)
         key = f"{self.seed} length {blank.story.id} {blank.position} {blank.sample}"
         drawn = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) % len(others)

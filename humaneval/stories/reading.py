@@ -14,7 +14,7 @@ from humaneval.stories.jsonl import looks_like_json, read_json
 from humaneval.stories.not_stories import looks_tokenised, refuse_other_files
 from humaneval.stories.plain import read_text, read_titled_lines
 from humaneval.stories.result import Problem, Reading, Record, Records
-from humaneval.text import has_words, listed, mojibake, normalise, unshowable
+from humaneval.text import as_read, has_words, listed, mojibake, normalise, unshowable
 
 BUNDLED = Path(__file__).parent.parent / "bundled" / "stories.jsonl"
 
@@ -38,13 +38,14 @@ def read_stories(
     stories: list[Story] = []
     problems: list[Problem] = []
     doubtful: list[Problem] = []
-    first_at: dict[str, tuple[int, Story]] = {}
+    first_at: dict[str, tuple[int, Story]] = {}  # by id, or by the text if there are no ids
     for record in found.records:
         story, reason = _checked(record, split, source)
-        if story is not None and story.id in first_at:
-            reason = _duplicate(story, record, *first_at[story.id])
+        key = "" if story is None else as_read(story.sentences) if record.id is None else story.id
+        if story is not None and key in first_at:
+            reason = _duplicate(story, record, *first_at[key])
         elif story is not None:
-            first_at[story.id] = (record.line, story)
+            first_at[key] = (record.line, story)
             stories.append(story)
             if record.doubts:
                 places = listed(record.doubts)
@@ -149,17 +150,21 @@ def made_id(sentences: list[str]) -> str:
 def _duplicate(story: Story, record: Record, line: int, first: Story) -> str:
     if record.id is None:
         return f"the same story as on line {line}"
-    same = "with the same sentences" if first.sentences == story.sentences else "with other sentences"
-    return f"duplicate id {story.id}, first on line {line} {same}"
+    same = as_read(first.sentences) == as_read(story.sentences)
+    same_text = "with the same sentences" if same else "with other sentences"
+    return f"duplicate id {story.id}, first on line {line} {same_text}"
 
 
 def _notes(decoded: Decoded, stories: list[Story]) -> list[str]:
     notes = []
     if decoded.guessed:
         notes.append(f"{decoded.note}; --encoding overrides this")
-    again = len(stories) - len({story.sentences for story in stories})
+    again = len(stories) - len({as_read(story.sentences) for story in stories})
     if again:
-        notes.append(f"stories with the same five sentences under different ids: {again}")
+        notes.append(
+            f"stories with the text of another one, case, marks and spaces aside: {again}; a study takes one"
+            " of each text"
+        )
     if len(stories) > 1 and all(story.id.isdecimal() and len(story.id) <= 6 for story in stories):
         notes.append("the ids are only numbers (an index); stories of another file may have the same ids")
     if looks_tokenised([sentence for story in stories[:400] for sentence in story.sentences]):

@@ -5,13 +5,13 @@ This module is the door."""
 from humaneval.text.characters import (
     as_read,
     has_words,
-    hidden_characters,
     mojibake,
     normalise,
     refused_characters,
     shown_hash,
     unshowable,
 )
+from humaneval.text.invisible import hidden_characters
 from humaneval.text.languages import ENGLISH, language_of
 from humaneval.text.sentences import (
     Parts,

@@ -7,14 +7,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from humaneval.text.invisible import hidden_characters, is_ignorable
+
 # White space as people understand it. `str.split` also splits at U+001C to U+001F, U+000B, U+000C and U+0085.
 # Those are control characters: they must be refused, not silently dropped.
 _SPACES = re.compile(r"[^\S\x0b\x0c\x1c-\x1f\x85]+")
 
-# Format characters that belong to texts: joiners, direction marks, Arabic number signs, the tags of flags.
-_BELONGING = re.compile("[\u200c-\u200f\u0600-\u0605\u061c\u06dd\u070f\u08e2\U000110bd\U000e0020-\U000e007f]")
-# Letters and symbols by their class, with nothing to see: fillers of Hangul, the empty Braille pattern.
-_UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 _REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 _NOT_READ = re.compile("[^a-z0-9]+")
@@ -60,20 +58,6 @@ def refused_characters(text: str) -> str:
     return ", ".join(dict.fromkeys(f"U+{ord(found):04X}" for found in _REFUSED.findall(text)))
 
 
-def hidden_characters(text: str) -> str:
-    """Names of invisible characters that change the text: zero-width ones and those that change direction.
-
-    They would betray a machine's sentence or show it in another order. Joiners in words and emoji are fine.
-
-    >>> hidden_characters("a\u202eb\u200b"), hidden_characters("👩\u200d🚀")
-    ('U+202E, U+200B', '')
-    """
-    if text.isprintable():  # never true for a format character
-        return ""
-    found = [one for one in text if unicodedata.category(one) == "Cf" and not _BELONGING.match(one)]
-    return ", ".join(dict.fromkeys(f"U+{ord(one):04X}" for one in found))
-
-
 def unshowable(text: str) -> str:
     """Why no page can show `text` as it is; empty if one can. The same rule for whatever people will read.
 
@@ -88,7 +72,7 @@ def unshowable(text: str) -> str:
     if hidden := hidden_characters(text):
         return f"contains {hidden}, which is invisible"
     if text.strip() and not any(
-        unicodedata.category(one)[0] in "LNPS" and one not in _UNSEEN for one in text
+        unicodedata.category(one)[0] in "LNPS" and not is_ignorable(one) for one in text
     ):
         return "has nothing to see"
     return ""
@@ -117,7 +101,7 @@ def has_words(text: str) -> bool:
     >>> has_words("Да!"), has_words(" …”")
     (True, False)
     """
-    return any(character.isalnum() and character not in _UNSEEN for character in text)
+    return any(character.isalnum() and not is_ignorable(character) for character in text)
 
 
 def as_read(sentences: Iterable[str]) -> str:
@@ -129,7 +113,7 @@ def as_read(sentences: Iterable[str]) -> str:
     whole = unicodedata.normalize("NFKC", "".join(sentences)).casefold()
     if whole.isascii():
         return _NOT_READ.sub("", whole)
-    return "".join(one for one in whole if unicodedata.category(one)[0] in "LMN")
+    return "".join(one for one in whole if unicodedata.category(one)[0] in "LMN" and not is_ignorable(one))
 
 
 def shown_hash(forms: Iterable[Sequence[str]]) -> str:

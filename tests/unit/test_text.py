@@ -13,6 +13,7 @@ from humaneval.domain import InfillStatus, verdict_on
 from humaneval.text import (
     as_read,
     has_words,
+    hidden_characters,
     mojibake,
     normalise,
     refused_characters,
@@ -136,6 +137,10 @@ INVISIBLE = {
     "a filler of Hangul": "\u3164",
     "an empty Braille pattern": "\u2800",
     "a joiner alone": "\u200d",
+    "a grapheme joiner": "\u034f",
+    "a variant of nothing": "\ufe0f",
+    "tags without a flag": "\U000e0041",
+    "a mark of music": "\U0001d173",
 }
 
 
@@ -145,6 +150,47 @@ def test_X24_text_that_nobody_sees_is_named(text: str) -> None:
     assert not has_words(text)
     assert verdict_on(text).status in (InfillStatus.UNPRINTABLE, InfillStatus.EMPTY)
     assert verdict_on(text, needs_words=False).status is verdict_on(text).status
+
+
+IGNORABLE = [
+    *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0, 0xFFF0, 0xFFF9),
+    *range(0x180B, 0x1810),
+    *range(0x200B, 0x2010),
+    *range(0x202A, 0x202F),
+    *range(0x2060, 0x2070),
+    *range(0xFE00, 0xFE10),
+    *range(0x1BCA0, 0x1BCA4),
+    *range(0x1D173, 0x1D17B),
+    *(0xE0000, 0xE0001, 0xE0020, 0xE0041, 0xE007F, 0xE0100, 0xE01EF, 0xE0FFF),
+]
+
+
+@pytest.mark.parametrize("code", IGNORABLE, ids="U+{:04X}".format)
+def test_X24_no_invisible_character_passes_inside_an_english_word(code: int) -> None:
+    for text in (f"The d{chr(code)}og ran.", f"The dog{chr(code)} ran.", f"{chr(code)}The dog ran."):
+        assert hidden_characters(text) == f"U+{code:04X}"
+        assert verdict_on(text).status is InfillStatus.UNPRINTABLE
+        assert as_read([text]) == as_read(["The dog ran."])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "میخواهم برو\u200cم",
+        "क्\u200dष और क्\u200cष",
+        "ශ්\u200dරී ලංකා",
+        "He said \u200fשלום\u200e today.",
+        "I ❤\ufe0f you ☺\ufe0e and press 1\ufe0f\u20e3.",
+        "👩🏽\u200d🚀 🏳\ufe0f\u200d🌈 👩\u200d❤\ufe0f\u200d👨",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f won.",
+        "葛\U000e0100飾区と㐂\ufe00",
+        "ᠮᠣᠩᠭᠣᠯ\u180b",
+        "⠠⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙",
+    ],
+)
+def test_X24_what_a_script_or_an_emoji_needs_is_no_fault(text: str) -> None:
+    assert unshowable(text) == ""
+    assert verdict_on(text, needs_words=False, one_sentence=False).status is InfillStatus.OK
 
 
 @pytest.mark.parametrize("text", ["", " ", "\u00a0", "👩\u200d🚀", "می\u200cخواهم", "…", "e\u0301"])
