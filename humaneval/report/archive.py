@@ -71,7 +71,6 @@ def archive_files(study: Study, *, tests: bool = False) -> dict[str, bytes]:
     """Every file of the archive by its name, including the manifest."""
     known = dossier(study, tests=tests)
     sheet = datasheet(known)
-    margin = study.settings.analysis.equivalence_margin
     with reading(study.engine) as session, TemporaryDirectory() as folder:
         row = session.get_one(StudyRow, study.id)
         frame = pd.DataFrame(response_lines(session, row))
@@ -95,8 +94,8 @@ def archive_files(study: Study, *, tests: bool = False) -> dict[str, bytes]:
         DETAILS: again.details,
         "datasheet.md": sheet.markdown().encode(),
         "datasheet.json": sheet.json_text().encode(),
-        "methods.txt": (methods_paragraph(known.data, margin=margin) + "\n").encode(),
-        "methods.tex": (methods_paragraph(known.data, margin=margin, latex=True) + "\n").encode(),
+        "methods.txt": (methods_paragraph(known.data) + "\n").encode(),
+        "methods.tex": (methods_paragraph(known.data, latex=True) + "\n").encode(),
     }
     files["README.md"] = _readme(known, files, about).encode()
     listed = {one: {"sha256": sha256(files[one]), "bytes": len(files[one])} for one in sorted(files)}

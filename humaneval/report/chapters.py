@@ -55,7 +55,7 @@ def chapters(data: ReportData) -> dict[str, Section]:
         model(analysis, data.story_titles),
         annotators(analysis),
         hourly(data),
-        Section("methods", "Methods paragraph", (methods_paragraph(data, margin=data.margin),)),
+        Section("methods", "Methods paragraph", (methods_paragraph(data),)),
     ]
     return {section.key: section for section in found if section.blocks}
 
@@ -82,7 +82,7 @@ def comparisons(analysis: Analysis) -> Section:
     families = [[one for one in chosen if one.family == family] for family in ("systems", "below human")]
     sentences = [verdicts.summary(family) for family in families]
     sentences.append(verdicts.any_difference(analysis.omnibus, analysis.table.level))
-    sentences.append(verdicts.method(chosen))
+    sentences.append(verdicts.method(chosen, analysis.table.level))
     return Section(
         "comparisons",
         "Comparisons",

@@ -136,8 +136,6 @@ class ReportData:
     """The scores on its passages if annotators went by one cue alone."""
     hourly: Pay | NotEstimable | None = None
     """Hourly pay of annotators, by three ways of counting time."""
-    margin: float = 0.0
-    """The declared margin of equivalence; 0 if there was none."""
     summary: str = ""
     """A paragraph by the researcher, plain text."""
     simulated: int = 0

@@ -78,7 +78,6 @@ def study_report(
             plan=(plan_of(settings, stories=stories_of(study), rows=len(row.rows)) if analysis else None),
             cues=cues_of(study) if analysis else (),
             hourly=_hourly(session, row, settings, lines) if analysis else None,
-            margin=settings.analysis.equivalence_margin,
             summary=summary,
             simulated=min(len(_of(lines, table, "simulated")), table.annotators.collected),
             platform_lost=len(_of(lines, table, "platform_lost", "worker", "assignment")),

@@ -14,7 +14,6 @@ from humaneval.report.phrases import between, percent
 from humaneval.scoring.analysis.effects import Agreement
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import HourlyPay, Pay
-from humaneval.text import counted
 
 MARK = "sentence {}"
 
@@ -186,16 +185,14 @@ def _design(known: Dossier) -> dict[str, Answer]:
     table, settings, data = known.analysis.table, known.settings, known.data
     design = data.design
     assert design is not None
-    rule, gate, contact = table.rule, table.control, settings.consent.contact
+    rule, contact = table.rule, settings.consent.contact
     checked = [2] if rule.control != "none" or rule.speed or rule.straight_lining or rule.spam else []
     by_person = (
         rule.control == "annotator" or rule.incomplete or rule.speed or rule.straight_lining or rule.spam
     )
     checked += [4] if by_person else []
     checked += [5] if rule.control == "row" else []
-    noticed = (
-        f" Before that, {gate.passed:,} of {counted(gate.n, 'Control passage')} were noticed." if gate else ""
-    )
+    noticed = f" {phrases.control(table)}" if table.control else ""
     fixed = "before the first answer was collected" if rule.tests != "only" else "when the study was made"
     minutes = settings.hit.assignment_minutes
     return {
@@ -250,7 +247,7 @@ def _criterion(known: Dossier) -> dict[str, Answer]:
 def _elicitation(known: Dossier) -> dict[str, Answer]:
     table, page = known.analysis.table, known.settings.page
     agreement = known.analysis.effects.agreement
-    methods = [phrases.method(table.scores), verdicts.method(table.comparisons)]
+    methods = [phrases.method(table.scores), verdicts.method(table.comparisons, table.level)]
     return {
         f"{ASKED}-participant_criterion_name": Answer("N/A"),
         f"{ASKED}-participant_criterion_definiiton": Answer(" ".join(page.instructions.split()) or "N/A"),

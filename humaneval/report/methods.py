@@ -27,11 +27,10 @@ HASH = 12
 """How many digits of a hash are printed: enough to recognise it."""
 
 
-def methods_paragraph(data: ReportData, *, margin: float = 0.0, latex: bool = False) -> str:
+def methods_paragraph(data: ReportData, *, latex: bool = False) -> str:
     """What was done, as one paragraph of plain text, or of LaTeX.
 
-    `margin` is the declared margin of equivalence, 0 if there was none. The paragraph leaves out what the
-    report does not know, as in the report of a bare table of responses.
+    The paragraph leaves out what the report does not know, as in the report of a bare table of responses.
     """
     sentences = [
         *_kind(data),
@@ -40,7 +39,7 @@ def methods_paragraph(data: ReportData, *, margin: float = 0.0, latex: bool = Fa
         *_exclusions(data),
         *_score(data.table),
         *_intervals(data.table),
-        *_comparisons(data.table, margin),
+        *_comparisons(data.table),
         *_software(data),
     ]
     text = " ".join(sentences)
@@ -169,13 +168,7 @@ def _exclusions(data: ReportData) -> list[str]:
         else "The exclusion rule was"
     )
     sentences = [f"{fixed}: {phrases.within(table.rule.describe())}", phrases.excluded(table)]
-    if table.control is not None:
-        gate = table.control
-        sentences.append(
-            f"Before annotators were excluded for missing one, {gate.passed:,} of"
-            f" {counted(gate.n, 'Control passage')} {'was' if gate.n == 1 else 'were'} noticed."
-        )
-    return sentences
+    return [*sentences, *filter(None, [phrases.control(table)])]
 
 
 def _score(table: ScoreTable) -> list[str]:
@@ -203,7 +196,7 @@ def _intervals(table: ScoreTable) -> list[str]:
     ]
 
 
-def _comparisons(table: ScoreTable, margin: float) -> list[str]:
+def _comparisons(table: ScoreTable) -> list[str]:
     if not table.comparisons:
         return ["Generators were not compared with each other."]
     among = [one for one in table.comparisons if one.family == "systems"]
@@ -218,21 +211,14 @@ def _comparisons(table: ScoreTable, margin: float) -> list[str]:
             f" {several(len(below), 'system scores', 'systems score')} below {below[0].b}."
         )
     alpha = f"{1 - table.level:.3f}".rstrip("0").removeprefix("0")
-    sentences = [
+    return [
         *families,
-        verdicts.method(table.comparisons),
+        verdicts.method(table.comparisons, table.level),
         "A generator is called higher if the"
         f" {'' if among and among[0].adjust == 'none' else 'adjusted '}p is {alpha} or less and the interval"
         " of the difference excludes 0"
         + (f" (against {below[0].b}: its one-sided bound)." if below else "."),
     ]
-    if margin:
-        sentences.append(
-            "Two generators are called equivalent if the"
-            f" {percent(2 * table.level - 1, 0)}\N{NO-BREAK SPACE}% interval lies within ± {percent(margin)}"
-            " points (two one-sided tests)."
-        )
-    return sentences
 
 
 def _software(data: ReportData) -> list[str]:

@@ -99,6 +99,25 @@ def excluded(table: ScoreTable) -> str:
     )
 
 
+def control(table: ScoreTable) -> str:
+    """One sentence: how many Control passages were noticed, of those that the rule looks at; empty without a
+    Control."""
+    if table.control is None:
+        return ""
+    gate, rule = table.control, table.rule.control
+    found = (
+        f"{gate.passed:,} of {counted(gate.n, 'Control passage')} {'was' if gate.n == 1 else 'were'} noticed"
+    )
+    if rule == "none":
+        return f"{found}; nobody was excluded for missing one."
+    what = (
+        "annotators were excluded for missing one"
+        if rule == "annotator"
+        else "rows with a missed one were left out"
+    )
+    return f"Before {what}, {found}."
+
+
 def chance(table: ScoreTable) -> str:
     """One sentence on the score that chance alone gives."""
     text = f"Chance alone gives {percent(table.chance.nominal, 0)}\N{NO-BREAK SPACE}%"
@@ -149,20 +168,27 @@ def notes(noted: Iterable[tuple[str, str]]) -> list[str]:
 def method(scores: Sequence[GeneratorScore]) -> str:
     """How the intervals of these scores were made, for a reader."""
     scores = [row for row in scores if row.interval]
-    widened = [row for row in scores if row.method == WIDENED]
+    single = [row for row in scores if row.method == WIDENED and min(row.workers, row.stories) == 1]
+    widened = [row for row in scores if row not in single and row.effective_n < row.n]
+    one = " With a single annotator or story, all responses count as one." if single else ""
     if not widened:
+        if all(row.method == WIDENED for row in scores) and len(single) == len(scores) > 0:
+            return f"Wilson’s score interval.{one}"
+        if any(row.method == WIDENED for row in scores):
+            return (
+                "Wilson’s score interval; annotators or stories recur, but no correlation of their answers"
+                f" widens it.{one}"
+            )
         return "Wilson’s score interval; each annotator and each story occurs once per generator."
     effects = sorted({f"{row.design_effect:.2f}" for row in widened}, key=float)
     span = " to ".join([effects[0], *effects[1:][-1:]])
     whose = ""
-    if len(widened) < len(scores):
+    if len(widened) + len(single) < len(scores):
         whose = f" for {', '.join(row.generator for row in widened)}; the plain interval for the others"
-    text = (
+    return (
         f"Wilson’s score interval at n divided by the design effect ({span}) and with the t quantile, because"
-        f" annotators or stories recur; never narrower than the plain one{whose}."
+        f" annotators or stories recur; never narrower than the plain one{whose}.{one}"
     )
-    fewest = min(min(row.workers, row.stories) for row in widened)
-    return f"{text} With a single annotator or story, all responses count as one." if fewest == 1 else text
 
 
 def sentence(row: GeneratorScore, level: float) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from humaneval.report.phrases import percent
 from humaneval.scoring.analysis.models import Omnibus
-from humaneval.scoring.comparisons import Comparison
+from humaneval.scoring.comparisons import Comparison, inner_level
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.headline import PAIRED, PAIRED_WIDENED
 from humaneval.statistics.paired_tests import MCNEMAR, MCNEMAR_AND_STORY
@@ -19,6 +19,8 @@ INTERVALS = {
     PAIRED_WIDENED: "Bonett and Price’s at n divided by the design effect",
 }
 """Methods of intervals, for a reader."""
+LIMITS = (0.001, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1, 0.2)
+"""Usual limits of p."""
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -29,19 +31,25 @@ def signed(share: float, digits: int = 1) -> str:
     ('+4.2', '−20.0')
     """
     text = percent(abs(share), digits)
+    while float(text) == 0 and abs(share) > 1e-8:  # an end beside 0 must not look as if it were 0
+        digits += 1
+        text = percent(abs(share), digits)
     return text if float(text) == 0 else f"{'+' if share > 0 else MINUS}{text}"
 
 
 def p_value(p: float) -> str:
-    """A p-value with the digits that matter.
+    """A p-value with the digits that matter. It is never rounded to a limit by which verdicts are given.
 
-    >>> p_value(0.0341), p_value(0.00002), p_value(1.0)
-    ('.034', '<.001', '1')
+    >>> p_value(0.0341), p_value(0.0502), p_value(0.00002), p_value(1.0)
+    ('.034', '.0502', '<.001', '1')
     """
     if p < 0.001:
         return "<.001"
-    text = f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-    return "1" if text == "1.00" else text.removeprefix("0")
+    digits = 3 if p < 0.1 else 2
+    while float(f"{p:.{digits}f}") in LIMITS and abs(p - float(f"{p:.{digits}f}")) > 1e-12 and digits < 12:
+        digits += 1
+    text = f"{p:.{digits}f}"
+    return "1" if float(text) == 1 else text.removeprefix("0")
 
 
 def p_equals(p: float) -> str:
@@ -55,7 +63,7 @@ def outcome(one: Comparison) -> str:
     words = {
         "a_higher": f"{one.a} higher",
         "b_higher": f"{one.b} higher",
-        "equivalent": "equivalent",
+        "equivalent": f"equivalent within ±{percent(one.margin)}",
         "inconclusive": "inconclusive",
     }[one.verdict]
     return f"{words} (one-sided)" if one.bound is not None and one.verdict == "b_higher" else words
@@ -86,7 +94,10 @@ def summary(comparisons: Sequence[Comparison]) -> str:
             )
         )
     if equal:
-        parts.append("Equivalent: " + "; ".join(f"{one.a} and {one.b}" for one in equal))
+        parts.append(
+            f"Equivalent within ±{percent(equal[0].margin)} points: "
+            + "; ".join(f"{one.a} and {one.b}" for one in equal)
+        )
     if open_:
         number = "The pair" if len(comparisons) == 1 else f"{open_} of {len(comparisons)} pairs"
         were = "was" if 1 in (open_, len(comparisons)) else "were"
@@ -110,8 +121,8 @@ def any_difference(found: Omnibus | NotEstimable, level: float) -> str:
     return words + recur
 
 
-def method(comparisons: Sequence[Comparison]) -> str:
-    """How differences were tested and what was adjusted, in sentences."""
+def method(comparisons: Sequence[Comparison], level: float) -> str:
+    """How differences were tested at `level` and what was adjusted, in sentences."""
     if not comparisons:
         return ""
     tests = " or ".join(dict.fromkeys(one.test for one in comparisons))
@@ -121,12 +132,6 @@ def method(comparisons: Sequence[Comparison]) -> str:
         if {PAIRED, PAIRED_WIDENED}.issubset(methods)
         else " or ".join(INTERVALS.get(one, one) for one in methods)
     )
-    adjust = comparisons[0].adjust
-    how = (
-        "p-values are not adjusted"
-        if adjust == "none"
-        else f"p-values are adjusted within each family by {ADJUSTED[adjust]}"
-    )
     whose = (
         "within annotators"
         if all(one.test in (MCNEMAR, MCNEMAR_AND_STORY) for one in comparisons)
@@ -134,7 +139,26 @@ def method(comparisons: Sequence[Comparison]) -> str:
     )
     return (
         f"Differences are computed {whose}. Intervals: {intervals}. Tests: {tests};"
-        f" {how}.{alone(comparisons)}{bounds(comparisons)}"
+        f" {adjustment(comparisons)}.{alone(comparisons)}{bounds(comparisons)}{margins(comparisons, level)}"
+    )
+
+
+def adjustment(comparisons: Sequence[Comparison]) -> str:
+    """How the p-values of `comparisons` were adjusted, as a clause."""
+    adjust = comparisons[0].adjust
+    if adjust == "none":
+        return "p-values are not adjusted"
+    return f"p-values are adjusted within each family by {ADJUSTED[adjust]}"
+
+
+def margins(comparisons: Sequence[Comparison], level: float) -> str:
+    """When two generators are called equivalent, as a sentence after a space; empty without a margin."""
+    margin = max((one.margin for one in comparisons), default=0.0)
+    if not margin:
+        return ""
+    return (
+        f" Two generators are called equivalent if the {percent(inner_level(level), 0)}\N{NO-BREAK SPACE}%"
+        f" interval of their difference lies within ± {percent(margin)} points (two one-sided tests)."
     )
 
 

@@ -70,6 +70,8 @@ class Comparison:
     family."""
     p_error: float = 0.0
     """How far `p` may be from the exact one, by proof."""
+    margin: float = 0.0
+    """Of equivalence, in shares; 0 if none was declared."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as an entry of `comparisons` in `score --json`."""
@@ -89,6 +91,7 @@ class Comparison:
             "note": self.note,
             "bound": self.bound,
             "p_error": self.p_error,
+            "margin": self.margin,
         }
 
 
@@ -163,6 +166,7 @@ def _family(
             one.note,
             inner.interval.high if one_sided else None,
             one.p_error,
+            declared.margin,
         )
         for one, inner, p in zip(found, narrow, p_values, strict=True)
     ]

@@ -162,6 +162,7 @@ def _compared(rows: Sequence[Count], declared: Declared, level: float) -> tuple[
                     verdict,
                     0,
                     bound=narrow.high if one_sided else None,
+                    margin=declared.margin,
                 )
             )
     return tuple(made)

@@ -142,8 +142,11 @@ def test_what_is_not_there_any_more_is_not_compared() -> None:
 def test_sentences_say_what_the_verdict_says() -> None:
     table = compared({"x": 0.3, "y": 0.6, "z": 0.6, "human": 0.8}, Declared(margin=0.3))
     assert verdicts.outcome(found(table, "x", "y")) == "y higher"
-    assert verdicts.outcome(found(table, "y", "z")) == "equivalent"
-    assert verdicts.summary(table.comparisons[:3]) == "Told apart: y above x; z above x. Equivalent: y and z."
+    assert verdicts.outcome(found(table, "y", "z")) == "equivalent within ±30.0"
+    assert (
+        verdicts.summary(table.comparisons[:3])
+        == "Told apart: y above x; z above x. Equivalent within ±30.0 points: y and z."
+    )
     assert verdicts.summary(table.comparisons[3:]) == "Below human: x, y, z."
     alone = compared({"x": 0.5, "y": 0.5})
     assert verdicts.summary(alone.comparisons) == "The pair was not told apart by this study."
@@ -155,7 +158,7 @@ def test_numbers_are_written_as_readers_expect_them() -> None:
         "+4.2",
         "−20.0",
         "0.0",
-        "0.0",
+        "−0.01",
     ]
     assert [verdicts.p_value(p) for p in (0.00001, 0.0341, 0.25, 0.999, 1.0)] == [
         "<.001",

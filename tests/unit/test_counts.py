@@ -91,6 +91,33 @@ def test_X03_control_at_0_has_no_interval_in_a_table_of_counts(published: CountT
     assert "Control: 0 by construction" in told
 
 
+def said_of(*counts: CountLine, declared: Declared | None = None) -> str:
+    printed = io.StringIO()
+    render_counts(score_counts(counts, declared), Console(file=printed, width=100))
+    return " ".join(printed.getvalue().replace("\N{NO-BREAK SPACE}", " ").split())
+
+
+def test_X11_counts_say_how_p_and_intervals_are_adjusted() -> None:
+    three = [CountLine(name, Role.SYSTEM, x, 1000) for name, x in (("a", 500), ("b", 502), ("c", 900))]
+    said = said_of(*three, CountLine("people", Role.HUMAN, 800, 1000), declared=Declared(margin=0.1))
+    assert "p-values are adjusted within each family by Holm. Each interval is for its pair alone" in said
+    assert "against people, one-sided z" in said
+    assert "equivalent if the 90 % interval of their difference lies within ± 10.0 points" in said
+    assert "Equivalent within ±10.0 points: a and b." in said
+    assert "p-values are not adjusted" in said_of(*three, declared=Declared(adjust="none"))
+
+
+def test_X11_counts_tell_nothing_of_what_they_do_not_have() -> None:
+    alone = said_of(CountLine("a", Role.SYSTEM, 50, 100))
+    assert not re.search("χ²|Newcombe|Ranks|Human|p-values|at most", alone)
+    assert alone.endswith("Intervals are Wilson’s, as if none did.")
+    pair = said_of(CountLine("a", Role.SYSTEM, 50, 100), CountLine("b", Role.SYSTEM, 52, 100))
+    assert "(χ²)" in pair
+    assert not re.search("one-sided|equivalent|Human|whole family", pair)
+    against = said_of(CountLine("a", Role.SYSTEM, 50, 100), CountLine("h", Role.HUMAN, 52, 100))
+    assert not re.search("χ²|Ranks", against)
+
+
 def test_a_file_of_counts(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text("Generator,n,not_identified\nhuman,10,8\nx,10,3\n", encoding="utf-8-sig")

@@ -148,10 +148,10 @@ def test_a_single_system_is_compared_with_nobody() -> None:
 
 def test_unadjusted_values_are_not_called_adjusted_and_a_margin_is_named() -> None:
     table = score(responses(12), declared=Declared(adjust="none", margin=0.1), level=0.9)
-    text = methods_paragraph(ReportData("t", table), margin=0.1)
+    text = methods_paragraph(ReportData("t", table))
     assert "not adjusted" in text
     assert "if the p is .1 or less" in text
-    assert "the 80\N{NO-BREAK SPACE}% interval lies within ± 10.0 points" in text
+    assert "the 80\N{NO-BREAK SPACE}% interval of their difference lies within ± 10.0 points" in text
 
 
 def test_the_latex_paragraph_has_no_bare_special_character() -> None:

@@ -255,7 +255,7 @@ def test_few_clusters_are_owned_up_to() -> None:
     repeated = responses(annotators=40)
     few = repeated.assign(story="s" + (repeated["worker"].str[1:].astype(int) % 4).astype(str))
     text = prose(render_report(ReportData("Scores", score(few))))
-    assert "at n divided by the design effect" in text
+    assert "annotators or stories recur, but no correlation of their answers widens it" in text
     assert "With fewer than 8 of either, intervals are wide and p-values coarse" in text
     one = prose(render_report(ReportData("Scores", score(repeated.assign(story="s")))))
     assert "With a single annotator or story, all responses count as one" in one

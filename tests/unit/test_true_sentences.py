@@ -6,22 +6,26 @@ import io
 import re
 from collections.abc import Callable
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
 
-from humaneval.report import verdicts
+from humaneval.report import phrases, verdicts
 from humaneval.report.chapters import sections
 from humaneval.report.contents import ReportData
 from humaneval.report.latex import render_latex
 from humaneval.report.markdown import render_markdown
+from humaneval.report.methods import methods_paragraph
 from humaneval.report.page import render_report
 from humaneval.report.terminal.analysis import render_details
 from humaneval.report.terminal.scores import render_table
 from humaneval.scoring.analysis.analyse import Analysis, analyse
+from humaneval.scoring.comparisons import Declared
 from humaneval.scoring.exclusions import Rule
+from humaneval.scoring.scores import score
 from humaneval.statistics.arrays import NotEstimable
 
 
@@ -138,3 +142,83 @@ def test_X11_letters_stand_beside_the_ranks() -> None:
     table = ranks.tables[0]
     at = [column.key for column in table.columns].index("letters")
     assert {row[0].text: row[at].text for row in table.rows} == letters
+
+
+@pytest.mark.parametrize(
+    ("p", "printed"),
+    [
+        (0.0502, ".0502"),
+        (0.04999, ".04999"),
+        (0.05, ".050"),
+        (0.0100004, ".0100004"),
+        (0.0996, ".0996"),
+        (0.0011, ".0011"),
+        (0.0341, ".034"),
+        (0.32, ".32"),
+    ],
+)
+def test_X11_no_p_value_is_rounded_to_a_limit(p: float, printed: str) -> None:
+    assert verdicts.p_value(p) == printed
+
+
+def test_X11_the_end_of_an_interval_beside_0_does_not_look_like_0() -> None:
+    assert verdicts.signed(0.0004) == "+0.04"
+    assert verdicts.signed(-0.00002) == "−0.002"
+    assert verdicts.signed(0.0) == verdicts.signed(1e-15) == "0.0"
+
+
+def answers(each: int, share: float, *, missed: bool = False) -> pd.DataFrame:
+    """30 annotators who judge two systems `each` times, another story each time, and a Control."""
+    rng = np.random.default_rng(5)
+    lines = []
+    for worker in range(30):
+        for number in range(each):
+            for system in ("a", "b"):
+                choice = 2 if (rng.random() if 0 < share < 1 else 0.5) < share else 1
+                lines.append((f"w{worker}", f"s{worker}-{number}-{system}", system, 1, choice))
+        lines.append((f"w{worker}", f"c{worker}", "control", 1, 2 if missed and worker < 3 else 1))
+    return pd.DataFrame(lines, columns=["worker", "story", "generator", "position", "choice"])
+
+
+def test_X11_the_t_quantile_is_named_only_where_it_widens_an_interval() -> None:
+    alike = score(answers(2, 0.0), Rule(control="none"))
+    assert {row.effective_n for row in alike.scores if row.generator != "control"} == {60}
+    assert "t quantile" not in phrases.method(alike.scores)
+    assert "no correlation of their answers widens it" in phrases.method(alike.scores)
+    wide = score(answers(2, 0.5), Rule(control="none"))
+    assert "t quantile" in phrases.method(wide.scores)
+    single = score(answers(2, 0.5).query("worker == 'w0'"), Rule(control="none"))
+    assert "t quantile" not in phrases.method([row for row in single.scores if row.n > 1])
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("none", "27 of 30 Control passages were noticed; nobody was excluded for missing one."),
+        (
+            "annotator",
+            "Before annotators were excluded for missing one, 27 of 30 Control passages were noticed.",
+        ),
+        ("row", "Before rows with a missed one were left out, 27 of 30 Control passages were noticed."),
+    ],
+)
+def test_X11_what_became_of_missed_controls_is_what_the_rule_says(
+    rule: Literal["none", "annotator", "row"], said: str
+) -> None:
+    frame = answers(1, 0.5, missed=True)
+    table = score(frame.assign(row=frame["worker"]), Rule(control=rule))
+    printed = io.StringIO()
+    render_table(table, Console(file=printed, width=100))
+    assert said in methods_paragraph(ReportData("t", table))
+    assert said in plain(printed.getvalue())
+
+
+def test_X11_equivalence_names_its_margin_and_its_interval() -> None:
+    table = score(answers(8, 0.5), Rule(control="none"), declared=Declared(margin=0.2))
+    printed = io.StringIO()
+    render_table(table, Console(file=printed, width=100))
+    said = "equivalent if the 90 % interval of their difference lies within ± 20.0 points"
+    assert said in plain(printed.getvalue())
+    assert said in plain(methods_paragraph(ReportData("t", table)))
+    assert "equivalent within ±20.0" in plain(printed.getvalue())
+    assert verdicts.summary(table.comparisons) == "Equivalent within ±20.0 points: a and b."

@@ -38,10 +38,25 @@ def render_counts(table: CountTable, console: Console) -> None:
             console.print()
     for note in notes((row.generator, "" if row.interval else GATED) for row in table.scores):
         console.print(note)
-    console.print(
-        "Counts do not say which annotator judged what, nor whether annotators or stories recur. So"
-        " comparisons are unpaired (χ²; against Human, one-sided z, whose verdicts follow the one-sided"
-        " bound:"
-        " at most), and intervals are Wilson’s and Newcombe’s. Ranks and the odds of being best follow from"
-        " Jeffreys’ priors."
-    )
+    console.print(method(table))
+
+
+def method(table: CountTable) -> str:
+    """How the numbers of a table of counts were made: only of those that it has."""
+    found = table.comparisons
+    families = {one.family: one.b for one in found}
+    tests = ["χ²"] if "systems" in families else []
+    if human := families.get("below human"):
+        tests.append(f"against {human}, one-sided z")
+    text = "Counts do not say which annotator judged what, nor whether annotators or stories recur. "
+    if not found:
+        text += "Intervals are Wilson’s, as if none did."
+    else:
+        text += (
+            f"So comparisons are unpaired ({'; '.join(tests)}), and intervals are Wilson’s, of differences"
+            f" Newcombe’s; {verdicts.adjustment(found)}.{verdicts.alone(found)}{verdicts.bounds(found)}"
+            f"{verdicts.margins(found, table.level)}"
+        )
+    if any(row.rank for row in table.scores):
+        text += " Ranks and the odds of being best follow from Jeffreys’ priors."
+    return text

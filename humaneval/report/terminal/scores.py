@@ -11,7 +11,17 @@ from rich.text import Text
 
 from humaneval.domain import Role
 from humaneval.report import verdicts
-from humaneval.report.phrases import between, chance, excluded, few, method, notes, percent, step_name
+from humaneval.report.phrases import (
+    between,
+    chance,
+    control,
+    excluded,
+    few,
+    method,
+    notes,
+    percent,
+    step_name,
+)
 from humaneval.scoring.comparisons import Comparison
 from humaneval.scoring.scores import GeneratorScore, ScoreTable
 
@@ -156,20 +166,14 @@ def _title(table: ScoreTable) -> str:
 
 
 def _below(table: ScoreTable) -> list[str]:
-    sentences = [excluded(table)]
-    if table.control:
-        sentences.append(
-            f"The Control sentence was noticed in {table.control.passed:,} of {table.control.n:,} passages"
-            " before"
-            " exclusions."
-        )
+    sentences = [excluded(table), *filter(None, [control(table)])]
     if table.rule.tests == "only":
         sentences.append("These are tests or pilots, not results.")
     return [
         *sentences,
         chance(table),
         method(table.scores),
-        *filter(None, [verdicts.method(table.comparisons)]),
+        *filter(None, [verdicts.method(table.comparisons, table.level)]),
         *notes((row.generator, row.note) for row in table.scores),
         *notes((f"{one.a} – {one.b}", one.note) for one in table.comparisons),
         f"Rule {table.rule.hash[:12]}. {table.rule.describe()}",
