@@ -23,7 +23,9 @@ from humaneval.crowd.platform import Endpoint
 from humaneval.crowd.publish_plan import plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import HumanEvalError, PlatformError
+from humaneval.store.engine import reading
 from humaneval.study.contradictions import doubts
+from humaneval.study.text_doubts import doubts_of_texts
 from humaneval.text import command, counted
 
 MOST_APART = timedelta(minutes=5)
@@ -62,7 +64,8 @@ def look(at: StudyAtPlatform, public_url: str) -> Iterator[Finding]:
 
 def _settings(at: StudyAtPlatform) -> Finding:
     """What in the study file hardly fits together, and words that are shown in English for want of others."""
-    found = doubts(at.settings)
+    with reading(at.engine) as session:
+        found = [*doubts(at.settings), *doubts_of_texts(session, at.id, at.settings)]
     return Finding("Settings", not found, False, "; ".join(found) or "they fit together")
 
 

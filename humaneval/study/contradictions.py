@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from humaneval.domain import SENTENCES, Role
+from humaneval.study.countries import COUNTRIES, MEANT
 from humaneval.study.file_errors import TogetherError
 from humaneval.study.words import CONSENT_PLACEHOLDERS, lacking_words
 from humaneval.text import counted
@@ -31,6 +32,7 @@ MANY_STRAIGHT = 0.2
 def refuse_contradictions(study: StudyFile) -> None:
     """Raise TogetherError for the first two settings that cannot both hold."""
     _refuse_times(study)
+    _refuse_listing(study)
     for name, rule in _rules(study):
         _refuse_rule(study, name, rule)
     for one, other in combinations(study.participants.qualifications, 2):
@@ -74,6 +76,33 @@ def _refuse_times(study: StudyFile) -> None:
             "hit.lifetime_days",
             "hit.expected_minutes",
         )
+
+    if hit.lifetime_seconds < hit.assignment_minutes * 60:
+        raise TogetherError(
+            f"hit.lifetime_days = {hit.lifetime_days:g} is shorter than hit.assignment_minutes ="
+            f" {hit.assignment_minutes}: whoever accepts a HIT could have more time than it can be found",
+            "hit.lifetime_days",
+            "hit.assignment_minutes",
+        )
+
+
+def _refuse_listing(study: StudyFile) -> None:
+    """Raise TogetherError for keywords and countries that a platform reads otherwise or not at all."""
+    for keyword in study.hit.keywords:
+        if "," in keyword:
+            apart = ", ".join(f'"{part.strip()}"' for part in keyword.split(",") if part.strip())
+            raise TogetherError(
+                f'hit.keywords has "{keyword}" with a comma, which separates keywords at a platform: write'
+                f" {apart or 'it without'}",
+                "hit.keywords",
+            )
+    for code in study.participants.countries:
+        if code not in COUNTRIES:
+            meant = f"; perhaps you mean {MEANT[code]}" if code in MEANT else ""
+            raise TogetherError(
+                f'participants.countries has "{code}", which is no country code of ISO 3166{meant}',
+                "participants.countries",
+            )
 
 
 def _rules(study: StudyFile) -> Iterator[tuple[str, ExclusionRule]]:

@@ -16,7 +16,6 @@ from humaneval.domain import Role
 from humaneval.errors import UsageError
 from humaneval.infills.doubtful import Doubtful, doubt_about
 from humaneval.infills.generate import story_value
-from humaneval.resources import words_in
 from humaneval.store.engine import writing_alone
 from humaneval.store.queries import rows_in
 from humaneval.store.tables import (
@@ -29,9 +28,9 @@ from humaneval.store.tables import (
 )
 from humaneval.study.file import StudyFile
 from humaneval.study.stored import hash_of_rows
+from humaneval.study.text_doubts import doubts_of_texts
 from humaneval.study.usable_infills import Material, material_of, refuse_unequal_processing
-from humaneval.study.words import ENGLISH
-from humaneval.text import shown_hash
+from humaneval.text import command, listed, shown_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,7 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
             "List earlier studies only; design.rows_per_annotator limits how often a person takes part.",
         )
     with writing_alone(engine, f"study {name!r}") as session:
+        _refuse_unknown_studies(session, name, study)
         existing = session.scalar(select(StudyRow).where(StudyRow.name == name))
         if existing is not None:
             if existing.settings_hash != study.hash:
@@ -112,36 +112,19 @@ def create_study(engine: Engine, name: str, study: StudyFile, text: str) -> Crea
             common.stories, common.stories - len(common.blanks), common.same_text, common.lacking
         )
         made = _summary(session, row, left_out)
-        return replace(made, doubts=tuple(_doubts(study, material, design)))
+        return replace(made, doubts=tuple(doubts_of_texts(session, row.id, study)))
 
 
-def _doubts(study: StudyFile, material: Material, design: Design) -> Iterator[str]:
-    """What the settings say about the texts, and the texts do not bear out."""
-    cells = [cell for cells in design.rows for cell in cells]
-    shown = {cell.story for cell in cells}
-    untitled = sum(not material.stories[key].title for key in shown)
-    if study.page.show_titles and untitled:
-        yield f"page.show_titles = true, but {untitled} of the {len(shown)} stories have no title"
-    language, english = study.page.language_of_stories, words_in(ENGLISH)["control"]
-    controls = {material.filled[cell].text for cell in cells if cell.generator == study.design.control}
-    if english in controls and language.lower().split("-")[0] != ENGLISH:
-        option = f"language={language}" if "control" in words_in(language) else "wordings=TEXT"
-        yield (
-            f"the stories are in {language}, and the control says “{english}”: generate one with --as NAME"
-            f" --option {option}"
-        )
-    limit, minutes = study.exclusions.words_per_second, study.hit.expected_minutes
-    words = sum(
-        len(" ".join((*material.stories[cell.story].sentences, material.filled[cell].text)).split())
-        - len(material.stories[cell.story].sentences[cell.position - 1].split())
-        for cell in cells
-    )
-    usual = words / len(design.rows) / (minutes * 60)
-    if 0 < limit < usual:
-        yield (
-            f"exclusions.words_per_second = {limit:g} excludes people who take hit.expected_minutes ="
-            f" {minutes:g}: they read {usual:.1f} words a second"
-        )
+def _refuse_unknown_studies(session: Session, name: str, study: StudyFile) -> None:
+    there = list(session.scalars(select(StudyRow.name).order_by(StudyRow.name)))
+    for other in study.participants.exclude_studies:
+        if other not in there:
+            raise UsageError(
+                f"participants.exclude_studies names {other!r}, and there is no study of this name",
+                (f"Studies: {listed(there)}. " if there else "")
+                + "Exclude single workers once this study is there: "
+                + f"`{command('worker', 'exclude', name, 'WORKER')}`.",
+            )
 
 
 def design_of(study: StudyFile, material: Material, rows: int) -> Design:

@@ -29,10 +29,10 @@ from humaneval.fees import money
 from humaneval.resources import bundled
 from humaneval.store.stories import AUTO
 from humaneval.study.contradictions import refuse_contradictions
-from humaneval.study.file_errors import TogetherError, fault, together
+from humaneval.study.file_errors import TogetherError, fault, together, unreadable
 from humaneval.study.presets import laid_by, lay_over, noted
 from humaneval.study.words import refuse_words, with_texts
-from humaneval.text import command, refused_characters, unshowable
+from humaneval.text import refused_characters, unshowable
 
 
 def _dollars(value: Any) -> Decimal:
@@ -379,7 +379,7 @@ def read_study_file(
         text = (bundled("bundled") / "study.toml" if path is None else path).read_text(encoding="utf-8-sig")
         values = tomllib.loads(text)
     except OSError as error:
-        raise SettingsError(f"{where}: {error.strerror}", f"Make one with `{command('init')}`.") from None
+        raise unreadable(error, where) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{where} is not valid TOML: {error}") from None
     laid = laid_by(preset)

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from humaneval.errors import SettingsError
+from humaneval.resources import bundled
 from humaneval.text import command
 
 Layer = Mapping[str, Mapping[str, Any]]
@@ -41,6 +42,16 @@ def together(
     return _at(error.settings, "", str(error), "", where, preset, laid, options)
 
 
+def unreadable(error: OSError, where: str) -> SettingsError:
+    """The error about a file that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return SettingsError(
+            f"{where} does not exist",
+            f"Check the name. `{command('init')}` writes a study.toml to a folder that has none.",
+        )
+    return SettingsError(f"{where}: {error.strerror}", "Check the file and its permissions.")
+
+
 def _at(
     settings: Sequence[str],
     place: str,
@@ -65,7 +76,7 @@ def _at(
             "The preset's design overrides the file's.",
         )
     return SettingsError(
-        f"{where}: {place}{reason}", f"`{command('init')}` writes a file with every setting explained."
+        f"{where}: {place}{reason}", f"Every setting is explained in {bundled('bundled') / 'study.toml'}."
     )
 
 

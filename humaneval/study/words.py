@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from humaneval.domain import Sentences
 from humaneval.errors import SettingsError
 from humaneval.resources import bundled, word_languages, words_in
+from humaneval.text import command
 
 if TYPE_CHECKING:
     from humaneval.study.file import StudyFile
@@ -160,6 +161,13 @@ def refuse_words(study: StudyFile, where: str) -> None:
         if key in SETTINGS:
             setting = f"{SETTINGS[key]}.{'text' if key == 'consent' else key}"
             raise SettingsError(f"{where}: words.{key} is a setting of its own", f"Set {setting} instead.")
+        if key == "control":
+            raise SettingsError(
+                f"{where}: words.control stands on no page: the control keeps the sentence it was made with",
+                "Make one with your sentence: `"
+                + command("generate", "--generator", "control", "--as", "NAME", "--option", "wordings=TEXT")
+                + "`.",
+            )
         if key not in english:
             near = get_close_matches(key, english, n=1, cutoff=0)
             raise SettingsError(

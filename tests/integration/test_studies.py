@@ -421,6 +421,17 @@ def test_X25_settings_that_the_texts_do_not_bear_out_are_doubted(
     assert "exclusions.words_per_second = 0.3 excludes people who take hit.expected_minutes = 4" in speed
 
 
+def test_X25_a_study_that_excludes_those_of_an_absent_one_is_refused(
+    sqlite_engine: Engine, filled: Callable[..., None]
+) -> None:
+    filled(sqlite_engine, Scripted("system"))
+    create(sqlite_engine, "pilot", design=three())
+    with pytest.raises(UsageError, match=r"exclude_studies names 'pilott', and there is no study") as told:
+        create(sqlite_engine, design=three(), participants={"exclude_studies": ["pilott"]})
+    assert told.value.hint.startswith("Studies: pilot. ")
+    create(sqlite_engine, design=three(), participants={"exclude_studies": ["pilot"]})
+
+
 def test_X25_a_study_that_excludes_its_own_participants_is_refused(
     sqlite_engine: Engine, filled: Callable[..., None]
 ) -> None:

@@ -26,6 +26,22 @@ REFUSED: dict[str, tuple[Sections, tuple[str, str]]] = {
         {"hit": {"lifetime_days": 0.002, "expected_minutes": 4}},
         ("hit.lifetime_days = 0.002", "hit.expected_minutes = 4"),
     ),
+    "gone before the time is over": (
+        {"hit": {"lifetime_days": 0.02, "assignment_minutes": 45}},
+        ("hit.lifetime_days = 0.02", "hit.assignment_minutes = 45"),
+    ),
+    "a keyword that is two": (
+        {"hit": {"keywords": ["story, reading"]}},
+        ('hit.keywords has "story, reading"', '"story", "reading"'),
+    ),
+    "a country of another list": (
+        {"participants": {"countries": ["DE", "UK"]}},
+        ('participants.countries has "UK"', "perhaps you mean GB"),
+    ),
+    "a country that is not there": (
+        {"participants": {"countries": ["XX"]}},
+        ("participants.countries", '"XX"'),
+    ),
     "pay elsewhere, of nothing": (
         {"hit": {"reward": "0.00"}, "link": {"pay": "elsewhere"}},
         ("link.pay", "hit.reward"),

@@ -99,6 +99,12 @@ def test_X28_a_study_replaces_any_word_and_names_the_nearest_for_an_unknown_one(
             study(words={key: "x"})
 
 
+def test_X25_a_word_of_the_control_is_refused_because_it_would_change_nothing() -> None:
+    with pytest.raises(SettingsError, match=r"words\.control stands on no page") as told:
+        read_study_file(None, overrides={"words": {"control": "Ein Satz."}})
+    assert "generate --generator control --as NAME --option wordings=TEXT" in told.value.hint
+
+
 def test_X28_a_replaced_word_keeps_its_placeholders() -> None:
     assert study(words={"story": "{total}: {place}"})
     for text, has in (("Story", "no placeholder"), ("{place}", "{place}"), ("{place} {total} {x}", "{x}")):
@@ -119,7 +125,7 @@ def test_X28_words_that_are_missing_are_named() -> None:
     said = lacking_words(study(page={"language": "id"}, words={"send": "Kirim"}))
     assert " send," not in said
     assert "begin, continue" in said
-    every = {key: text for key, text in ENGLISH.items() if key not in SETTINGS}
+    every = {key: text for key, text in ENGLISH.items() if key not in {*SETTINGS, "control"}}
     assert lacking_words(study(page={"language": "id"}, words=every)) == ""
 
 

@@ -142,11 +142,26 @@ def test_what_a_preset_replaces_in_a_file_is_said(tmp_path: Path) -> None:
 
 
 def test_a_study_file_that_is_not_there_and_a_preset_that_is_none_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"nowhere\.toml: No such file"):
+    with pytest.raises(SettingsError, match=r"nowhere\.toml does not exist"):
         read_study_file(tmp_path / "nowhere.toml")
     with pytest.raises(SettingsError, match="no preset 'acl2021'") as caught:
         read_study_file(None, preset="acl2021")
     assert caught.value.hint == f"Presets: {', '.join(PRESETS)}."
+
+
+def test_X25_the_hint_about_a_study_file_works_where_init_would_leave_it(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text('[design]\ngenerators = ["a", "b"]\n[hit]\nreward = "much"\n', encoding="utf-8")
+    with pytest.raises(SettingsError) as told:
+        read_study_file(file)
+    explained = Path(told.value.hint.removeprefix("Every setting is explained in ").removesuffix("."))
+    assert "reward" in explained.read_text(encoding="utf-8")
+    with pytest.raises(SettingsError, match="does not exist") as told:
+        read_study_file(tmp_path / "other.toml")
+    assert "to a folder that has none" in told.value.hint
+    with pytest.raises(SettingsError) as told:
+        read_study_file(tmp_path)
+    assert "init" not in told.value.hint
 
 
 def test_the_hash_depends_on_every_setting_and_not_on_how_the_file_is_laid_out(tmp_path: Path) -> None:

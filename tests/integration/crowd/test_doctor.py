@@ -80,6 +80,15 @@ def test_C53_a_pretend_worker_goes_all_the_way_and_leaves_nothing_behind(
     assert set(troubles.seen) == {"GetAccountBalance", "ListHITs"}
 
 
+def test_X25_an_english_control_in_a_study_of_another_language_is_named(
+    sqlite_engine: Engine, study_factory: Callable, platform: MTurk
+) -> None:
+    study_factory(sqlite_engine, page={"story_language": "de"})
+    found = {one.what: one for one in look(open_study_at(sqlite_engine, "study", platform), "http://[::1]:9")}
+    assert not found["Settings"].ok
+    assert "the stories are in de, and the control says “" in found["Settings"].detail
+
+
 def test_C53_screening_that_locks_everyone_out_is_found(
     sqlite_engine: Engine,
     study_factory: Callable,
@@ -235,7 +244,9 @@ def test_X28_words_that_are_shown_in_english_are_named_before_anything_is_publis
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk, form_server: Callable
 ) -> None:
     study_factory(sqlite_engine, "id", design={"annotators": 4}, page={"language": "id"})
-    study_factory(sqlite_engine, "de", design={"annotators": 4}, page={"language": "de"})
+    study_factory(
+        sqlite_engine, "de", design={"annotators": 4}, page={"language": "de", "story_language": "en"}
+    )
     url = form_server(sqlite_engine).url
     found = findings(sqlite_engine, platform, url, "id")["Settings"]
     assert (found.ok, found.needed) == (False, False)

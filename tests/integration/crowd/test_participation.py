@@ -274,7 +274,10 @@ def test_C40_participants_of_an_excluded_study_do_not_get_in(
 def test_C40_a_study_that_excludes_an_unknown_one_is_not_published(
     sqlite_engine: Engine, study_factory: Callable, platform: MTurk, troubles: Any
 ) -> None:
+    study_factory(sqlite_engine, "pilott")
     study_factory(sqlite_engine, participants={"exclude_studies": ["pilott"]})
+    with writing(sqlite_engine) as session:  # as in a database that was put together by hand
+        get_study(session, "pilott").name = "pilot"
     with pytest.raises(UsageError, match="a study that does not exist: pilott"):
         plan_hits(open_study_at(sqlite_engine, "study", platform))
     assert troubles.seen == []
