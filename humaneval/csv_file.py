@@ -11,6 +11,7 @@ from pathlib import Path
 
 from humaneval.encodings import decode
 from humaneval.errors import InputError
+from humaneval.text import counted, listed
 
 SEPARATORS = ",\t;|"
 LARGEST_CELL = 16 * 1024 * 1024
@@ -57,9 +58,17 @@ def read_csv_file(path: Path, *, what: str) -> CsvFile:
     decoded = decode(data, str(path), what=what)
     found = csv_rows(decoded.text, str(path))
     rows = [[cell.strip() for cell in row] for row in found.rows]
-    return CsvFile(
-        rows, found.lines, found.delimiter, (f"{path}: {decoded.note}",) if decoded.guessed else ()
-    )
+    notes = (decoded.note, *found.notes) if decoded.guessed else found.notes
+    return CsvFile(rows, found.lines, found.delimiter, tuple(f"{path}: {note}" for note in notes))
+
+
+def blank_lines(lines: Sequence[int]) -> str:
+    """That the blank lines between the rows of a table are left out; empty without any.
+
+    >>> blank_lines([3])
+    '1 blank line left out: 3'
+    """
+    return f"{counted(len(lines), 'blank line')} left out: {listed(lines)}" if lines else ""
 
 
 def csv_rows(text: str, name: str) -> CsvFile:
@@ -74,7 +83,7 @@ def csv_rows(text: str, name: str) -> CsvFile:
     else:
         start_of_text = text.lstrip("\r\n")[:1_000_000]
         separator = max(SEPARATORS, key=lambda one: _columns(start_of_text, one))
-    rows, lines, start = [], [], 0
+    rows, lines, blank, start = [], [], [], 0
     limit = csv.field_size_limit(LARGEST_CELL)
     try:
         # newline="": csv itself handles every line end, even the lone carriage return of old Macs.
@@ -84,6 +93,8 @@ def csv_rows(text: str, name: str) -> CsvFile:
             if any(cell.strip() for cell in cells):
                 rows.append(cells)
                 lines.append(line)
+            elif rows:
+                blank.append(line)
     except csv.Error as error:
         cause = str(error)
         if "field larger" in cause:
@@ -95,7 +106,8 @@ def csv_rows(text: str, name: str) -> CsvFile:
         ) from None
     finally:
         csv.field_size_limit(limit)
-    return CsvFile(rows, lines, separator)
+    told = blank_lines([line for line in blank if line < lines[-1]])
+    return CsvFile(rows, lines, separator, (told,) if told else ())
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool | None:

@@ -15,19 +15,30 @@ _BOMS = (  # the longer ones first: a UTF-32 mark begins like a UTF-16 one
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_NOT_TEXT = (
+_UNPACK = "Unpack it first"
+_SAVE = "Save its text or table as CSV or JSON lines."
+NOT_TEXT = (
     (
         b"PK\x03\x04",
         "an Excel workbook or a zip archive",
         "In Excel: Save as, CSV UTF-8. If it is an archive, unpack it.",
     ),
     (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", "In Excel: Save as, CSV UTF-8."),
-    (b"\x1f\x8b", "a gzip archive", "Unpack it first: gunzip FILE."),
-    (b"BZh", "a bzip2 archive", "Unpack it first: bunzip2 FILE."),
-    (b"%PDF", "a PDF", "Save it as CSV, JSONL or plain text."),
-    (b"PAR1", "a Parquet file", "Convert it to CSV or JSONL first."),
-    (b"SQLite format 3\x00", "an SQLite database", "Save it as CSV, JSONL or plain text."),
+    (b"\x1f\x8b", "a gzip archive", f"{_UNPACK}: gunzip FILE."),
+    (b"BZh", "a bzip2 archive", f"{_UNPACK}: bunzip2 FILE."),
+    (b"\xfd7zXZ", "an xz archive", f"{_UNPACK}: xz -d FILE."),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive", f"{_UNPACK}: zstd -d FILE."),
+    (b"7z\xbc\xaf", "a 7-Zip archive", f"{_UNPACK}."),
+    (b"Rar!\x1a\x07", "a RAR archive", f"{_UNPACK}."),
+    (b"%PDF", "a PDF", _SAVE),
+    (b"{\\rtf", "a Rich Text document", _SAVE),
+    (b"PAR1", "a Parquet file", "Write it as CSV or JSON lines first."),
+    (b"SQLite format 3\x00", "an SQLite database", "Write the table that you need as CSV first."),
+    (b"\x89PNG", "a picture", _SAVE),
+    (b"\xff\xd8\xff", "a picture", _SAVE),
+    (b"GIF8", "a picture", _SAVE),
 )
+"""How files begin that are no text, what they are, and what to do. Every door that reads text asks here."""
 _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 MOST_CONTROL = 0.03
 """Share of control bytes above which a file is no text in any encoding."""
@@ -58,7 +69,7 @@ def decode(data: bytes, name: str, encoding: str | None = None, *, what: str) ->
     `encoding` (from `--encoding`) is used as given. Without it, these are tried: a byte order mark, UTF-16
     that is clearly recognisable, strict UTF-8, and Windows-1252 unless the bytes contradict it.
     """
-    for magic, found, hint in _NOT_TEXT:
+    for magic, found, hint in NOT_TEXT:
         if data.startswith(magic):
             raise InputError(f"{name} is {found}, not {what}", hint)
     if encoding is not None:

@@ -140,7 +140,10 @@ def score(
 
 
 def _score_counts(counts: Path, margin: float, level: float, as_json: bool) -> None:
-    table = score_counts(read_counts(counts), Declared(margin=margin), level)
+    read = read_counts(counts)
+    for note in read.notes:
+        say(f"Note: {note}", err=True)
+    table = score_counts(read.counts, Declared(margin=margin), level)
     if as_json:
         emit(table.to_json())
     else:

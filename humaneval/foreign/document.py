@@ -17,19 +17,6 @@ from humaneval.foreign import excel
 from humaneval.foreign.sheet import Options
 from humaneval.scoring.response_table import decoded
 
-NOT_TABLES = (
-    (b"\xd0\xcf\x11\xe0", "an old Excel file (.xls)", "In Excel: Save as .xlsx, or as CSV UTF-8."),
-    (b"\x1f\x8b", "a gzip archive", "Unpack it first: gunzip FILE."),
-    (b"BZh", "a bzip2 archive", "Unpack it first: bunzip2 FILE."),
-    (b"\xfd7zXZ", "an xz archive", "Unpack it first: xz -d FILE."),
-    (b"7z\xbc\xaf", "a 7-Zip archive", "Unpack it first."),
-    (b"%PDF", "a PDF", "Save the answers as CSV, TSV, JSON or xlsx."),
-    (b"PAR1", "a Parquet file", "Write it as CSV or JSON lines first."),
-    (b"SQLite format 3\x00", "an SQLite database", "Write the table of answers as CSV first."),
-    (b"\x89PNG", "a picture", "Save the answers as CSV, TSV, JSON or xlsx."),
-    (b"\xff\xd8\xff", "a picture", "Save the answers as CSV, TSV, JSON or xlsx."),
-)
-
 
 @dataclass(frozen=True)
 class Document:
@@ -54,9 +41,6 @@ class Document:
 
     @cached_property
     def _decoded(self) -> Decoded:
-        for magic, what, hint in NOT_TABLES:
-            if self.data.startswith(magic):
-                raise InputError(f"{self.path} is {what}, not a table of answers", hint)
         return decoded(self.data, self.path, self.options.encoding)
 
     @cached_property
@@ -121,7 +105,8 @@ class Document:
         if self.json is not None:
             return [], [], ()
         table = csv_rows(self.text, str(self.path))
-        return table.rows, table.lines, (self._decoded.note,) if self._decoded.guessed else ()
+        guessed = (self._decoded.note,) if self._decoded.guessed else ()
+        return table.rows, table.lines, (*guessed, *table.notes)
 
     @property
     def rows(self) -> list[list[str]]:

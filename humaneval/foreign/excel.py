@@ -9,8 +9,9 @@ import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from humaneval.csv_file import blank_lines
 from humaneval.errors import InputError, PrerequisiteError, UsageError
-from humaneval.text import listed, same_name
+from humaneval.text import listed, not_among, same_name
 
 LARGEST = 1024**3
 """Bytes: the largest size that a workbook may unpack to."""
@@ -66,6 +67,7 @@ def cells(data: bytes, path: Path, worksheet: str | None) -> Cells:
             lines.append(number)
         long += [cell.coordinate for cell, text in zip(row, texts, strict=True) if len(text) >= CUT]
     notes = [f"{len(formulas)} formulas: their stored values were read" if formulas else ""]
+    notes.append(blank_lines(sorted(set(range(1, max(lines, default=0))) - set(lines))))
     others = [name for name in book.sheetnames if name != sheet.title]
     if others and worksheet is None:
         notes.append(
@@ -102,7 +104,10 @@ def _worksheet(book: Any, name: str | None, path: Path) -> Any:
         return book.worksheets[0]
     found = same_name(name, book.sheetnames)
     if found is None:
-        raise UsageError(f"{path} has no worksheet {name!r}", f"Worksheets: {listed(book.sheetnames)}.")
+        raise UsageError(
+            f"{path}: {not_among('worksheet', name, book.sheetnames)}",
+            f"Worksheets: {listed(book.sheetnames)}.",
+        )
     return book[found]
 
 

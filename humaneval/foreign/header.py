@@ -11,7 +11,7 @@ from humaneval.errors import InputError, UsageError
 from humaneval.foreign.document import Document
 from humaneval.foreign.sheet import Left, Options, Sheet, at
 from humaneval.foreign.unfold import as_text
-from humaneval.text import counted, listed, same_name
+from humaneval.text import counted, listed, not_among, same_name
 
 
 def framed(
@@ -82,7 +82,7 @@ def column(frame: pd.DataFrame, name: str, what: str = "") -> str:
     if (found := same_name(name, names)) is not None:
         return found
     raise UsageError(
-        f"there is no column {name!r}{f' ({what})' if what else ''}", f"Columns: {listed(names, 40)}."
+        not_among("column", name, names, f" ({what})" if what else ""), f"Columns: {listed(names, 40)}."
     )
 
 

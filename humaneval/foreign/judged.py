@@ -7,6 +7,7 @@ file with a column for each passage gives the same items as one with a row for e
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,7 @@ from humaneval.foreign.sheet import Left, Sheet, at
 from humaneval.text import counted, listed
 
 LINE, COLUMN, NUMBER, VALUE, WORKER, ITEM = "(line)", "(column)", "(number)", "(value)", "(worker)", "(item)"
+_COMMA = re.compile(r"[+-]?\d+,\d+")
 LACKING = {VALUE: "a value", ITEM: "an item", WORKER: "a worker"}
 
 
@@ -118,6 +120,8 @@ def judged(
     made = made.complete(VALUE)
     if all(_number(text) is not None for text in made.frame[VALUE]):
         made = _one_spelling(made, _number, "numbers written differently")
+    elif commas := _decimal_commas(made.frame[VALUE].unique().tolist()):
+        made = replace(made, sheet=made.sheet.noted(commas))
     return _one_spelling(made, str.casefold, "") if ignore_case else made
 
 
@@ -237,6 +241,17 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return found if math.isfinite(found) else None
+
+
+def _decimal_commas(texts: Sequence[str]) -> str:
+    """A note if all values would be numbers with a point in place of a comma; empty otherwise."""
+    commas = [text for text in texts if _COMMA.fullmatch(text)]
+    if not commas or any(_number(text.replace(",", ".")) is None for text in texts):
+        return ""
+    return (
+        f"values with a comma, as {listed(commas, 3)}, are read as words; if they are numbers, write them"
+        " with a point"
+    )
 
 
 def _key(text: str) -> str:

@@ -135,6 +135,12 @@ def preference(sheet: Sheet, frame: pd.DataFrame, options: Mapping[str, str]) ->
             lost.update(system for answer, system in systems.items() if answer != value)
         else:
             strange[value] += 1
+    if not won:
+        raise InputError(
+            f"no answer is one of {listed(list(options))}, named by --option; the answers are"
+            f" {listed(list(strange))}",
+            "Name an answer as it is in the file: --option ANSWER=COLUMN. --ignore-case ignores case.",
+        )
     rows = [
         (
             system,
@@ -186,6 +192,12 @@ def agreement(frame: pd.DataFrame, valid: Sequence[str]) -> Summary:
             else []
         )
         frame, item = frame[~again], item[~again]
+    if valid and not set(valid) & set(frame[VALUE]):
+        raise InputError(
+            f"nobody answered {listed(list(valid))}, named by --valid; the answers are"
+            f" {listed(sorted(set(frame[VALUE])))}",
+            "Name answers as they are in the file.",
+        )
     absent = [answer for answer in valid if answer not in set(frame[VALUE])]
     notes += [f"nobody answered {listed(absent)}, named by --valid"] if absent else []
     ordered = all_numbers(frame) and frame[VALUE].nunique() > 2

@@ -19,6 +19,7 @@ from humaneval.csv_file import read_csv_file
 from humaneval.domain import Role
 from humaneval.errors import InputError
 from humaneval.scoring.comparisons import Comparison, Declared, Family, adjusted, decide, inner_level
+from humaneval.scoring.judgments import refuse_spellings
 from humaneval.statistics.intervals import Interval, wilson
 from humaneval.statistics.ranks import Rank, jeffreys_ranks
 from humaneval.statistics.two_samples import chi_square, newcombe, z_test
@@ -111,6 +112,9 @@ def score_counts(
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{name} occurs {names.count(name)} times", "Give one line per generator.")
+    for one in counts:
+        if one.role is not Role.SYSTEM:
+            refuse_spellings(one.generator, names)
     systems = [one for one in counts if one.role is Role.SYSTEM]
     ranked: dict[str, Rank] = {}
     if len(systems) > 1:
@@ -177,13 +181,22 @@ def _newcombe(a: Count, b: Count, level: float) -> Interval:
     return newcombe(a.not_identified, a.n, b.not_identified, b.n, level)
 
 
-def read_counts(path: Path) -> list[CountLine]:
+class CountFile(NamedTuple):
+    """The lines of a file of counts, and what there is to say about it."""
+
+    counts: list[CountLine]
+    notes: tuple[str, ...]
+
+
+def read_counts(path: Path) -> CountFile:
     """Counts from a CSV file with the columns generator, not_identified, n and, optionally, role.
 
     Without the column, generators called control and human have those roles. Raises InputError with the line.
     """
     table = read_csv_file(path, what="a table of counts")
     header = [name.casefold() for name in table.rows[0]] if table.rows else []
+    if twice := [name for name in COLUMNS if header.count(name) > 1]:
+        raise InputError(f"{path} has the column {twice[0]} twice", "Rename or delete one of them.")
     missing = [name for name in COLUMNS if name not in header]
     if missing:
         first = f" Its first line is: {', '.join(table.rows[0])[:120]}" if table.rows else ""
@@ -211,4 +224,4 @@ def read_counts(path: Path) -> list[CountLine]:
         if not 0 <= x <= n or n == 0:
             raise InputError(f"{where}: {x} of {n} is not a share")
         found.append(CountLine(name, Role(role), x, n))
-    return found
+    return CountFile(found, table.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 from humaneval.domain import SENTENCES, Role
 from humaneval.errors import InputError, UsageError
 from humaneval.statistics.arrays import Codes, Flags, Floats, Labels, encoded
-from humaneval.text import same_name
+from humaneval.text import alike, listed, not_among, same_name
 
 REQUIRED = ("worker", "story", "generator", "position", "choice")
 
@@ -236,7 +237,9 @@ def _roles(
     for role, name in ((Role.CONTROL, control), (Role.HUMAN, human)):
         chosen[role] = None if name is None else same_name(name, names)
         if name is not None and chosen[role] is None:
-            raise UsageError(f"no generator is called {name!r} (--{role})", f"There are: {', '.join(names)}.")
+            raise UsageError(
+                not_among("generator", name, names, f" (--{role})"), f"There are: {', '.join(names)}."
+            )
     control, human = chosen[Role.CONTROL], chosen[Role.HUMAN]
     if control is not None and control == human:
         raise UsageError(f"{control!r} cannot be both Control and Human", "Name two generators.")
@@ -245,6 +248,9 @@ def _roles(
         if "role" in frame.columns
         else [_by_name(name) for name in names]
     )
+    for name, role in zip(names, given, strict=True):
+        if role is not Role.SYSTEM or name in (control, human):
+            refuse_spellings(name, names)
     for role, chosen_name in chosen.items():
         if chosen_name is not None:
             given = [Role.SYSTEM if one is role else one for one in given]
@@ -252,6 +258,15 @@ def _roles(
         Role.CONTROL if name == control else Role.HUMAN if name == human else role
         for name, role in zip(names, given, strict=True)
     )
+
+
+def refuse_spellings(name: str, names: Sequence[str]) -> None:
+    """Raise InputError if the Control or Human called `name` has several spellings: it would be two."""
+    if len(same := alike(name, names)) > 1:
+        raise InputError(
+            f"the generators {listed(same)} differ only in case or blanks",
+            "Write the Control, and the human, in one way throughout the table.",
+        )
 
 
 def _by_name(name: str) -> Role:

@@ -7,11 +7,12 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from humaneval.csv_file import blank_lines
 from humaneval.errors import InputError
 from humaneval.stories.fields import record_of
 from humaneval.stories.headings import Columns, known_names, of_responses, resolve
 from humaneval.stories.result import Record, Records
-from humaneval.text import command, listed
+from humaneval.text import alike, command, listed, not_among
 
 DELIMITERS = ",;\t|"
 HEADER = "storyid,storytitle,sentence1,sentence2,sentence3,sentence4,sentence5"
@@ -63,6 +64,10 @@ def read_table(text: str, name: str, delimiter: str, mapping: Mapping[str, str] 
     kind = {"cloze": "Story Cloze CSV", "five": "ROCStories CSV"}.get(columns.shape, "CSV")
     notes = [f"columns not used: {listed(columns.ignored, 8)}"] if columns.ignored else []
     rows = list(_rows(lines, delimiter, len(header)))
+    blank = [line for line, row, trouble in rows if not trouble and not any(row)]
+    rows = [one for one in rows if one[0] not in set(blank)]
+    if told := blank_lines([line for line in blank if rows and line < rows[-1][0]]):
+        notes.append(told)
     cells = {field: header.index(column) for field, column in columns.of.items()}
     surplus = [header.index(column) for column in columns.surplus]
     from_zero = _counts_from_zero(
@@ -85,8 +90,11 @@ def check_columns(columns: Columns, names: Sequence[str], file: str) -> None:
     """Raise InputError if the columns do not make stories, with the missing columns and those that exist."""
     there = f"its columns are {listed(names, most=25)}"
     if columns.unknown:
+        several = next((one for one in columns.unknown if len(alike(one, names)) > 1), None)
         raise InputError(
-            f"{file} has no column {listed(columns.unknown, 8)}; {there}",
+            f"{file}: {not_among('column', several, names)}; {there}"
+            if several is not None
+            else f"{file} has no column {listed(columns.unknown, 8)}; {there}",
             "Correct --map: it takes names as they are in the file.",
         )
     if columns.twice:
@@ -136,8 +144,7 @@ def _rows(lines: Lines, delimiter: str, width: int) -> Iterator[tuple[int, list[
             if not trouble or trouble == _QUOTES:
                 lines.at = start + 1
                 reader = _reader(lines, delimiter)
-        if trouble or any(row):
-            yield start + 1, row[:width], trouble
+        yield start + 1, row[:width], trouble
 
 
 def _is_whole(line: str, delimiter: str, width: int) -> bool:

@@ -55,8 +55,29 @@ def same_name(wanted: str, names: Iterable[str]) -> str | None:
     names = list(names)
     if wanted in names:
         return wanted
-    same = [name for name in names if name.strip().casefold() == wanted.strip().casefold()]
+    same = alike(wanted, names)
     return same[0] if len(same) == 1 else None
+
+
+def alike(wanted: str, names: Iterable[str]) -> list[str]:
+    """Those of `names` that differ from `wanted` at most in case or in blanks around them, each once.
+
+    >>> alike("score", ["Score", "SCORE", "n"])
+    ['Score', 'SCORE']
+    """
+    folded = wanted.strip().casefold()
+    return list(dict.fromkeys(name for name in names if name.strip().casefold() == folded))
+
+
+def not_among(noun: str, wanted: str, names: Iterable[str], where: str = "") -> str:
+    """That `names` have none called `wanted`, or several that could be meant, as a clause.
+
+    >>> not_among("column", "n", ["Score"]), not_among("column", "n", ["N ", "N"])
+    ("there is no column 'n'", "the column 'n' may be N  or N, which differ only in case or blanks")
+    """
+    if len(same := alike(wanted, names)) > 1:
+        return f"the {noun} {wanted!r}{where} may be {' or '.join(same)}, which differ only in case or blanks"
+    return f"there is no {noun} {wanted!r}{where}"
 
 
 def listed(values: Sequence[object], most: int = 5) -> str:

@@ -56,7 +56,7 @@ BAD: dict[str, tuple[str, str | bytes, int, str]] = {
     "half a workbook": ("a.xlsx", archive("xl/workbook.xml"), 1, "openpyxl|a damaged Excel workbook"),
     "a zip": ("a.zip", archive("answers.csv"), 1, "a zip archive, not a table of answers: answers.csv"),
     "an OpenDocument sheet": ("a.ods", archive("mimetype", "content.xml"), 1, "an OpenDocument file"),
-    "an old workbook": ("a.xls", b"\xd0\xcf\x11\xe0" + bytes(99), 1, "an old Excel file"),
+    "an old workbook": ("a.xls", b"\xd0\xcf\x11\xe0" + bytes(99), 1, "an old Excel or Word file"),
     "a gzip": ("a.csv.gz", b"\x1f\x8b" + bytes(99), 1, "a gzip archive"),
     "another encoding": (
         "a.csv",

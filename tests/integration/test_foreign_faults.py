@@ -167,3 +167,30 @@ def test_X06_a_value_that_is_no_finite_number_is_named(
     said = command("responses", "summarise", path, "--value", "v", "--show", "means")
     assert said.code == 1
     assert f"1 of 3 values are not numbers: {endless}" in said.err
+
+
+def test_X10_a_condition_takes_the_id_and_the_pseudonym_with_and_without_reveal(
+    command: Command, tmp_path: Path
+) -> None:
+    rows = [["WorkerId", "item", "ok"], *([f"AWORKER{n % 5}", n // 5, n % 2] for n in range(40))]
+    path = table(tmp_path / "t.csv", rows)
+    ask = ("responses", "summarise", path, "--value", "ok", "--item", "item", "--show", "workers", "--json")
+    pseudonyms = [row["worker"] for row in command(*ask).json["table"]]
+    for flags in ((), ("--reveal",)):
+        made = [
+            command(*ask, *flags, "--where", f"workerid={name}").json["table"]
+            for name in ("AWORKER3", *pseudonyms)
+        ]
+        assert all(len(rows) == 1 for rows in made)
+        assert made[0] in made[1:]
+    hidden = command(*ask, "--where", "WorkerId=AWORKER3")
+    assert "AWORKER" not in hidden.out + hidden.err
+
+
+def test_X06_a_blank_line_of_a_table_is_said(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("worker,item,ok\na,1,3\n\nb,1,4\n,,\nc,1,5\n\n\n", encoding="utf-8")
+    said = command("responses", "summarise", file, "--value", "ok")
+    assert "2 blank lines left out: 3, 5" in said.err
+    file.write_text("generator,not_identified,n\na,3,9\n\nb,4,9\n", encoding="utf-8")
+    assert "1 blank line left out: 3" in command("score", "--counts", file).err

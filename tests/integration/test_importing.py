@@ -589,7 +589,7 @@ def test_a_formula_without_a_value_and_a_worksheet_that_is_not_there_are_named(
     path = workbook([["worker", "story"], ["w", "=1+1"]])
     assert "1 formulas have no stored value: B2" in imported(path)[2].err
     said = imported(path, "--worksheet", "other")[2]
-    assert (said.code, "has no worksheet 'other'" in said.err) == (2, True)
+    assert (said.code, "there is no worksheet 'other'" in said.err) == (2, True)
 
 
 def test_a_workbook_without_openpyxl_says_how_to_get_it(

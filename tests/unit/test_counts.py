@@ -121,8 +121,8 @@ def test_X11_counts_tell_nothing_of_what_they_do_not_have() -> None:
 def test_a_file_of_counts(tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     path.write_text("Generator,n,not_identified\nhuman,10,8\nx,10,3\n", encoding="utf-8-sig")
-    assert read_counts(path) == [("human", Role.HUMAN, 8, 10), ("x", Role.SYSTEM, 3, 10)]
-    table = score_counts(read_counts(path))
+    assert read_counts(path).counts == [("human", Role.HUMAN, 8, 10), ("x", Role.SYSTEM, 3, 10)]
+    table = score_counts(read_counts(path).counts)
     assert [row.rank for row in table.scores] == [None, None]
     assert [one.family for one in table.comparisons] == ["below human"]
 
@@ -145,7 +145,7 @@ def test_what_is_no_table_of_counts_is_said(tmp_path: Path, text: str, said: str
     path = tmp_path / "counts.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=said):
-        score_counts(read_counts(path))
+        score_counts(read_counts(path).counts)
 
 
 def test_counts_by_the_command_line(command: Callable[..., Any], tmp_path: Path) -> None:
@@ -160,3 +160,10 @@ def test_counts_by_the_command_line(command: Callable[..., Any], tmp_path: Path)
     document = json.loads(command("score", "--counts", str(path), "--json").out)
     assert len(document["comparisons"]) == 21
     assert command("score", "--counts", str(path), "--responses", str(path)).code == 2
+
+
+def test_X06_two_spellings_of_the_control_are_not_two_generators() -> None:
+    counts = [CountLine("Control", Role.CONTROL, 0, 9), CountLine("control", Role.CONTROL, 1, 9)]
+    with pytest.raises(InputError, match="the generators Control, control differ only in case"):
+        score_counts([*counts, CountLine("a", Role.SYSTEM, 4, 9)])
+    assert len(score_counts([CountLine(name, Role.SYSTEM, 4, 9) for name in ("a", "A")]).scores) == 2

@@ -325,7 +325,7 @@ def test_other_names_are_given_as_options_or_in_a_column() -> None:
     column = score(small(generator=["bad", "ilm", "gold"] * 3, role=["Control", "system", "human"] * 3))
     for table in (named, column):
         assert [row.role for row in table.scores] == [Role.CONTROL, Role.SYSTEM, Role.HUMAN]
-    with pytest.raises(UsageError, match="no generator is called 'nobody'"):
+    with pytest.raises(UsageError, match="there is no generator 'nobody'"):
         score(small(), control="nobody")
     with pytest.raises(UsageError, match="both Control and Human"):
         score(small(), control="ilm", human="ilm")
@@ -441,3 +441,11 @@ def test_a_second_answer_that_does_not_count_leaves_no_gap_and_a_gap_in_one_form
     gap = partly(worker=["a", "a", "b", "b", "b"])
     with pytest.raises(InputError, match="no response to lm is left"):
         score(gap)
+
+
+@pytest.mark.parametrize("control", [None, "Control"])
+def test_X06_rows_of_control_in_two_spellings_are_refused(control: str | None) -> None:
+    rows = [(f"w{n}", "s", name, 1, 1) for n, name in enumerate(("Control", "control", "a", "b"))]
+    frame = pd.DataFrame(rows, columns=["worker", "story", "generator", "position", "choice"])
+    with pytest.raises(InputError, match="the generators Control, control differ only in case"):
+        score(frame, control=control)

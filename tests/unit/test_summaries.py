@@ -256,3 +256,29 @@ def test_X06_a_right_answer_that_is_blank_is_refused() -> None:
     by_hit = Sheet("hits-json", pd.DataFrame(rows, index=[1], dtype=object))
     with pytest.raises(InputError, match="1 of 2 right answers are blank: 2"):
         correct(judged(by_hit, ["A{}"]), by_hit, ["paragraph_2", None])
+
+
+def table_of(values: list[str], **columns: list[str]) -> Sheet:
+    return Sheet("table", pd.DataFrame({"value": values, **columns}, dtype=object))
+
+
+def test_X06_numbers_with_a_comma_are_read_as_words_but_not_in_silence() -> None:
+    made = judgments(table_of(["3,5", "4", "2,0"]), ["value"])
+    (note,) = made.sheet.notes
+    assert note.startswith("values with a comma, as 3,5, 2,0, are read as words; if they are numbers")
+    assert judgments(table_of(["3,5", "four"]), ["value"]).sheet.notes == ()
+    assert judgments(table_of(["3.5", "4"]), ["value"]).sheet.notes == ()
+
+
+def test_X07_columns_that_differ_only_in_case_are_both_named() -> None:
+    with pytest.raises(UsageError, match="may be Value or VALUE, which differ only in case or blanks"):
+        judgments(Sheet("table", pd.DataFrame({"Value": ["1"], "VALUE": ["2"]}, dtype=object)), ["value"])
+
+
+def test_X06_a_preference_that_nobody_has_is_an_error() -> None:
+    sheet = table_of(["a", "b"], first=["lm", "ilm"], second=["ilm", "lm"])
+    options = {"A": "first", "B": "second"}
+    with pytest.raises(InputError, match="no answer is one of A, B, named by --option; the answers are a, b"):
+        preference(sheet, judged(sheet, ["value"]), options)
+    with pytest.raises(InputError, match="nobody answered C, named by --valid; the answers are a, b"):
+        agreement(judged(sheet.noted(), ["value"], items=["first"]), ["C"])

@@ -15,8 +15,8 @@ import pytest
 from humaneval.csv_text import csv_text
 from humaneval.report.numbers_csv import r_files
 from humaneval.scoring.analysis.analyse import analyse
-from humaneval.scoring.response_table import read_responses, table_bytes, write_responses
-from tests.conftest import lacking
+from humaneval.scoring.response_table import COLUMNS, read_responses, table_bytes, write_responses
+from tests.conftest import ROOT, lacking
 
 IDS = [
     "007",
@@ -147,3 +147,17 @@ def test_X08_a_generator_that_looks_like_a_formula_keeps_its_name_in_r(tmp_path:
     text = r_files(frame, analyse(frame))["responses_r.csv"]
     assert set(pd.read_csv(io.StringIO(text))["generator"]) == {"-base", "355", "774"}
     assert b'"-base"' in table_bytes(frame, tmp_path / "t.csv")
+
+
+def test_X08_the_documents_type_the_same_columns_in_pandas_and_in_r() -> None:
+    page = (ROOT / "docs" / "responses.md").read_text(encoding="utf-8")
+    pandas, r = (
+        re.findall(r'"(\w+)"', found[1])
+        for found in (
+            re.search(r"dict\.fromkeys\(\[(.*?)\]", page),
+            re.search(r"text <- c\((.*?)\)", page),
+        )
+        if found
+    )
+    assert pandas == r
+    assert {"worker", "story", "generator", "hit", "assignment"} <= set(r) <= set(COLUMNS)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from rich.table import Table
@@ -24,7 +25,7 @@ from humaneval.foreign import (
 )
 from humaneval.foreign.differences import differences
 from humaneval.foreign.header import column
-from humaneval.foreign.judged import ITEM, WORKER, Judged, correct, judged, where
+from humaneval.foreign.judged import ITEM, WORKER, Judged, cell_text, correct, judged, where
 from humaneval.foreign.mapping import PLACE, likely
 from humaneval.foreign.reliability import reliability
 from humaneval.foreign.summaries import Summary
@@ -120,8 +121,8 @@ def summarise(
     Reads the same formats as `responses import`, and changes nothing. Rejected and unfinished work is left
     out; what was left out is said on stderr.
     """
-    sheet, known = _workers(source, worker, reveal)
-    sheet = where(sheet, pairs(conditions, "--where"))
+    sheet, known, told = _workers(source, worker, reveal, pairs(conditions, "--where"))
+    sheet = where(sheet, told)
     made = judged(
         sheet,
         values,
@@ -218,18 +219,34 @@ def _summary(
     return made[kind]()
 
 
-def _workers(source: Source, told: str | None, reveal: bool) -> tuple[Sheet, str | None]:
-    """The sheet, and the column that says who answered. Every column that could hold workers' ids is hashed,
-    unless `reveal`, or unless its ids are pseudonyms of ours already."""
+class _Read(NamedTuple):
+    """The sheet, the column that says who answered, and the conditions in the ids that the sheet has."""
+
+    sheet: Sheet
+    worker: str | None
+    conditions: dict[str, str]
+
+
+def _workers(source: Source, told: str | None, reveal: bool, conditions: dict[str, str]) -> _Read:
+    """Every column that could hold workers' ids is hashed, unless `reveal`, or unless its ids are pseudonyms
+    of ours already. A condition may name a worker by the id of the file or by its pseudonym."""
     sheet = source.sheet()
     known = column(sheet.frame, told, "--worker") if told else sheet.roles.get("worker")
     possible = [name for name in likely(sheet.frame, "worker") if PLACE not in name]
     known = known or (possible[0] if len(possible) == 1 else None)
     sheet = source.counted(sheet, known)
-    for name in dict.fromkeys([*([known] if known else []), *possible]):
-        if not reveal and not are_ours(sheet, name):
-            sheet = pseudonymised(sheet, name, file_pseudonyms(sheet))
-    return sheet, known
+    rename = file_pseudonyms(sheet)
+    hashed = [
+        name for name in dict.fromkeys([*([known] if known else []), *possible]) if not are_ours(sheet, name)
+    ]
+    for given, wanted in conditions.items():
+        if (name := column(sheet.frame, given, "--where")) in hashed:
+            ids = {one for one in map(cell_text, sheet.frame[name]) if one}
+            names = {rename(one): one for one in ids} if reveal else {one: rename(one) for one in ids}
+            conditions = {**conditions, given: names.get(wanted, wanted)}
+    for name in hashed if not reveal else ():
+        sheet = pseudonymised(sheet, name, rename)
+    return _Read(sheet, known, conditions)
 
 
 def _gold(file: Path, name: str, source: Source) -> list[str | None]:

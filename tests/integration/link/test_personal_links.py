@@ -34,6 +34,13 @@ def people(folder: Path, text: str = LIST, encoding: str = "utf-8") -> People:
     return read_people(file, lambda first: False)
 
 
+def test_X53_a_blank_line_in_a_list_of_people_is_said(tmp_path: Path) -> None:
+    with_blank = LIST.replace("Ben", "\nBen") + "\n\n"
+    (note,) = people(tmp_path, with_blank).notes
+    assert note.endswith("people.csv: 1 blank line left out: 3")
+    assert people(tmp_path).notes == ()
+
+
 def links(study: LinkStudy, listed: People) -> list[str]:
     with writing(study.engine) as session:
         key = stored_secret(session, "pseudonym key")
