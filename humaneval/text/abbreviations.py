@@ -16,20 +16,22 @@ TITLE = re.compile(
 _ELSEWHERE = {
     # Titles, without case.
     "title": "dhr dna doc dott dr dra drs fr frl hr hrn inż ing lic mag mevr mgr mlle mme mr mrs ms mw prof"
-    " sig sigg sigra sr sra srta sta sto ste св г проф акад κ κα",
-    # Streets and the like. Some are also words: these may end a sentence.
-    "place": "al av avda bd bul in m os pl pza rte str tel ul um św р пл пр ст ул",
+    " sig sigg sigra sr sra srta sta sto ste св проф акад κ κα",
+    # Streets, years, “for example” and the like. Some are also words: these may end a sentence.
+    "other": "al apod aprox atd av avda bd bijv bkz bul bv bzw ca cf dl enz env esim evtl ex ggf ifj inkl"
+    " itd itp jf kb ks m mj mm npr np např obr os pl popř pza resp rte sog stb str sv tel tj tzn tzv tzw ud"
+    " uds ul um usw vb vgl vs ym örn św г гг др напр пл пр р ст т ул",
 }
 """Abbreviations before a name in languages other than English."""
 _NUMBERED = {
-    "sure": "abb apt bd bde bldg cap ch chap eq fol hft jg kap lb nº nr nris nro nrs nos núm num nums op p"
+    "sure": "abb apt bd bde bldg ca cap ch chap eq fol hft jg kap lb nº nr nris nro nrs nos núm num nums op p"
     " pag pág pp ps rm s sect sekt str tab tav ver vers vgl vol vols z гл рис с см стр табл тел",
     "perhaps": "a abs add art arts est ex fig figs max min no sec st t v",
 }
 """Abbreviations before a number, without case. Those that are perhaps words may also end a sentence."""
-_TITLES_ELSEWHERE, _BEFORE_NAMES = (frozenset(words.split()) for words in _ELSEWHERE.values())
+_TITLES_ELSEWHERE, _OTHERS = (frozenset(words.split()) for words in _ELSEWHERE.values())
 _BEFORE_NUMBERS, _PERHAPS_BEFORE_NUMBERS = (frozenset(words.split()) for words in _NUMBERED.values())
-_NUMBER = re.compile(r"\d{1,2}|[IVX]+")
+_NUMBER = re.compile(r"\d{1,3}|[IVX]+")
 _VOWELS = re.compile(
     r"[aeiouyåäöüøæœàáâãāąèéêëēęěìíîïīıòóôõőùúûūůűýаеёиоуыэюяіїєαεηιουωάέήίόύώ]", re.IGNORECASE
 )
@@ -99,12 +101,14 @@ def elsewhere(word: str, following: str, cut: bool) -> Standing | None:
     >>> elsewhere("2", "Weltkrieg", True), elsewhere("Sra", "García", True), elsewhere("Haus", "Er", True)
     (Standing(cut=True, sure=False), Standing(cut=False, sure=True), None)
     """
+    if following[:1].isdigit():  # hardly a sentence begins with a figure
+        return Standing(cut, False)
     if not has_case(following):
         letters = sum(one.isalpha() for one in word)
         return Standing(cut, False) if following[:1].isalpha() and 0 < letters <= 2 else None
     if word.lower() in _TITLES_ELSEWHERE:
-        return Standing(False, True)
+        return Standing(False, True) if word[:1].isupper() else Standing(cut, False)
     short = word.isalpha() and 1 < len(word) <= _SHORT and not word.isupper() and not _VOWELS.search(word)
-    if short or _NUMBER.fullmatch(word) or word.lower() in _BEFORE_NAMES:
+    if short or _NUMBER.fullmatch(word) or word.lower() in _OTHERS:
         return Standing(cut, False)
     return None

@@ -62,18 +62,18 @@ _ARABIC_MARKS = frozenset({"ar", "fa", "ps"})
 
 _SPACE = re.compile(r"\s")
 _ENDS = ".,;:!?…\"”’')»"
-_OPENING = "\"'“‘«„»‹›「『([{"
+_OPENING = "\"'“‘«„»‹›「『《〈（([{"
 _DASHES = "-–—―"
 _LONG = 24
 """Characters around a place that are shown, in languages without spaces."""
 _CLOSING_APART = frozenset({"!", "?", "»", "›", '"'})
-_QUOTES = '"“”„«»‹›「」『』'
+_QUOTES = '"“”„«»‹›「」『』《》〈〉'
 """Marks that may enclose sentences; single ones are apostrophes, too."""
 _MARKS_OF_SPEECH = re.compile(f"[{_QUOTES}]")
 _OTHER_MARKS = "։።᙮᠃॥।۔؟。！？။។"
 """Full stops and question marks of other scripts, where a sentence ends whether Punkt knows them or not."""
 _MARKS = f".!?…{_OTHER_MARKS}"
-_CLOSERS = r"(?:[\"'”’»“«›‹」』)\]}]|\s[»”›\"](?=\s|$))*"
+_CLOSERS = r"(?:[\"'”’»“«›‹」』》〉）)\]}]|\s[»”›\"](?=\s|$))*"
 """French, and tokenised text, has a blank before the mark that closes."""
 _PLACE = re.compile(rf"(?<![{_MARKS}])(?P<marks>[{_MARKS}]+)(?P<closers>{_CLOSERS})\s+(?=\S)")
 _END = re.compile(rf"[{_MARKS}](?:[\"'”’»“«›‹」』)\]}}*]|\s[»”›\"])*\s*$")
@@ -228,7 +228,7 @@ def _marks_of_speech(text: str) -> list[_Mark]:
         elif mark in "»›«‹" and before.isspace() != after.isspace():  # Germans write »Halt!«
             closes = after.isspace()
         else:
-            closes = mark in "”»›」』" or (mark == "“" and "„" in text)
+            closes = mark in "”»›」』》〉" or (mark == "“" and "„" in text)
             closes = closes or (mark in "«‹" and not before.isspace() and not before.isalnum())
         found.append(_Mark(at, closes))
     return found
