@@ -10,7 +10,7 @@ from humaneval.report import phrases, verdicts
 from humaneval.report.dossier import Dossier
 from humaneval.report.heds_questions import ASKED, CRITERIA, DESIGN, EVALUATORS, KIND, SAMPLE
 from humaneval.report.methods import PLATFORMS, listed, of_role, several
-from humaneval.report.phrases import between, percent
+from humaneval.report.phrases import between, confidence, percent
 from humaneval.scoring.analysis.effects import Agreement
 from humaneval.statistics.arrays import NotEstimable
 from humaneval.statistics.pay import HourlyPay, Pay
@@ -268,7 +268,7 @@ def _elicitation(known: Dossier) -> dict[str, Answer]:
         f"{ASKED}-effect_size_method": Answer(
             "Effect size: the difference of two scores. " + " ".join(filter(None, methods))
             if table.comparisons
-            else f"None. Scores have intervals at the {percent(table.level, 0)} % level. {methods[0]}"
+            else f"None. Scores have intervals at the {confidence(table.level)} % level. {methods[0]}"
         ),
         f"{ASKED}-inter_annotator-agreement": _tick(1 if isinstance(agreement, Agreement) else 3),
         f"{ASKED}-inter_annotator-agreement_score": Answer(_agreement(agreement)),
@@ -286,7 +286,7 @@ def _scores(known: Dossier) -> str:
         f" {between(row.interval) if row.interval else row.note.rstrip('.')})"
         for row in table.scores
     )
-    return f"Scores, with {percent(table.level, 0)} % intervals: {each}."
+    return f"Scores, with {confidence(table.level)} % intervals: {each}."
 
 
 def _agreement(found: Agreement | NotEstimable) -> str:

@@ -13,7 +13,7 @@ from humaneval.domain import SENTENCES, Role
 from humaneval.report import phrases, verdicts
 from humaneval.report.contents import DesignFacts, ReportData
 from humaneval.report.latex_text import latex_escaped
-from humaneval.report.phrases import lost, percent
+from humaneval.report.phrases import confidence, lost
 from humaneval.scoring.scores import ScoreTable
 from humaneval.text import counted
 
@@ -191,7 +191,7 @@ def _score(table: ScoreTable) -> list[str]:
 
 def _intervals(table: ScoreTable) -> list[str]:
     return [
-        f"Intervals are at the {percent(table.level, 0)}\N{NO-BREAK SPACE}% level."
+        f"Intervals are at the {confidence(table.level)}\N{NO-BREAK SPACE}% level."
         f" {phrases.method(table.scores)}"
     ]
 

@@ -89,6 +89,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {
+        "confidence": phrases.confidence,
         "percent": phrases.percent,
         "between": phrases.between,
         "settings": _settings,

@@ -52,6 +52,15 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}"
 
 
+def confidence(level: float) -> str:
+    """A level of confidence in percent, with as many digits as it has: 99.9 is not 100.
+
+    >>> confidence(0.95), confidence(0.999), confidence(2 * 0.95 - 1)
+    ('95', '99.9', '90')
+    """
+    return f"{100 * level:.6g}"
+
+
 def between(interval: Interval | None) -> str:
     """An interval of shares in percent: `35.6–55.3`; "none" for Control, whose score is 0 by construction."""
     if not interval:
@@ -195,7 +204,7 @@ def sentence(row: GeneratorScore, level: float) -> str:
     """One generator's result as a sentence, for readers who cannot see the plot."""
     nbsp, ends = "\N{NO-BREAK SPACE}", row.interval
     return f"{row.generator}: {percent(row.score)}{nbsp}%, " + (
-        f"{percent(level, 0)}{nbsp}% interval {percent(ends.low)} to {percent(ends.high)}{nbsp}%,"
+        f"{confidence(level)}{nbsp}% interval {percent(ends.low)} to {percent(ends.high)}{nbsp}%,"
         f" {row.not_identified} of {row.n}."
         if ends
         else f"{row.not_identified} of {row.n}, {row.note}"

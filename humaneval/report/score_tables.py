@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from humaneval.report import verdicts
-from humaneval.report.phrases import ROLES, notes, percent, step_name
+from humaneval.report.phrases import ROLES, confidence, notes, percent, step_name
 from humaneval.report.sections import (
     NOT_ESTIMABLE,
     Cell,
@@ -52,7 +52,7 @@ def named(row: GeneratorScore) -> Cell:
 
 def interval_head(table: ScoreTable) -> str:
     """`95 % interval`."""
-    return f"{percent(table.level, 0)}{NBSP}% interval"
+    return f"{confidence(table.level)}{NBSP}% interval"
 
 
 def headline(row: GeneratorScore) -> Cell:
@@ -132,7 +132,7 @@ def _family(chosen: list[Comparison], key: str, analysis: Analysis) -> ReportTab
     said = notes((f"{one.a} – {one.b}", one.note) for one in ordered)
     bounded = all(one.bound is not None for one in ordered)
     if bounded:
-        level = f"{percent(analysis.table.level, 0)}{NBSP}%"
+        level = f"{confidence(analysis.table.level)}{NBSP}%"
         said.append(
             f"At most: the one-sided bound at {level}. It decides the verdict, as the test is one-sided; the"
             " interval is two-sided."
@@ -234,7 +234,7 @@ def intervals_table(analysis: Analysis) -> ReportTable:
         one = by[row.generator]
         others = (one.naive, one.exact, one.jeffreys, one.by_workers, one.by_stories, one.by_both)
         rows.append((named(row), share(row.score), headline(row), *map(span, others)))
-    level = f"{percent(analysis.table.level, 0)}{NBSP}%"
+    level = f"{confidence(analysis.table.level)}{NBSP}%"
     note = (
         "Naive, exact and Jeffreys take responses as independent. The bootstraps resample annotators,"
         " stories, or both; the two-way one is conservative: it is wider than it need be. "

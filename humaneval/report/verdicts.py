@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from humaneval.report.phrases import percent
+from humaneval.report.phrases import confidence, percent
 from humaneval.scoring.analysis.models import Omnibus
 from humaneval.scoring.comparisons import Comparison, inner_level
 from humaneval.statistics.arrays import NotEstimable
@@ -157,7 +157,7 @@ def margins(comparisons: Sequence[Comparison], level: float) -> str:
     if not margin:
         return ""
     return (
-        f" Two generators are called equivalent if the {percent(inner_level(level), 0)}\N{NO-BREAK SPACE}%"
+        f" Two generators are called equivalent if the {confidence(inner_level(level))}\N{NO-BREAK SPACE}%"
         f" interval of their difference lies within ± {percent(margin)} points (two one-sided tests)."
     )
 

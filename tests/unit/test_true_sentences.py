@@ -167,6 +167,19 @@ def test_X11_the_end_of_an_interval_beside_0_does_not_look_like_0() -> None:
     assert verdicts.signed(0.0) == verdicts.signed(1e-15) == "0.0"
 
 
+def test_X11_a_level_is_not_rounded_to_certainty() -> None:
+    table = score(answers(2, 0.5), Rule(control="none"), level=0.999)
+    printed = io.StringIO()
+    render_table(table, Console(file=printed, width=120))
+    for said in (
+        printed.getvalue(),
+        methods_paragraph(ReportData("t", table)),
+        render_report(ReportData("t", table)),
+    ):
+        assert "99.9" in said
+        assert not re.search(r"100(\s|&nbsp;)%\s+(interval|level)", said)
+
+
 def answers(each: int, share: float, *, missed: bool = False) -> pd.DataFrame:
     """30 annotators who judge two systems `each` times, another story each time, and a Control."""
     rng = np.random.default_rng(5)

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from humaneval.domain import Role
 from humaneval.report.figures.drawing import Box, Drawing, Sheet, shortened
-from humaneval.report.phrases import between, chance, percent, sentence
+from humaneval.report.phrases import between, chance, confidence, percent, sentence
 from humaneval.scoring.scores import GeneratorScore, ScoreTable
 from humaneval.statistics.intervals import Interval
 
@@ -34,7 +34,7 @@ def score_plot(table: ScoreTable, *, narrow: bool = False) -> Drawing:
     words = [sentence(row, table.level) for row in table.scores]
     return Drawing(
         f"scores-{kind}",
-        f"Scores with {percent(table.level, 0)}\N{NO-BREAK SPACE}% intervals",
+        f"Scores with {confidence(table.level)}\N{NO-BREAK SPACE}% intervals",
         " ".join(("Forest plot.", *words, chance(table))),
         line * _lines(table) + 30 + 44,
         partial(_draw, table=table, narrow=narrow),
@@ -79,7 +79,7 @@ def _draw(sheet: Sheet, table: ScoreTable, narrow: bool) -> None:
     at = box.left + (box.right - box.left) * nominal
     sheet.text(at, 24, f"chance {percent(nominal, 0)}\N{NO-BREAK SPACE}%", "center", "chance", size)
     if not narrow:
-        head = f"Score, {percent(table.level, 0)}\N{NO-BREAK SPACE}% interval"
+        head = f"Score, {confidence(table.level)}\N{NO-BREAK SPACE}% interval"
         sheet.text(box.right + 14, 24, head, "left", "muted", size)
     place, previous = 0.0, table.scores[0].role
     for row in table.scores:

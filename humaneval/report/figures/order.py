@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from humaneval.report.figures.drawing import WIDTH, Box, Drawing, Sheet, ticks
-from humaneval.report.phrases import between, percent
+from humaneval.report.phrases import between, confidence, percent
 from humaneval.report.score_tables import NBSP, provenance
 from humaneval.report.sections import Column, Figure, ReportTable, share, span, whole
 from humaneval.scoring.analysis.analyse import Analysis
@@ -35,7 +35,7 @@ def order_figure(analysis: Analysis) -> Figure | None:
         (Drawing("order", "Detection by place in the form", words, HEIGHT, draw),),
         "Dots: share of the systems’ sentences that were marked, by the place of the passage in its form."
         " Lines:"
-        f" {percent(level, 0)}{NBSP}% Wilson intervals, which take responses as independent."
+        f" {confidence(level)}{NBSP}% Wilson intervals, which take responses as independent."
         f" {provenance(analysis)}",
         _table(found, intervals),
     )

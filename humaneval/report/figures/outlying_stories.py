@@ -8,7 +8,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from humaneval.report.figures.drawing import SMALL, WIDTH, Box, Drawing, Sheet, shortened
-from humaneval.report.phrases import percent
+from humaneval.report.phrases import confidence
 from humaneval.report.score_tables import NBSP, interval_head, provenance
 from humaneval.report.sections import Column, Figure, ReportTable, number, number_span, text
 from humaneval.scoring.analysis.analyse import Analysis
@@ -52,7 +52,7 @@ def story_figure(analysis: Analysis, titles: Mapping[str, str] | None = None) ->
         "Stories that stand out",
         (drawing,),
         f"Dots: the most likely effects by the mixed model of {of} that lie farthest from 0. Lines:"
-        f" {percent(level, 0)}{NBSP}% intervals by their conditional standard deviations, with the rest of"
+        f" {confidence(level)}{NBSP}% intervals by their conditional standard deviations, with the rest of"
         " the model taken as known. Sentences in the stories to the right are marked less often. The model"
         f" shrinks such effects towards 0. {provenance(analysis)}",
         ReportTable(

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from humaneval.report.figures.drawing import WIDTH, Box, Drawing, Sheet, shortened
-from humaneval.report.phrases import percent
+from humaneval.report.phrases import confidence, percent
 from humaneval.report.score_tables import NBSP, drawn
 from humaneval.report.sections import Column, Figure, ReportTable, number, share, text, whole
 from humaneval.scoring.analysis.analyse import Analysis
@@ -24,7 +24,7 @@ def ranks_figure(analysis: Analysis) -> Figure | None:
     if isinstance(analysis.standings, NotEstimable):
         return None
     found = sorted(analysis.standings, key=lambda one: one.rank)
-    level = f"{percent(analysis.table.level, 0)}{NBSP}%"
+    level = f"{confidence(analysis.table.level)}{NBSP}%"
     return Figure(
         "ranks",
         "How certain the order of the systems is",

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from humaneval.report import verdicts
-from humaneval.report.phrases import between, notes, percent
+from humaneval.report.phrases import between, confidence, notes, percent
 from humaneval.report.terminal.scores import TIGHT, differences
 from humaneval.scoring.from_counts import GATED, CountTable
 
@@ -16,7 +16,7 @@ def render_counts(table: CountTable, console: Console) -> None:
     ascii_only, tight = console.options.ascii_only, console.width < TIGHT
     lines = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
     lines.add_column("Generator", overflow="fold", min_width=9)
-    for heading in ("Score %", f"{percent(table.level, 0)} % interval", "x / n", "Rank", "Best %"):
+    for heading in ("Score %", f"{confidence(table.level)} % interval", "x / n", "Rank", "Best %"):
         lines.add_column(heading, justify="right", no_wrap=True)
     for row in table.scores:
         rank = row.rank

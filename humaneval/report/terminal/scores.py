@@ -14,6 +14,7 @@ from humaneval.report import verdicts
 from humaneval.report.phrases import (
     between,
     chance,
+    confidence,
     control,
     excluded,
     few,
@@ -55,7 +56,7 @@ def render_table(table: ScoreTable, console: Console) -> None:
     lines.add_column("Generator", overflow="fold", min_width=9)
     lines.add_column("Score" if tight else "Score %", justify="right", no_wrap=True)
     lines.add_column(
-        f"{percent(table.level, 0)} %" + ("" if tight else " interval"), justify="right", no_wrap=True
+        f"{confidence(table.level)} %" + ("" if tight else " interval"), justify="right", no_wrap=True
     )
     slash = "/" if tight else " / "
     lines.add_column(f"x{slash}n", justify="right", no_wrap=True)
@@ -127,7 +128,7 @@ def differences(chosen: Sequence[Comparison], level: float, *, ascii_only: bool,
     )
     lines.add_column("Pair", overflow="fold")
     lines.add_column("Points", justify="right", no_wrap=True)
-    at = f"{percent(level, 0)} %"
+    at = f"{confidence(level)} %"
     # Against Human the bound decides: a two-sided interval beside it would seem to deny it.
     head = (f"At most ({at})" if bounded else f"{at} interval") if not tight else "At most" if bounded else at
     lines.add_column(head, justify="right", no_wrap=True)
