@@ -120,7 +120,7 @@ def judged(
     made = made.complete(VALUE)
     if all(_number(text) is not None for text in made.frame[VALUE]):
         made = _one_spelling(made, _number, "numbers written differently")
-    elif commas := _decimal_commas(made.frame[VALUE].unique().tolist()):
+    elif commas := decimal_commas(made.frame[VALUE].unique().tolist()):
         made = replace(made, sheet=made.sheet.noted(commas))
     return _one_spelling(made, str.casefold, "") if ignore_case else made
 
@@ -243,7 +243,7 @@ def _number(text: str) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def _decimal_commas(texts: Sequence[str]) -> str:
+def decimal_commas(texts: Sequence[str]) -> str:
     """A note if all values would be numbers with a point in place of a comma; empty otherwise."""
     commas = [text for text in texts if _COMMA.fullmatch(text)]
     if not commas or any(_number(text.replace(",", ".")) is None for text in texts):

@@ -12,7 +12,16 @@ import numpy as np
 import pandas as pd
 
 from humaneval.errors import InputError, UsageError
-from humaneval.foreign.judged import ITEM, LINE, NUMBER, VALUE, WORKER, cell_text, column_at
+from humaneval.foreign.judged import (
+    ITEM,
+    LINE,
+    NUMBER,
+    VALUE,
+    WORKER,
+    cell_text,
+    column_at,
+    decimal_commas,
+)
 from humaneval.foreign.sheet import Sheet
 from humaneval.statistics.agreement import (
     Coefficient,
@@ -65,7 +74,7 @@ def means(frame: pd.DataFrame, by: Sequence[str]) -> Summary:
         words = list(dict.fromkeys(frame.loc[numbers.isna(), VALUE]))
         raise InputError(
             f"{int(numbers.isna().sum())} of {len(frame)} values are not numbers: {listed(words)}",
-            "Count them instead: --show counts.",
+            "Write numbers with a point." if decimal_commas(words) else "Count them instead: --show counts.",
         )
     rows = []
     for key, part in _groups(frame.assign(**{VALUE: numbers.astype(float)}), by):

@@ -71,7 +71,7 @@ def language_of(text: str) -> str:
     return best if found[best] >= _FEWEST and found[best] > 1.5 * found[ENGLISH] else ENGLISH
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8)
 def looks_english(text: str) -> bool:
     """Whether a text of unknown language has one of the frequent words that only English has.
 

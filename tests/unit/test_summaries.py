@@ -266,6 +266,9 @@ def test_X06_numbers_with_a_comma_are_read_as_words_but_not_in_silence() -> None
     made = judgments(table_of(["3,5", "4", "2,0"]), ["value"])
     (note,) = made.sheet.notes
     assert note.startswith("values with a comma, as 3,5, 2,0, are read as words; if they are numbers")
+    with pytest.raises(InputError) as told:
+        means(made.frame, [])
+    assert told.value.hint == "Write numbers with a point."
     assert judgments(table_of(["3,5", "four"]), ["value"]).sheet.notes == ()
     assert judgments(table_of(["3.5", "4"]), ["value"]).sheet.notes == ()
 
