@@ -60,10 +60,11 @@ NOT_WALKED = (
     "humaneval/store/migrate.py: db upgrade",
     "humaneval/store/stories.py: stories import --bundled",
     "humaneval/stories/delimited.py: score --responses FILE",
-    "humaneval/study/file.py: init",
+    "humaneval/study/create.py: worker exclude x WORKER",
     "humaneval/study/file_errors.py: init",
     "humaneval/study/file_errors.py: study create --help",
     "humaneval/study/usable_infills.py: generate --generator KIND --as NAME",
+    "humaneval/study/words.py: generate --generator control --as NAME --option wordings=TEXT",
 )
 """Advice that this walk does not meet, as `file: words`. A new one wants a state here, or a line here. That a
 program takes each of them is what `tests/docs/test_advice_in_source.py` tests."""
