@@ -156,17 +156,14 @@ def shortened(world: World, number: int, steps: list[Step]) -> list[Step]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_eight_hundred_schedules_double_nothing_and_lose_nothing(part: int, world: World) -> None:
-    try_all(world, OFTEN, range(part * 200, (part + 1) * 200), REACHED)
+@pytest.mark.parametrize("part", range(2))
+def test_two_hundred_schedules_double_nothing_and_lose_nothing(part: int, world: World) -> None:
+    try_all(world, OFTEN, range(part * 100, (part + 1) * 100), REACHED)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(2))
-def test_two_hundred_with_the_rarer_verbs_double_nothing_and_lose_nothing(
-    part: int, wide_world: WideWorld
-) -> None:
-    try_all(wide_world, RARELY, range(part * 100, (part + 1) * 100), (*REACHED, *RARELY_REACHED))
+def test_a_hundred_with_the_rarer_verbs_double_nothing_and_lose_nothing(wide_world: WideWorld) -> None:
+    try_all(wide_world, RARELY, range(100), (*REACHED, *RARELY_REACHED))
 
 
 @pytest.mark.long
