@@ -95,6 +95,8 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
         f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things}"
         f" up{over}; ${line.rewards} paid + ${line.fees} fees."
     )
+    if line.paid_elsewhere:
+        say(f"  ${line.paid_elsewhere} of it was paid elsewhere, by hand.")
     if line.hits_unsent:
         say(f"  {line.hits_unsent} of them were not sent yet: {go_on}")
     if line.median_minutes is not None and line.hourly is not None:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.addresses import GONE, PUBLISH, UpHit, hits_of, submitted
 from humaneval.crowd.platform import Standing, Terms
@@ -230,10 +230,14 @@ def terms_seen(at: StudyAtPlatform, standings: Mapping[UpHit, Standing | None]) 
 def _open(session: Session, study: Study, endpoint: str) -> dict[int, list[DifferenceRow]]:
     """The differences that stand, accepted or not, by HIT."""
     found: dict[int, list[DifferenceRow]] = defaultdict(list)
-    rows = select(DifferenceRow).where(
-        DifferenceRow.study_id == study.id,
-        DifferenceRow.endpoint == endpoint,
-        DifferenceRow.over_at.is_(None),
+    rows = (
+        select(DifferenceRow)
+        .where(
+            DifferenceRow.study_id == study.id,
+            DifferenceRow.endpoint == endpoint,
+            DifferenceRow.over_at.is_(None),
+        )
+        .options(joinedload(DifferenceRow.hit))
     )
     for row in session.scalars(rows.order_by(DifferenceRow.id)):
         found[row.hit_id].append(row)
@@ -288,39 +292,40 @@ def accept(session: Session, study: Study, endpoint: str, *, gone: bool) -> list
     return hits
 
 
-def refuse_unaccepted(
-    at: StudyAtPlatform, nothing: str, hits: Collection[int] | None = None, *, gone: bool = False
-) -> None:
+def refuse_unaccepted(at: StudyAtPlatform, nothing: str, hits: Collection[int] | None = None) -> None:
     """Raise PlatformError if a HIT, of `hits` or of all, differs from the plan and nobody has accepted it.
 
-    `nothing` says what was not done: "Nothing was approved." With `gone`, a HIT that the platform lost is
-    refused, too, even if that was accepted.
+    `nothing` says what was not done: "Nothing was approved."
     """
-    with reading(at.engine) as session:
-        rows = [
-            row
-            for hit_id, each in _open(session, at.study, at.endpoint).items()
-            if hits is None or hit_id in hits
-            for row in each
-        ]
-        lost = sorted({row.hit.external_id or "" for row in rows if row.what == GONE})
-        found = [
-            Difference(row.hit.external_id or "", row.what, row.planned, row.there)
-            for row in rows
-            if row.what != GONE and row.accepted_at is None
-        ]
-    if gone and lost:
-        raise PlatformError(
-            f"{at.endpoint} no longer has the HIT {', '.join(lost)}",
-            f"{nothing} What our server has of its work can be taken in: {to_accept(at, lost=True)}",
-            nothing_done=True,
-        )
+    found = [
+        Difference(row.hit.external_id or "", row.what, row.planned, row.there)
+        for row in _standing(at, hits)
+        if row.what != GONE and row.accepted_at is None
+    ]
     if found:
         raise PlatformError(
             f"what is planned is not what is there: {'; '.join(told(found, at.endpoint))}",
             f"{nothing} Correct it at {at.endpoint}, or accept it: {to_accept(at)}",
             nothing_done=True,
         )
+
+
+def refuse_gone_hits(at: StudyAtPlatform, nothing: str, hits: Collection[int]) -> None:
+    """Raise PlatformError if the platform lost one of `hits`, even if somebody has accepted that."""
+    lost = sorted({row.hit.external_id or "" for row in _standing(at, hits) if row.what == GONE})
+    if lost:
+        raise PlatformError(
+            f"{at.endpoint} no longer has the HIT {', '.join(lost)}",
+            f"{nothing} What our server has of its work can be taken in: {to_accept(at, lost=True)}",
+            nothing_done=True,
+        )
+
+
+def _standing(at: StudyAtPlatform, hits: Collection[int] | None) -> list[DifferenceRow]:
+    """The differences that stand, of `hits` or of all."""
+    with reading(at.engine) as session:
+        rows = _open(session, at.study, at.endpoint)
+        return [row for hit, each in rows.items() if hits is None or hit in hits for row in each]
 
 
 def refuse_differing(at: StudyAtPlatform, differences: Sequence[Difference]) -> None:

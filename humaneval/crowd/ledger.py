@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.addresses import GONE
 from humaneval.crowd.as_planned import PLACES, REWARD, figures_there, to_accept
 from humaneval.crowd.outbox import settle, withdraw
+from humaneval.crowd.participants import compensation_of
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PlatformError, UsageError
@@ -121,13 +122,15 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
         raise PlatformError(
             f"{at.endpoint} no longer has assignment {external_id}: nothing can be decided or paid for it"
             " there",
-            (
+            settled(session, at, found)
+            or (
                 "Its answers count all the same."
                 if found.state == TAKEN_IN
                 else f"`{to_accept(at, lost=True)}` takes in what our server has of it."
             )
             + " Pay with a HIT of its own:"
-            f" {command('compensate', at.name, external_id, '--to', at.endpoint, *PAYING)}",
+            f" `{command('compensate', at.name, external_id, '--to', at.endpoint, *PAYING)}`."
+            f" {pay_by_hand(at, external_id)}",
         )
     if found.state in ("opened", "answered"):
         raise PlatformError(
@@ -137,10 +140,38 @@ def find_assignment(session: Session, at: StudyAtPlatform, external_id: str) -> 
     return found
 
 
-def spent(study: Study, endpoint: str | None = None) -> Cost:
-    """What the study has paid so far, at one endpoint or at all."""
+def refuse_lost(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> None:
+    """Raise PlatformError if the platform lost the HIT of this work: nothing can be paid for it there."""
+    if GONE in figures_there(session, work.hit_id):
+        raise PlatformError(
+            f"{at.endpoint} no longer has the HIT of assignment {work.external_id}: it cannot pay for it",
+            settled(session, at, work) or pay_by_hand(at, work.external_id),
+            nothing_done=True,
+        )
+
+
+def settled(session: Session, at: StudyAtPlatform, work: AssignmentRow) -> str:
+    """A sentence if the worker of this work was compensated, or is about to be; otherwise empty."""
+    payment = compensation_of(session, work)
+    if payment is None:
+        return ""
+    where = "elsewhere" if payment.elsewhere else f"at {at.endpoint}"
+    return f"Its worker {'was paid' if payment.state == 'paid' else 'can take'} ${payment.amount} {where}."
+
+
+def pay_by_hand(at: StudyAtPlatform, assignment: str) -> str:
+    """What to do if a platform cannot pay for an assignment: a sentence that ends with a command."""
+    enter = command("compensate", at.name, assignment, "--to", at.endpoint, "--elsewhere", *PAYING)
+    return f"If you pay by hand where you can reach the worker, enter it in the books: {enter}"
+
+
+def spent(study: Study, endpoint: str | None = None, *, by_hand: bool = True) -> Cost:
+    """What the study has paid so far, at one endpoint or at all; also what people paid by hand, unless told
+    otherwise."""
     with reading(study.engine) as session:
         query = select(PaymentRow).where(PaymentRow.study_id == study.id, PaymentRow.state == "paid")
+        if not by_hand:
+            query = query.where(~PaymentRow.elsewhere)
         if endpoint is not None:
             query = query.where(PaymentRow.endpoint == endpoint)
         payments = session.scalars(query).all()

@@ -37,7 +37,9 @@ class Reconciled(NamedTuple):
     balance_before: Decimal | None
     """The balance before the study's first HIT."""
     paid: Decimal
-    """What this study paid, with fees, by our ledger."""
+    """What this study paid there, with fees, by our ledger."""
+    elsewhere: Decimal
+    """What people paid by hand, outside of the platform, by our ledger. The platform knows nothing of it."""
     held: Decimal
     """What this study may still cost: free places, work in progress, and work that waits for review."""
     unexplained: Decimal | None
@@ -110,12 +112,13 @@ def reconcile(at: StudyAtPlatform) -> Reconciled:
         for hit in hits:
             held += assignment_cost(session, at, hit).total * there.places.get(hit.id, 0)
         others = _paid_by_others(session, at, before.confirmed_at if before else None)
-    balance, paid = at.platform.balance(), spent(at.study, at.endpoint).total
+    balance, paid = at.platform.balance(), spent(at.study, at.endpoint, by_hand=False).total
     began = Decimal(before.answer["balance"]) if before is not None and before.answer else None
     return Reconciled(
         balance=balance,
         balance_before=began,
         paid=paid,
+        elsewhere=spent(at.study, at.endpoint).total - paid,
         held=held,
         others=others,
         unexplained=began - paid - held - balance if began is not None and balance is not None else None,
@@ -182,6 +185,7 @@ def _paid_by_others(session: Session, at: StudyAtPlatform, since: datetime | Non
     payments = select(PaymentRow).where(
         PaymentRow.study_id != at.id, PaymentRow.endpoint == at.endpoint, PaymentRow.state == "paid"
     )
+    payments = payments.where(~PaymentRow.elsewhere)
     if since is not None:
         payments = payments.where(PaymentRow.paid_at >= since)
     return sum((payment.amount + payment.fee for payment in session.scalars(payments)), ZERO)

@@ -394,6 +394,8 @@ class PaymentRow(Base):
     reason: Mapped[str] = mapped_column(default="")
     state: Mapped[str]
     paid_at: Mapped[datetime | None]
+    elsewhere: Mapped[bool] = mapped_column(default=False)
+    """Whether a person paid it by hand, outside of the platform, and entered it here."""
 
 
 METADATA = Base.metadata

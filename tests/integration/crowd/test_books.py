@@ -35,17 +35,19 @@ def test_every_cent_of_a_study_is_explained_at_every_step(
 ) -> None:
     began = platform.balance()
     up_there = put_up(engine, design={"annotators": 4})
+    nothing = Decimal(0)
     assert books(engine, platform) == Reconciled(
-        began - Decimal("3.84"),
-        began,
-        Decimal(0),
-        Decimal("3.84"),
-        Decimal(0),
-        Decimal(0),
-        Decimal(0),
-        Decimal(0),
-        Decimal(0),
-        (),
+        balance=began - Decimal("3.84"),
+        balance_before=began,
+        paid=nothing,
+        elsewhere=nothing,
+        held=Decimal("3.84"),
+        unexplained=nothing,
+        others=nothing,
+        bonuses=nothing,
+        bonuses_there=nothing,
+        bonuses_unlisted=nothing,
+        differences=(),
     )
     first, second, third = (answer(up_there, name) for name in ("Ada", "Ben", "Cleo"))
     person("Dana").accept(up_there.preview).open()
