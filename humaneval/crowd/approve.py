@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perform
 from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Cost
+from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
@@ -75,10 +76,10 @@ def approve_work(
         work = [_intended(session, at, APPROVE, assignment, {}) for assignment in chosen]
 
     def pay(one: _Work) -> None:
-        def record(session: Session, _: None) -> dict[str, str]:
+        def record(session: Session, before: datetime | None) -> dict[str, str]:
             assignment = session.get_one(AssignmentRow, one.assignment_id)
             assignment.state, assignment.reviewed_at = "approved", now()
-            reward_paid(session, at, assignment)
+            reward_paid(session, at, assignment, before)
             return {"assignment": one.external_id}
 
         perform(
@@ -88,7 +89,9 @@ def approve_work(
             record,
         )
 
-    return _each("approved", work, pay, advance)
+    approved = _each("approved", work, pay, advance)
+    settle_rewards(at)  # some may have been approved before, at another reward
+    return approved
 
 
 def _look_before_paying(

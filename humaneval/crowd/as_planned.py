@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from humaneval.crowd.addresses import GONE, PUBLISH, UpHit, hits_of, submitted
@@ -175,9 +175,11 @@ def note(session: Session, at: StudyAtPlatform, seen: Mapping[int, Terms | None]
     """Record how the platform's HITs differ from the plan: id of ours → terms, or None if it is gone."""
     if at.endpoint == "link":  # nobody but us could change them
         return
-    changes = _changes(session, at, seen)
+    changes, moment = _changes(session, at, seen), now()
     for row in changes.over:
-        row.over_at = now()
+        row.over_at = moment
+    for row in changes.new:
+        row.found_at = moment  # the same: one value follows the other without a gap
     session.add_all(changes.new)
     session.flush()
 
@@ -344,7 +346,32 @@ def to_accept(at: StudyAtPlatform, *, lost: bool = False) -> str:
     return command("collect", at.name, "--to", at.endpoint, accepting)
 
 
-def figures_there(session: Session, hit_id: int) -> dict[str, str]:
-    """The figures of a HIT that are known to be otherwise at the platform: name → as they are there."""
-    rows = select(DifferenceRow).where(DifferenceRow.hit_id == hit_id, DifferenceRow.over_at.is_(None))
+def accepted_gone(study: Study, endpoint: str) -> set[int]:
+    """The HITs that the platform lost, where a person has accepted that."""
+    with reading(study.engine) as session:
+        rows = [row for each in _open(session, study, endpoint).values() for row in each]
+        return {row.hit_id for row in rows if row.what == GONE and row.accepted_at is not None}
+
+
+def figures_there(session: Session, hit_id: int, when: datetime | None = None) -> dict[str, str]:
+    """The figures of a HIT that were known to be otherwise at the platform: name → as they are there.
+
+    By default those that still are; or those of the moment `when`.
+    """
+    rows = select(DifferenceRow).where(DifferenceRow.hit_id == hit_id)
+    if when is None:
+        rows = rows.where(DifferenceRow.over_at.is_(None))
+    else:
+        over_later = or_(DifferenceRow.over_at.is_(None), DifferenceRow.over_at > when)
+        rows = rows.where(DifferenceRow.found_at <= when, over_later)
     return {row.what: row.there for row in session.scalars(rows.order_by(DifferenceRow.id))}
+
+
+def next_change(session: Session, hit_id: int, what: str, when: datetime | None) -> datetime | None:
+    """When a figure of a HIT was next seen to have changed after `when`; None if it was not."""
+    if when is None:
+        return None
+    of = (DifferenceRow.hit_id == hit_id, DifferenceRow.what == what)
+    found = select(func.min(DifferenceRow.found_at)).where(*of, DifferenceRow.found_at > when)
+    over = select(func.min(DifferenceRow.over_at)).where(*of, DifferenceRow.over_at > when)
+    return min((moment for moment in (session.scalar(found), session.scalar(over)) if moment), default=None)

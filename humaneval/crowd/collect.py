@@ -27,6 +27,7 @@ from humaneval.crowd.participants import intend_exclusions, is_compensated, perf
 from humaneval.crowd.platform import Submission
 from humaneval.crowd.pseudonyms import worker_row
 from humaneval.crowd.review import NO_FORM, decide_exclusions
+from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.take_in import accept_lost, take_in
 from humaneval.errors import NotAsPlannedError, PartialError
@@ -130,6 +131,7 @@ def collect_work(
         intend_exclusions(session, at.study, at.endpoint)
     not_listed = perform_exclusions(at).failed
     settle_compensations(at)
+    settle_rewards(at)
     found = _collected(at, counts, not_listed)
     try:
         gone_there = [each.hit for each in found.hits_differ if each.what == GONE]
@@ -356,6 +358,6 @@ def _follow(session: Session, at: StudyAtPlatform, assignment: AssignmentRow, su
     assignment.opened_at = assignment.opened_at or submission.accepted_at
     assignment.auto_approval_at = submission.auto_approval_at
     if submission.state == "approved":
-        reward_paid(session, at, assignment)
+        reward_paid(session, at, assignment, submission.approved_at)
     elif submission.state == "rejected":
         rejection_done(session, assignment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 
 from sqlalchemy import select
@@ -37,18 +38,24 @@ def hit_cost(at: StudyAtPlatform, assignments: int) -> Cost:
     return at.platform.cost(at.settings.hit.reward, assignments, masters=at.settings.participants.masters)
 
 
-def assignment_cost(session: Session, at: StudyAtPlatform, hit: HitRow) -> Cost:
-    """What one assignment of a HIT costs: as planned, unless the platform is known to pay otherwise."""
-    there = figures_there(session, hit.id)
+def assignment_cost(session: Session, at: StudyAtPlatform, hit: HitRow, when: datetime | None = None) -> Cost:
+    """What one assignment of a HIT costs if it is approved `when`, by default now: as planned, unless the
+    platform was known to pay otherwise."""
+    there = figures_there(session, hit.id, when)
     reward, places = at.settings.hit.reward, int(there.get(PLACES, hit.assignments))
     if REWARD in there:
         reward = Decimal(there[REWARD].removeprefix("$"))
     return at.platform.cost(reward, places, masters=at.settings.participants.masters).each(places)
 
 
-def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow) -> None:
+def reward_paid(
+    session: Session, at: StudyAtPlatform, assignment: AssignmentRow, when: datetime | None = None
+) -> None:
     """Enter the reward of an assignment that the platform has approved, once. An intended approval is
-    then done."""
+    then done.
+
+    `when` is when the platform approved it, by default now: it pays the reward of that moment.
+    """
     settle(session, assignment.endpoint, APPROVE, approval_subject(assignment))
     withdraw(session, assignment.endpoint, REJECT, approval_subject(assignment), INSTEAD)
     there = session.scalar(
@@ -61,7 +68,7 @@ def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow
     if there is not None:
         return
     hit = session.get_one(HitRow, assignment.hit_id)
-    each = assignment_cost(session, at, hit)
+    each = assignment_cost(session, at, hit, when)
     if not each.total:
         return
     session.add(
@@ -74,7 +81,7 @@ def reward_paid(session: Session, at: StudyAtPlatform, assignment: AssignmentRow
             amount=each.rewards,
             fee=each.fees,
             state="paid",
-            paid_at=now(),
+            paid_at=when or now(),
         )
     )
 
