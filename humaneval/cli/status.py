@@ -77,8 +77,8 @@ def _say_progress(line: EndpointStatus, study: str) -> None:
     things = "links" if line.endpoint == "link" else "HITs"
     if line.hits_unsent == line.hits:
         say(
-            f"{line.endpoint}: not published. {line.hits} {things} with {line.planned} forms are planned,"
-            f" none was sent: {go_on}"
+            f"{line.endpoint}: not published. {counted(line.hits, things[:-1])} with"
+            f" {counted(line.planned, 'form')} planned; none was sent: {go_on}"
         )
     else:
         _say_work(line, study, things, go_on)
@@ -100,8 +100,8 @@ def _say_work(line: EndpointStatus, study: str, things: str, go_on: str) -> None
     over = f", {line.hits_over} taken down or deleted" if line.hits_over else ""
     over += f", {line.hits_gone} gone at {line.endpoint}" if line.hits_gone else ""
     say(
-        f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of {line.hits} {things}"
-        f" up{over}; ${line.rewards} paid + ${line.fees} fees."
+        f"  {line.approved} approved, {line.opened} open now; {line.hits_up} of"
+        f" {counted(line.hits, things[:-1])} up{over}; ${line.rewards} paid + ${line.fees} fees."
     )
     if line.paid_elsewhere:
         say(f"  ${line.paid_elsewhere} of it was paid elsewhere, by hand.")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.addresses import PUBLISH, preview_urls, up
+from humaneval.crowd.addresses import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
 from humaneval.crowd.as_planned import TERMS, Difference, differing, figures, refuse_unaccepted, unaccepted
 from humaneval.crowd.form_of_row import form_of
@@ -53,7 +53,7 @@ def publish_hits(
     agreed to the price. What the platform replies is compared with the plan. Once it differs, no more HITs
     are made.
     """
-    already_up = len(up(at.study, at.endpoint))
+    already_up = len(up(at.study, at.endpoint)) - len(known_gone(at.study, at.endpoint))
     adopted = adopt(at)
     with reading(at.engine) as session:
         intents = pending(session, study_id=at.id, endpoint=at.endpoint, operation=PUBLISH)

@@ -12,7 +12,7 @@ from humaneval.text.characters import (
     shown_hash,
     unshowable,
 )
-from humaneval.text.languages import ENGLISH, language_of
+from humaneval.text.languages import ENGLISH, language_of, number_in
 from humaneval.text.sentences import (
     Parts,
     Span,
@@ -52,6 +52,7 @@ __all__ = [
     "listed",
     "mojibake",
     "normalise",
+    "number_in",
     "refused_characters",
     "same_name",
     "sentence_spans",
