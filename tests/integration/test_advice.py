@@ -1,12 +1,13 @@
 """Advice works: whoever does what every message says gets from an empty folder to a closed study.
 
-The verbs are called in all states of a study, as programs of their own. Every command that they print is run
-in a shell as it is printed, with its words to be replaced, such as FILE, replaced.
+The verbs are called in all states of a study. Every command that they print is run as it is printed, with its
+words to be replaced, such as FILE, replaced. One shell says at the end that it reads all of them as we do.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
@@ -15,10 +16,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from humaneval.cli.main import main
 from humaneval.stories import bundled_stories
 from tests.advice import modules, printed_commands, sites
 from tests.commands import Said
@@ -77,26 +80,18 @@ class Walk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.market, self.forms = free_port(), free_port()
-        self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("HUMANEVAL_")},
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
-            "HUMANEVAL_PORT": str(self.forms),
-            "HUMANEVAL_PUBLIC_URL": f"http://127.0.0.1:{self.forms}",
-            "HUMANEVAL_MARKET_URL": f"http://127.0.0.1:{self.market}",
-        }
         self.servers: dict[str, subprocess.Popen[bytes]] = {}
         self.advised: set[str] = set()
         self.assignment = ""
         self.worker = ""
 
     def run(self, line: str) -> Said:
-        """Run a command line in a shell, in the folder. The advice that it prints is kept."""
-        done = subprocess.run(
-            ["bash", "-c", line], cwd=self.folder, env=self.environment, capture_output=True, text=True
-        )
-        self.advised.update(self.found(done.stdout + done.stderr))
-        return Said(done.returncode, done.stdout, done.stderr)
+        """Run a command line in this process, from the folder. The advice that it prints is kept."""
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            main(shlex.split(line)[1:])
+        self.advised.update(self.found(out.getvalue() + err.getvalue()))
+        return Said(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
     def found(self, text: str) -> list[str]:
         return list(dict.fromkeys(printed_commands(text)))
@@ -106,11 +101,7 @@ class Walk:
         if line in self.servers:
             return
         self.servers[line] = subprocess.Popen(
-            ["bash", "-c", f"exec {line}"],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            ["bash", "-c", f"exec {line}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         await_port(self.market if "market" in shlex.split(line) else self.forms)
 
@@ -210,15 +201,26 @@ class Walk:
 
 
 @pytest.fixture
-def walk(tmp_path: Path) -> Iterator[Walk]:
+def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Walk]:
     folder = tmp_path / "my folder"
     folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in [name for name in os.environ if name.startswith("HUMANEVAL_")]:
+        monkeypatch.delenv(name)
     with (folder / "my stories.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["storyid", "storytitle", *(f"sentence{n}" for n in range(1, 6))])
         writer.writerows([s.id, s.title, *s.sentences] for s in bundled_stories() if s.split == "test")
     shutil.copy(ROOT / "humaneval/bundled/example_infills.csv", folder / "infills.csv")
     walk = Walk(folder)
+    for name, value in {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HUMANEVAL_PORT": str(walk.forms),
+        "HUMANEVAL_PUBLIC_URL": f"http://127.0.0.1:{walk.forms}",
+        "HUMANEVAL_MARKET_URL": f"http://127.0.0.1:{walk.market}",
+    }.items():
+        monkeypatch.setenv(name, value)
     try:
         yield walk
     finally:
@@ -236,6 +238,15 @@ def test_X21_X54_what_every_message_advises_works_as_it_is_printed(walk: Walk) -
         if not any(site.fits(line, DATABASE) for line in walk.advised)
     }
     assert sorted(unseen) == sorted(NOT_WALKED)
+
+    assert words_in_a_shell(walk.advised) == {line: shlex.split(line) for line in walk.advised}
+
+
+def words_in_a_shell(lines: set[str]) -> dict[str, list[str]]:
+    """The words of each line, as bash reads them."""
+    script = "\n".join(f"printf '%s\\0' {line}; echo" for line in lines)
+    said = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout
+    return {line: words.split("\0")[:-1] for line, words in zip(lines, said.splitlines(), strict=True)}
 
 
 def _from_nothing_to_a_closed_study(walk: Walk) -> None:
