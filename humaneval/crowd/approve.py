@@ -89,7 +89,7 @@ def approve_work(
             record,
         )
 
-    approved = _each("approved", work, pay, advance)
+    approved = _each(at, "approved", work, pay, advance)
     settle_rewards(at)  # some may have been approved before, at another reward
     return approved
 
@@ -138,7 +138,7 @@ def reject_work(at: StudyAtPlatform, *, assignments: Collection[str], reason: st
 
         perform(at.engine, one.intent, lambda: at.platform.reject(one.external_id, reason), record)
 
-    return _each("rejected", work, refuse)
+    return _each(at, "rejected", work, refuse)
 
 
 def would_approve(
@@ -268,7 +268,11 @@ def _intended(
 
 
 def _each(
-    word: str, work: Sequence[_Work], decide: Callable[[_Work], None], advance: Advance = lambda amount: None
+    at: StudyAtPlatform,
+    word: str,
+    work: Sequence[_Work],
+    decide: Callable[[_Work], None],
+    advance: Advance = lambda amount: None,
 ) -> int:
     done, refused = 0, []
     for one in work:
@@ -281,6 +285,7 @@ def _each(
     if refused:
         raise PartialError(
             f"{done} {word}, {len(refused)} not: {refused[0].message}",
-            "Run the command again to try the rest.",
+            "Run the command again to try the rest. Somebody else may have decided on them:"
+            f" {command('collect', at.name, '--to', at.endpoint)}",
         )
     return done

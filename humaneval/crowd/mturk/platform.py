@@ -29,7 +29,6 @@ from humaneval.crowd.platform import (
 )
 from humaneval.errors import InputError, PlatformError
 from humaneval.fees import bonus_fee, reward_fee
-from humaneval.text import command
 
 if TYPE_CHECKING:
     from types_boto3_mturk import MTurkClient
@@ -168,7 +167,6 @@ class MTurk:
             if status not in before:
                 raise PlatformError(
                     f"assignment {assignment} is {status.lower()}, not {' or '.join(before).lower()}",
-                    f"Run `{command('collect', 'STUDY')}` to see its state.",
                     nothing_done=True,
                 )
             self._call(what, call)
