@@ -8,12 +8,12 @@ from dataclasses import asdict
 import click
 
 from humaneval.cli.run import App, RunOptions, acting, emit, say, to_option
-from humaneval.crowd.as_planned import Difference, told, unaccepted
 from humaneval.crowd.collect import (
     Accepted,
     CollectedWork,
     collect_work,
 )
+from humaneval.crowd.figures import Difference, told, unaccepted
 from humaneval.crowd.status import study_status
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.waiting import would_collect

@@ -11,11 +11,12 @@ from humaneval.cli.publish_links import LinkOptions, publish_links
 from humaneval.cli.run import ENDPOINTS, App, RunOptions, acting, confirm_spending, emit, say, spending
 from humaneval.crowd.addresses import refuse_elsewhere, up
 from humaneval.crowd.adopt import adopt
-from humaneval.crowd.as_planned import look, refuse_differing
+from humaneval.crowd.as_planned import look
 from humaneval.crowd.endpoints import require_public_https
 from humaneval.crowd.publish import PublishResult, publish_hits
 from humaneval.crowd.publish_plan import PublishPlan, plan_hits
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import UsageError
 from humaneval.progress import progress
 from humaneval.text import command, counted

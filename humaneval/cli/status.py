@@ -9,7 +9,7 @@ import click
 from humaneval.cli.collect import tell_hits
 from humaneval.cli.run import App, emit, json_option, say, simulated_line, with_app
 from humaneval.crowd.addresses import GONE, published_at
-from humaneval.crowd.as_planned import unaccepted
+from humaneval.crowd.figures import unaccepted
 from humaneval.crowd.reconcile import Reconciled, reconcile
 from humaneval.crowd.status import EndpointStatus, study_status
 from humaneval.crowd.waiting import ask

@@ -11,7 +11,7 @@ from sqlalchemy import Select, literal, select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, up
-from humaneval.crowd.as_planned import look, refuse_gone_hits, refuse_unaccepted
+from humaneval.crowd.as_planned import look
 from humaneval.crowd.ledger import (
     APPROVE,
     REJECT,
@@ -29,6 +29,7 @@ from humaneval.crowd.participants import COMPENSATION
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_gone_hits, refuse_unaccepted
 from humaneval.errors import PartialError, PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import AssignmentRow, HitRow, PaymentRow

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, up
-from humaneval.crowd.as_planned import look, refuse_unaccepted
+from humaneval.crowd.as_planned import look
 from humaneval.crowd.ledger import BONUS, find_assignment, refuse_lost
 from humaneval.crowd.letter_text import plain_words
 from humaneval.crowd.link import NO_BONUS
@@ -19,6 +19,7 @@ from humaneval.crowd.outbox import Intent, hold_study, intend, intent_of, perfor
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.pseudonyms import external_worker_id
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import UsageError
 from humaneval.fees import money
 from humaneval.store.engine import reading, writing

@@ -18,8 +18,9 @@ from sqlalchemy.orm import Session
 from humaneval.crowd.addresses import GONE, refuse_gone, submitted, up
 from humaneval.crowd.adopt import adopt
 from humaneval.crowd.answers import Answers, read_answers
-from humaneval.crowd.as_planned import Difference, accept, differing, look, refuse_differing
+from humaneval.crowd.as_planned import accept, differing, look
 from humaneval.crowd.compensate import settle_compensations
+from humaneval.crowd.figures import Difference
 from humaneval.crowd.free_rows import row_is_free
 from humaneval.crowd.ledger import rejection_done, reward_paid
 from humaneval.crowd.outbox import hold_study
@@ -30,6 +31,7 @@ from humaneval.crowd.review import NO_FORM, decide_exclusions
 from humaneval.crowd.rewards import settle_rewards
 from humaneval.crowd.study_at import StudyAtPlatform
 from humaneval.crowd.take_in import accept_lost, take_in
+from humaneval.crowd.unaccepted import refuse_differing
 from humaneval.errors import NotAsPlannedError, PartialError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import (

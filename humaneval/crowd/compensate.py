@@ -16,7 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import refuse_elsewhere, submitted
-from humaneval.crowd.as_planned import Difference, compare, figures, told
+from humaneval.crowd.figures import Difference, compare, figures, told
 from humaneval.crowd.form_page import Delivery, render
 from humaneval.crowd.ledger import pay_by_hand
 from humaneval.crowd.letter_text import plain_words

@@ -9,11 +9,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import GONE
-from humaneval.crowd.as_planned import PLACES, REWARD, figures_there, to_accept
+from humaneval.crowd.as_planned import figures_there
+from humaneval.crowd.figures import PLACES, REWARD
 from humaneval.crowd.outbox import settle, withdraw
 from humaneval.crowd.participants import compensation_of
 from humaneval.crowd.platform import Cost
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import to_accept
 from humaneval.errors import PlatformError, UsageError
 from humaneval.store.engine import reading
 from humaneval.store.tables import TAKEN_IN, AssignmentRow, HitRow, PaymentRow

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import PUBLISH, known_gone, preview_urls, up
 from humaneval.crowd.adopt import Orphan, adopt, hit_of, record_up
-from humaneval.crowd.as_planned import TERMS, Difference, differing, figures, refuse_unaccepted, unaccepted
+from humaneval.crowd.as_planned import differing
+from humaneval.crowd.figures import TERMS, Difference, figures, unaccepted
 from humaneval.crowd.form_of_row import form_of
 from humaneval.crowd.form_page import Delivery, render_form
 from humaneval.crowd.ledger import hit_cost
@@ -20,6 +21,7 @@ from humaneval.crowd.participants import participants_of
 from humaneval.crowd.platform import Offer, Published
 from humaneval.crowd.reconcile import note_balance
 from humaneval.crowd.study_at import StudyAtPlatform
+from humaneval.crowd.unaccepted import refuse_unaccepted
 from humaneval.errors import PlatformError
 from humaneval.store.engine import reading, writing
 from humaneval.store.tables import OutboxRow, StudyRow

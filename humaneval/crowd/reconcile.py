@@ -13,7 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import bonuses_listed, hits_of, refuse_elsewhere
-from humaneval.crowd.as_planned import accepted_gone, told, would_note
+from humaneval.crowd.as_planned import accepted_gone, would_note
+from humaneval.crowd.figures import told
 from humaneval.crowd.ledger import BONUS, assignment_cost, spent
 from humaneval.crowd.outbox import intend
 from humaneval.crowd.participants import COMPENSATION

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from humaneval.crowd.as_planned import REWARD, next_change
+from humaneval.crowd.as_planned import next_change
+from humaneval.crowd.figures import REWARD
 from humaneval.crowd.ledger import assignment_cost
 from humaneval.crowd.outbox import hold_study
 from humaneval.crowd.platform import Cost

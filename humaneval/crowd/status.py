@@ -13,7 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from humaneval.crowd.addresses import PUBLISH, known_gone
-from humaneval.crowd.as_planned import Difference, differing
+from humaneval.crowd.as_planned import differing
+from humaneval.crowd.figures import Difference
 from humaneval.crowd.ledger import INSTEAD, spent
 from humaneval.crowd.participants import COMPENSATION, DONE
 from humaneval.crowd.reversible import OVERTAKEN

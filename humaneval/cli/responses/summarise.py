@@ -28,7 +28,6 @@ from humaneval.foreign.judged import ITEM, WORKER, Judged, correct, judged, wher
 from humaneval.foreign.mapping import PLACE, likely
 from humaneval.foreign.reliability import reliability
 from humaneval.foreign.summaries import Summary
-from humaneval.text import counted
 
 
 @click.command()
@@ -152,8 +151,8 @@ def summarise(
         return
     account(made.sheet)
     say(
-        f"{source.file.name} ({sheet.format}): {counted(sheet.rows_read, 'row')},"
-        f" {counted(len(sheet.frame.columns), 'column')}; {kind}"
+        f"{source.file.name} ({sheet.format}): {sheet.rows_read} rows, {len(sheet.frame.columns)} columns;"
+        f" {kind}"
     )
     _print(summary)
     for note in summary.notes:

@@ -12,11 +12,12 @@ import pytest
 from sqlalchemy import Engine, select, text, update
 
 from humaneval.crowd.approve import approve_work, would_approve
-from humaneval.crowd.as_planned import differing, unaccepted
+from humaneval.crowd.as_planned import differing
 from humaneval.crowd.bonus import pay_bonus
 from humaneval.crowd.collect import Accepted, CollectedWork, collect_work
 from humaneval.crowd.compensate import compensate_worker
 from humaneval.crowd.extend import expire_all, extend_all
+from humaneval.crowd.figures import unaccepted
 from humaneval.crowd.mturk.platform import MTurk
 from humaneval.crowd.mturk.terms import question_hash, requirements_text
 from humaneval.crowd.publish import publish_hits
